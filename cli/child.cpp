@@ -1,0 +1,159 @@
+#include "cli/child.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kKeptOutput = 64 * 1024;
+
+pid_t spawn(const std::vector<std::string>& arguments, int output) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int failed = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0)
+    throw Error(fmt::format("cannot start {}: {}", arguments[0], std::strerror(failed)));
+  return pid;
+}
+
+}  // namespace
+
+Child::Child(const std::vector<std::string>& arguments) {
+  std::array<int, 2> pipe_ends{};
+  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
+    throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  output_ = pipe_ends[0];
+  fcntl(output_, F_SETFL, O_NONBLOCK);
+  try {
+    pid_ = spawn(arguments, pipe_ends[1]);
+  } catch (...) {
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    throw;
+  }
+  close(pipe_ends[1]);
+}
+
+Child::~Child() {
+  if (pid_ > 0 && !status_) {
+    kill(pid_, SIGKILL);
+    int ignored = 0;
+    while (waitpid(pid_, &ignored, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (output_ >= 0) close(output_);
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      text_(std::move(other.text_)),
+      status_(other.status_) {}
+
+void Child::read_output() {
+  std::array<char, 4096> buffer{};
+  while (output_ >= 0) {
+    const ssize_t count = read(output_, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count <= 0) {
+      close(std::exchange(output_, -1));
+      break;
+    }
+    text_.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  if (text_.size() > kKeptOutput) text_.erase(0, text_.size() - kKeptOutput);
+}
+
+void Child::signal(int number) {
+  if (!status()) kill(pid_, number);
+}
+
+std::optional<int> Child::status() {
+  if (status_ || pid_ <= 0) return status_;
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) == pid_) {
+    status_ = status;
+    read_output();  // Whatever else holds the pipe open is not waited for.
+  }
+  return status_;
+}
+
+Captured capture(const std::vector<std::string>& arguments, double timeout_seconds) {
+  try {
+    Child child(arguments);
+    const SteadyClock clock;
+    const double deadline = clock.seconds() + timeout_seconds;
+    while (clock.seconds() < deadline) {
+      if (const auto status = child.status())
+        return {WIFEXITED(*status) && WEXITSTATUS(*status) == 0, child.output()};
+      // With its output closed there is nothing to poll but the time until it is reaped.
+      pollfd waited{child.output_descriptor(), POLLIN, 0};
+      poll(&waited, 1, child.output_descriptor() >= 0 ? 50 : 5);
+      child.read_output();
+    }
+  } catch (const Error&) {  // Not installed.
+  }
+  return {};
+}
+
+std::string status_text(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
+  const char* name = sigabbrev_np(WTERMSIG(status));
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", WTERMSIG(status));
+}
+
+std::string program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
+}
+
+std::string worker_program() {
+  const char* environment = std::getenv("ACID_WORKER");
+  const bool given = environment != nullptr && *environment != '\0';
+  const std::string path = given ? environment : program_folder() + "/acid-worker";
+  if (access(path.c_str(), X_OK) != 0)
+    throw Error(fmt::format("cannot execute {}: {}; {}", path, std::strerror(errno),
+                            given ? "correct ACID_WORKER or unset it"
+                                  : "build the target acid-worker, or name it in ACID_WORKER"));
+  return path;
+}
+
+}  // namespace acid

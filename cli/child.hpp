@@ -1,0 +1,58 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// A child process in a process group of its own (a terminal's ^C does not reach it), with
+/// /dev/null as its standard input and one pipe for its standard output and error. Killed and
+/// reaped by the destructor when it still runs. Use from one thread.
+class Child {
+ public:
+  /// Throws Error naming the program when it cannot be started.
+  explicit Child(const std::vector<std::string>& arguments);
+  ~Child();
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+
+  pid_t pid() const { return pid_; }
+  /// Readable when there is output, or none will come any more; −1 after that.
+  int output_descriptor() const { return output_; }
+  /// Reads what there is without blocking.
+  void read_output();
+  /// The last 64 KiB the process wrote.
+  const std::string& output() const { return text_; }
+
+  /// Sends a signal, unless the process has ended.
+  void signal(int number);
+  /// The status as waitpid gives it, once the process has ended. Never blocks.
+  std::optional<int> status();
+
+ private:
+  pid_t pid_ = -1;
+  int output_ = -1;
+  std::string text_;
+  std::optional<int> status_;
+};
+
+struct Captured {
+  bool ran = false;    // started, ended in time, and exited with code 0
+  std::string output;  // standard output and error
+};
+/// Runs a program to its end, or kills it after `timeout_seconds`. A program that is not installed
+/// is no error.
+Captured capture(const std::vector<std::string>& arguments, double timeout_seconds);
+
+/// "exit code 1" or "SIGKILL" from waitpid's status.
+std::string status_text(int status);
+
+/// The folder this program was started from.
+std::string program_folder();
+/// acid-worker: $ACID_WORKER, else beside this program. Throws Error when it is not there.
+std::string worker_program();
+
+}  // namespace acid

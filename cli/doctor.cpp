@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/build_info.hpp"
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/machine.hpp"
+#include "cli/worker_environment.hpp"
+#include "reports/numbers.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+struct Check {
+  std::string name;
+  bool ok = true;
+  std::string found;
+  std::string advice;  // what will be slow or missing, and the remedy; empty when all is well
+};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The rest of the first line that starts with `prefix`.
+std::string line_after(const std::string& text, const std::string& prefix) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, prefix.size(), prefix) == 0)
+      return text.substr(at + prefix.size(), end - at - prefix.size());
+    at = end + 1;
+  }
+  return {};
+}
+
+void check_program(std::vector<Check>& checks) {
+  const BuildInfo& build = build_info();
+  checks.push_back(
+      {"acid", true,
+       fmt::format("{} ({}{})", build.version, build.commit, build.dirty ? ", dirty" : ""), ""});
+  const std::string type = build.build_type;
+  const bool optimised = type == "Release" || type == "RelWithDebInfo";
+  checks.push_back({"compiler", optimised, fmt::format("{}, {}", build.compiler, type),
+                    optimised ? ""
+                              : "not an optimised build: runs will be several times slower; "
+                                "use the preset release"});
+  checks.push_back({"SQLite", true, build.sqlite, ""});
+}
+
+void check_machine(std::vector<Check>& checks) {
+  checks.push_back({"processor", true, environment("")["cpu_model"], ""});
+  const int cores = usable_cores();
+  const double quota = cpu_quota_cores();
+  const bool limited = quota > 0 && quota < cores;
+  checks.push_back({"cores", cores > 1 && !limited,
+                    limited ? fmt::format("{}, limited to {}", cores, format_number(quota))
+                            : fmt::format("{}", cores),
+                    limited      ? "the container's limit throttles threads that run at once"
+                    : cores == 1 ? "the threads driver will interleave its workers, not run them "
+                                   "at once"
+                                 : ""});
+  constexpr double kComfortable = 2e9;
+  const auto memory = static_cast<double>(available_memory_bytes());
+  checks.push_back({"memory", memory >= kComfortable, format_bytes(memory) + " available",
+                    memory >= kComfortable ? "" : "large models with many workers will not fit"});
+}
+
+// What the module with the models says of itself.
+void check_models(std::vector<Check>& checks, const json& runtime) {
+  const auto text = [&](const char* name) { return runtime.value(name, std::string()); };
+  if (text("libtorch").empty()) {
+    checks.push_back({"LibTorch", false, "not available",
+                      fmt::format("only analytic tasks will run: {}", text("error"))});
+    return;
+  }
+  checks.push_back(
+      {"LibTorch", true, fmt::format("{}, {}", text("libtorch"), text("cpu_capability")), ""});
+  const std::string blas = text("blas_library"), config = text("blas_config");
+  const bool fast = config.find("OpenBLAS") != std::string::npos ||
+                    blas.find("openblas") != std::string::npos ||
+                    blas.find("mkl") != std::string::npos || blas == "inside LibTorch";
+  checks.push_back({"BLAS", fast, config.empty() ? blas : fmt::format("{} ({})", config, blas),
+                    fast ? "" : "gradients will be slow; apt-get install libopenblas0-pthread"});
+}
+
+json check_engine(std::vector<Check>& checks) {
+  std::string worker;
+  try {
+    worker = worker_program();
+  } catch (const Error& error) {
+    checks.push_back({"acid-worker", false, "missing", error.what()});
+    return nullptr;
+  }
+  const Captured answer = capture({worker, "--environment"}, 20);
+  json surroundings = json::parse(answer.output, nullptr, false);
+  if (!answer.ran || !surroundings.is_object()) {
+    checks.push_back({"acid-worker", false, "does not start",
+                      answer.output.empty() ? "run it by hand: " + worker + " --environment"
+                                            : first_line(answer.output)});
+    return nullptr;
+  }
+  checks.push_back({"acid-worker", true, worker, ""});
+  check_models(checks, surroundings.value("model_runtime", json::object()));
+  return surroundings;
+}
+
+void check_mpi(std::vector<Check>& checks) {
+  const Captured info = capture({"ompi_info", "--parsable"}, 10);
+  const std::string version = line_after(info.output, "ompi:version:full:");
+  const std::string threads = line_after(info.output, "option:threads:");
+  const bool multiple = threads.find("MPI_THREAD_MULTIPLE: yes") != std::string::npos ||
+                        threads.find("MPI_THREAD_MULTIPLE:yes") != std::string::npos;
+  if (version.empty())
+    checks.push_back({"MPI", false, "not found", "apt-get install openmpi-bin"});
+  else
+    checks.push_back({"MPI", multiple, fmt::format("OpenMPI {}", version),
+                      multiple ? ""
+                               : "without MPI_THREAD_MULTIPLE exchanges cannot overlap "
+                                 "gradients"});
+}
+
+void check_gpu(std::vector<Check>& checks) {
+  const Captured gpus = capture(
+      {"nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"}, 10);
+  const bool found = gpus.ran && !gpus.output.empty();
+  checks.push_back({"GPU", found, found ? first_line(gpus.output) : "none",
+                    found ? "" : "gradients are computed on the processor"});
+  std::string nvcc =
+      line_after(capture({"nvcc", "--version"}, 10).output, "Cuda compilation tools");
+  if (!nvcc.empty()) checks.push_back({"CUDA compiler", true, nvcc.substr(2), ""});
+  const bool nccl = std::filesystem::exists("/usr/include/nccl.h") ||
+                    std::filesystem::exists("/usr/local/cuda/include/nccl.h");
+  if (found || !nvcc.empty())
+    checks.push_back({"NCCL", nccl, nccl ? "headers found" : "not found",
+                      nccl ? ""
+                           : "several GPUs will exchange through host memory; install "
+                             "libnccl-dev"});
+}
+
+void check_store(std::vector<Check>& checks, const std::string& folder) {
+  const FileSystem file_system = file_system_of(folder);
+  constexpr double kComfortable = 1e9;
+  const auto free_bytes = static_cast<double>(file_system.free_bytes);
+  const bool roomy = free_bytes >= kComfortable;
+  checks.push_back(
+      {"store", !file_system.network && roomy,
+       fmt::format("{} on {}, {} free", folder, file_system.type, format_bytes(free_bytes)),
+       file_system.network ? "on a network file system recording is slower and only "
+                             "one host should write; name a local folder with --store"
+       : roomy             ? ""
+                           : "little room: a run that fills the disk stops"});
+}
+
+std::string text_of(const std::vector<Check>& checks, bool colour) {
+  std::string text;
+  for (const Check& check : checks) {
+    const char* mark = check.ok ? "ok  " : "warn";
+    const std::string shown =
+        colour ? fmt::format("\x1b[{}m{}\x1b[0m", check.ok ? 32 : 33, mark) : mark;
+    text += fmt::format("{}  {:<14} {}\n", shown, check.name, check.found);
+    if (!check.advice.empty())
+      text += fmt::format("                     {}\n",
+                          wrapped(check.advice, 79, "                     "));
+  }
+  return text;
+}
+
+Exit doctor(const Session& session, const Format& format) {
+  std::vector<Check> checks;
+  check_program(checks);
+  check_machine(checks);
+  const json environment = check_engine(checks);
+  check_mpi(checks);
+  check_gpu(checks);
+  check_store(checks, session.store_folder);
+  if (!format.json) {
+    print_data(text_of(checks, colour_on_standard_output()));
+    return Exit::ok;
+  }
+  json listed = json::array();
+  for (const Check& check : checks)
+    listed.push_back({{"name", check.name},
+                      {"status", check.ok ? "ok" : "warn"},
+                      {"found", check.found},
+                      {"advice", check.advice}});
+  print_json(
+      {{"schema_version", kJsonSchemaVersion}, {"checks", listed}, {"environment", environment}});
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Session& session) {
+  auto format = std::make_shared<Format>();
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say what this machine has, what will be slow, and why");
+  add_json_option(*command, *format);
+  add_store_option(*command, session);
+  command->callback([&session, format] {
+    session.action = [&session, format] { return doctor(session, *format); };
+  });
+}
+
+}  // namespace acid

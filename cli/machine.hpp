@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace acid {
+
+/// Cores that a container's limit allows at a time; 0: no limit.
+double cpu_quota_cores();
+/// Bytes that can be had now without swapping; 0 when unknown.
+std::int64_t available_memory_bytes();
+
+struct FileSystem {
+  std::string type;  // "ext4", "nfs", …, or its number
+  bool network = false;
+  std::int64_t free_bytes = 0;
+};
+/// Of a folder, or of its nearest parent that exists.
+FileSystem file_system_of(const std::string& folder);
+
+}  // namespace acid

@@ -1,0 +1,116 @@
+// The command line: a table of contents, and the one place where errors become exit codes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/build_info.hpp"
+#include "cli/commands.hpp"
+#include "cli/session.hpp"
+#include "engine/base/names.hpp"
+#include "recipes/plan.hpp"
+
+namespace acid {
+namespace {
+
+std::string version_line() {
+  const BuildInfo& build = build_info();
+  return fmt::format("acid {} ({}{})", build.version, build.commit, build.dirty ? ", dirty" : "");
+}
+
+void add_commands(CLI::App& app, Session& session) {
+  add_run_command(app, session);
+  add_plan_command(app, session);
+  add_list_command(app, session);
+  add_show_command(app, session);
+  add_compare_command(app, session);
+  add_report_command(app, session);
+  add_export_command(app, session);
+  add_topology_command(app, session);
+  add_doctor_command(app, session);
+}
+
+// What a person probably meant by the first argument that no option or command took.
+std::string unexpected_argument(const CLI::App& app, const std::string& argument) {
+  const auto parsed = app.get_subcommands();
+  const CLI::App& command = parsed.empty() ? app : *parsed.front();
+  std::vector<std::string> known;
+  std::string word = argument.substr(0, argument.find('='));
+  std::string what;
+  if (argument.size() > 1 && argument[0] == '-') {
+    what = "option";
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  } else if (parsed.empty()) {
+    what = "command";
+    for (const CLI::App* each : app.get_subcommands(nullptr)) known.push_back(each->get_name());
+  } else {
+    return fmt::format("unexpected argument '{}'", argument);
+  }
+  const auto nearest = nearest_name(word, known);
+  if (nearest) return fmt::format("unknown {} '{}'; did you mean '{}'?", what, word, *nearest);
+  if (what == "command") return fmt::format("unknown command '{}': {}", word, one_of(known));
+  return fmt::format("unknown option '{}'", word);
+}
+
+Exit bad_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const auto parsed = app.get_subcommands();
+  const auto extra = app.remaining(true);
+  const bool unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  say(fmt::format("acid: error: {}", unexpected && !extra.empty()
+                                         ? unexpected_argument(app, extra.front())
+                                         : std::string(error.what())));
+  say(fmt::format("see 'acid {}--help'", parsed.empty() ? "" : parsed.front()->get_name() + " "));
+  return Exit::usage;
+}
+
+Exit run_command_line(int argc, char** argv) {
+  Session session(argc, argv);
+  CLI::App app{"A laboratory for asynchronous decentralised training.", "acid"};
+  app.set_version_flag("--version", version_line(), "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.get_formatter()->column_width(26);
+  app.require_subcommand(0, 1);
+  add_store_option(app, session);
+  add_commands(app, session);
+  app.footer(
+      "'acid COMMAND --help' explains a command. A first run: acid run "
+      "recipes/quickstart.toml");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    app.exit(wanted);
+    return Exit::ok;
+  } catch (const CLI::ParseError& error) {
+    return bad_usage(app, error);
+  }
+  if (session.action) return session.action();
+  say_raw(app.help());
+  return Exit::usage;
+}
+
+}  // namespace
+}  // namespace acid
+
+int main(int argc, char** argv) {
+  using namespace acid;
+  try {
+    const Exit exit = run_command_line(argc, argv);
+    flush_data();
+    return static_cast<int>(exit);
+  } catch (const RecipeError& error) {  // Rendered with the recipe's text already.
+    say(error.what());
+    return static_cast<int>(error.code());
+  } catch (const Error& error) {
+    say(fmt::format("acid: error: {}", error.what()));
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    say(
+        fmt::format("acid: internal error: {}\nThis is a bug in acid, not in what you did. Please "
+                    "report it with the command line and {}.",
+                    error.what(), version_line()));
+    return static_cast<int>(Exit::run_failed);
+  }
+}

@@ -1,0 +1,112 @@
+#include "recipes/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/recipe_options.hpp"
+#include "cli/run_json.hpp"
+#include "cli/table.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+struct PlanOptions {
+  RecipeOptions recipe;
+  Format format;
+};
+
+// Settings that tell the runs apart and have no column of their own.
+std::vector<std::string> extra_keys(const std::vector<FlatSettings>& settings) {
+  std::vector<const FlatSettings*> all;
+  for (const auto& each : settings) all.push_back(&each);
+  std::vector<std::string> keys;
+  for (const std::string& key : varying_keys(all)) {
+    const bool has_column = key == "seed" || key == "workers.count" || key == "topology.kind" ||
+                            key.rfind("budget.", 0) == 0 || is_algorithm_key(key);
+    if (!has_column) keys.push_back(key);
+  }
+  return keys;
+}
+
+// A terminal gets numbers to read; programs get numbers that read back.
+Table table_of(const Plan& plan, bool exact) {
+  const auto number = [&](std::optional<double> value) {
+    if (!exact) return short_number(value);
+    return value ? exact_number(*value) : std::string();
+  };
+  std::vector<FlatSettings> settings;
+  for (const PlannedRun& run : plan.runs) settings.push_back(flatten(run.settings));
+  const auto extra = extra_keys(settings);
+
+  Table table{{{"id"},
+               {"algorithm"},
+               {"seed", true},
+               {exact ? "workers" : "n", true},
+               {"topology"},
+               {exact ? "chi1" : "χ₁", true},
+               {exact ? "chi2" : "χ₂", true},
+               {exact ? "eta" : "η", true},
+               {exact ? "alpha_tilde" : "α̃", true},
+               {"gradients", true},
+               {"bytes", true},
+               {"load", true}},
+              {}};
+  if (exact) table.columns.push_back({"digest"});
+  for (const std::string& key : extra)
+    table.columns.push_back({exact ? key : key.substr(key.rfind('.') + 1), true});
+  for (std::size_t r = 0; r < plan.runs.size(); ++r) {
+    const PlannedRun& run = plan.runs[r];
+    std::vector<std::string> row{run.id,
+                                 shown_name(run.algorithm, run.label),
+                                 fmt::format("{}", run.seed),
+                                 fmt::format("{}", run.workers),
+                                 value_text(value_at(settings[r], "topology.kind")),
+                                 number(run.chi1),
+                                 number(run.chi2),
+                                 number(run.eta),
+                                 number(run.alpha_tilde),
+                                 fmt::format("{}", run.budget_gradients),
+                                 exact ? exact_number(run.bytes) : format_bytes(run.bytes),
+                                 number(run.largest_load)};
+    if (exact) row.push_back(run.digest);
+    for (const std::string& key : extra) row.push_back(value_text(value_at(settings[r], key)));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Exit plan(const PlanOptions& options) {
+  const Plan compiled = options.recipe.compile();
+  say_warnings(compiled);
+  if (options.format.json) {
+    print_json(to_json(compiled));
+  } else if (options.format.csv) {
+    print_data(to_csv(table_of(compiled, true)));
+  } else if (options.format.markdown) {
+    print_data(to_markdown(table_of(compiled, false)));
+  } else {
+    print_data(fmt::format("{}: {} run{}, recipe {}\n\n{}", compiled.name, compiled.runs.size(),
+                           compiled.runs.size() == 1 ? "" : "s",
+                           compiled.recipe_digest.substr(0, 12),
+                           to_text(table_of(compiled, false))));
+    print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
+  }
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = app.add_subcommand("plan", "Compile a recipe and show its runs");
+  options->recipe.add_to(*command);
+  add_table_options(*command, options->format);
+  command->callback([&session, options] { session.action = [options] { return plan(*options); }; });
+}
+
+}  // namespace acid

@@ -1,0 +1,95 @@
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/run_json.hpp"
+#include "cli/session.hpp"
+#include "reports/numbers.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSecondsBetweenLines = 5;
+constexpr std::size_t kBarColumns = 20;
+
+double fraction_done(const RunSummary& run) {
+  if (run.budget_gradients <= 0) return 0;
+  return std::min(
+      1.0, static_cast<double>(run.progress.gradients) / static_cast<double>(run.budget_gradients));
+}
+
+std::string bar(double fraction) {
+  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(kBarColumns));
+  return fmt::format("[{:#<{}}{:-<{}}] ", "", full, "", kBarColumns - full);
+}
+
+}  // namespace
+
+Progress::Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal)
+    : clock_(clock),
+      runs_(runs),
+      total_gradients_(static_cast<double>(gradients)),
+      terminal_(terminal),
+      begun_(clock.seconds()),
+      last_line_(begun_) {}
+
+void Progress::run_ended(const RunSummary& run) {
+  ++ended_;
+  ended_gradients_ += static_cast<double>(run.budget_gradients);
+  first_seen_.erase(run.id);
+}
+
+double Progress::gradients_per_second(const RunSummary& run) {
+  const double now = clock_.seconds();
+  if (run.progress.gradients == 0) return 0;
+  const Seen& first =
+      first_seen_.try_emplace(run.id, Seen{now, run.progress.gradients}).first->second;
+  const double elapsed = now - first.at_seconds;
+  return elapsed > 0 ? static_cast<double>(run.progress.gradients - first.gradients) / elapsed : 0;
+}
+
+std::string Progress::line(const std::vector<RunSummary>& running) {
+  double done = ended_gradients_;
+  std::string current;
+  for (const RunSummary& run : running) {
+    // Until the worker has begun its attempt, the store shows how far the one before came.
+    if (run.state != RunState::running) continue;
+    done += fraction_done(run) * static_cast<double>(run.budget_gradients);
+    current += fmt::format(", {} seed {} at {:.0f} %", shown_name(run.algorithm, run.label),
+                           run.seed, 100 * fraction_done(run));
+    if (const double rate = gradients_per_second(run); rate > 0)
+      current += fmt::format(" ({} gradients/s)", format_number(rate, 3));
+  }
+  const double fraction = total_gradients_ > 0 ? std::min(1.0, done / total_gradients_) : 0;
+  const double elapsed = clock_.seconds() - begun_;
+  std::string left;
+  if (fraction > 0.01 && elapsed > 2)
+    left = fmt::format(", about {} left", format_seconds(elapsed * (1 - fraction) / fraction));
+  return fmt::format("{}{} of {} runs done{}{}", terminal_ ? bar(fraction) : "", ended_, runs_,
+                     left, current);
+}
+
+void Progress::show(const std::vector<RunSummary>& running) {
+  if (terminal_) {
+    say_raw(fmt::format("\r{}\x1b[K", shortened(line(running), terminal_width() - 1)));
+    drawn_ = true;
+  } else if (clock_.seconds() - last_line_ >= kSecondsBetweenLines) {
+    last_line_ = clock_.seconds();
+    say(line(running));
+  }
+}
+
+void Progress::say_above(const std::string& message) {
+  clear();
+  say(message);
+}
+
+void Progress::clear() {
+  if (drawn_) say_raw("\r\x1b[K");
+  drawn_ = false;
+}
+
+}  // namespace acid

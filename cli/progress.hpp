@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// How far a set of runs is, on standard error: one line that is redrawn on a terminal, else a
+/// line at most every five seconds.
+class Progress {
+ public:
+  /// `gradients`: the budgets of all runs that are to be executed.
+  Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Draws, with the runs now under way.
+  void show(const std::vector<RunSummary>& running);
+  void run_ended(const RunSummary& run);
+  /// Prints a message above the progress line.
+  void say_above(const std::string& message);
+
+ private:
+  struct Seen {
+    double at_seconds = 0;
+    std::int64_t gradients = 0;
+  };
+  std::string line(const std::vector<RunSummary>& running);
+  double gradients_per_second(const RunSummary& run);
+  void clear();
+
+  const Clock& clock_;
+  const std::size_t runs_;
+  const double total_gradients_;
+  const bool terminal_;
+  const double begun_;
+  double last_line_;
+  bool drawn_ = false;
+  std::size_t ended_ = 0;
+  double ended_gradients_ = 0;
+  std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything
+};
+
+}  // namespace acid

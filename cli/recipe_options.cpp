@@ -1,0 +1,37 @@
+#include "cli/recipe_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <set>
+
+#include "cli/session.hpp"
+
+namespace acid {
+
+void RecipeOptions::add_to(CLI::App& command) {
+  command.add_option("RECIPE", path, "The recipe, a TOML file")->required()->type_name(" ");
+  command
+      .add_option("--set", overrides,
+                  "Override a key, such as optimizer.learning_rate=0.1; may be given several times")
+      ->type_name("K=V")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--driver", driver, "Short for --set execution.driver=D")->type_name("D");
+}
+
+Plan RecipeOptions::compile() const {
+  std::vector<std::string> all = overrides;
+  if (!driver.empty()) all.push_back("execution.driver=" + driver);
+  return load_recipe(path, all);
+}
+
+void say_warnings(const Plan& plan) {
+  for (const Diagnostic& warning : plan.warnings) say(render(warning, "warning"));
+  std::set<std::string> said;
+  for (const PlannedRun& run : plan.runs)
+    for (const std::string& warning : run.warnings)
+      if (said.insert(warning).second) say(fmt::format("acid: warning: {}", warning));
+}
+
+}  // namespace acid

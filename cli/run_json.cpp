@@ -1,0 +1,151 @@
+#include "cli/run_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/session.hpp"
+#include "cli/table.hpp"
+#include "engine/algorithms/method.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+json or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+json or_null(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
+
+json attempts_of(const RunDetail& run) {
+  json attempts = json::array();
+  for (const AttemptRow& attempt : run.attempts)
+    attempts.push_back({{"number", attempt.number},
+                        {"host", attempt.host},
+                        {"pid", attempt.pid},
+                        {"started", or_null(attempt.started)},
+                        {"finished", or_null(attempt.finished)},
+                        {"outcome", or_null(attempt.outcome)},
+                        {"message", attempt.message},
+                        {"wall_seconds", attempt.wall_seconds},
+                        {"environment", attempt.environment}});
+  return attempts;
+}
+
+json topology_of(const RunDetail& run) {
+  json topology{{"kind", run.summary.topology}, {"workers", run.summary.workers}};
+  for (const char* name : {"chi1", "chi2", "eta", "alpha_tilde"})
+    topology[name] = run.plan.is_object() ? run.plan.value(name, json(nullptr)) : json(nullptr);
+  if (run.settings.contains("topology")) topology["settings"] = run.settings["topology"];
+  json edges = json::array();
+  if (run.result)
+    for (const auto& edge : run.result->edges) {
+      // Realised rate: exchanges per unit of normalised time, comparable with the nominal one.
+      const double time = run.result->position.normalised_time;
+      edges.push_back(
+          {{"i", edge.i},
+           {"j", edge.j},
+           {"nominal", edge.nominal},
+           {"realised", time > 0 ? json(static_cast<double>(edge.count) / time) : json(nullptr)},
+           {"exchanges", edge.count}});
+    }
+  topology["edges"] = edges;
+  return topology;
+}
+
+json realised_of(const AttemptResult& result) {
+  return {{"exchanges_per_gradient", result.realised_rate},
+          {"chi1", or_null(result.realised_chi1)},
+          {"chi2", or_null(result.realised_chi2)},
+          {"exchanges_drawn", result.exchanges_drawn},
+          {"exchanges_done", result.exchanges_done},
+          {"exchanges_waiting", result.exchanges_waiting}};
+}
+
+json log_of(const RunDetail& run) {
+  constexpr std::array kNames{"info", "warning", "error"};
+  json log = json::array();
+  for (const LogLine& line : run.log)
+    log.push_back({{"time", line.time},
+                   {"severity", kNames[static_cast<std::size_t>(line.severity)]},
+                   {"text", line.text}});
+  return log;
+}
+
+}  // namespace
+
+json to_json(const RunSummary& run) {
+  return {{"id", run.id},
+          {"experiment", run.experiment},
+          {"experiment_name", run.experiment_name},
+          {"algorithm", run.algorithm},
+          {"label", run.label},
+          {"seed", run.seed},
+          {"digest", run.digest},
+          {"group", run.group},
+          {"state", state_name(run.state)},
+          {"message", run.message},
+          {"driver", run.driver},
+          {"workers", run.workers},
+          {"topology", run.topology},
+          {"started", or_null(run.started)},
+          {"finished", or_null(run.finished)},
+          {"budget_gradients", run.budget_gradients},
+          {"progress",
+           {{"gradients", run.progress.gradients},
+            {"normalised_time", run.progress.normalised_time},
+            {"seconds", run.progress.seconds},
+            {"bytes", run.progress.bytes}}},
+          {"metrics", run.metrics}};
+}
+
+json to_json(const RunDetail& run) {
+  json document = to_json(run.summary);
+  document["schema_version"] = kJsonSchemaVersion;
+  document["settings"] = run.settings;
+  document["plan"] = run.plan;
+  document["seeds"] = run.seeds;
+  document["topology"] = topology_of(run);
+  document["attempts"] = attempts_of(run);
+  document["environment"] = run.attempts.empty() ? json(nullptr) : run.attempts.back().environment;
+  document["checkpoints"] = json::array();
+  json files = json::array();
+  for (const auto& [path, sha256] : run.file_digests)
+    files.push_back({{"path", path}, {"sha256", sha256}});
+  document["files"] = files;
+  document["log"] = log_of(run);
+  const AttemptResult result = run.result.value_or(AttemptResult{});
+  document["digests"] = {{"workers", result.worker_digests}, {"mean", or_null(result.mean_digest)}};
+  document["realised"] = run.result ? realised_of(result) : json(nullptr);
+  document["worker_gradients"] = result.worker_gradients;
+  document["worker_idle_seconds"] = result.worker_idle_seconds;
+  json artifacts = json::array();
+  for (const auto& artifact : result.artifacts)
+    artifacts.push_back({{"role", artifact.role},
+                         {"path", artifact.path},
+                         {"sha256", artifact.sha256},
+                         {"bytes", artifact.bytes}});
+  document["artifacts"] = artifacts;
+  return document;
+}
+
+std::string shown_name(const std::string& algorithm, const std::string& label) {
+  const AlgorithmEntry* entry = find_algorithm(algorithm);
+  const bool own_label = label.empty() || (entry != nullptr && label == entry->label);
+  return own_label ? algorithm : label;
+}
+
+std::string key_result(const RunSummary& run) {
+  for (const char* name : {"eval_accuracy", "eval_loss", "train_loss", "consensus_distance"})
+    if (const auto found = run.metrics.find(name); found != run.metrics.end())
+      return fmt::format("{} {}", name, short_number(found->second));
+  return kDash;
+}
+
+std::string shown_time(std::string_view iso) {
+  if (iso.empty()) return kDash;
+  std::string shown(iso.substr(0, 19));
+  if (shown.size() > 10 && shown[10] == 'T') shown[10] = ' ';
+  return shown;
+}
+
+}  // namespace acid

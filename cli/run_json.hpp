@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// A run as `acid list --json` shows it (DESIGN §8): id, experiment, algorithm, seed, group,
+/// state, driver, workers, topology, started, finished, metrics (name → last value), and more.
+/// Times that have not come and numbers that are not finite are null.
+nlohmann::json to_json(const RunSummary& run);
+
+/// Everything `acid show --json` prints: the keys of to_json(RunSummary), of which `topology`
+/// becomes an object, and settings, plan, seeds, environment, attempts, checkpoints, digests,
+/// realised, worker_gradients, worker_idle_seconds, files, log.
+nlohmann::json to_json(const RunDetail& run);
+
+/// The recipe's label where it gave one, else the algorithm's name.
+std::string shown_name(const std::string& algorithm, const std::string& label);
+/// The number one asks for first: accuracy, else a loss, else the consensus distance.
+std::string key_result(const RunSummary& run);
+/// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.
+std::string shown_time(std::string_view iso);
+
+}  // namespace acid

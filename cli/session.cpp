@@ -1,0 +1,119 @@
+#include "cli/session.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace acid {
+namespace {
+
+std::string quoted_for_shell(std::string_view argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(argument);
+  std::string quoted = "'";
+  for (const char c : argument) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
+
+[[noreturn]] void fail(const char* doing, const std::string& what) {
+  throw Error(fmt::format("cannot {} {}: {}", doing, what, std::strerror(errno)));
+}
+
+}  // namespace
+
+Session::Session(int argc, char** argv) {
+  const char* environment = std::getenv("ACID_STORE");
+  store_folder = environment != nullptr && *environment != '\0' ? environment : "acid-store";
+  command_line = "acid";
+  for (int i = 1; i < argc; ++i) command_line += " " + quoted_for_shell(argv[i]);
+}
+
+void add_store_option(CLI::App& command, Session& session) {
+  command
+      .add_option("--store", session.store_folder,
+                  "Folder of the store (default: $ACID_STORE, else ./acid-store)")
+      ->type_name("DIR");
+}
+
+void add_json_option(CLI::App& command, Format& format) {
+  command.add_flag("--json", format.json, "Print JSON");
+}
+
+void add_table_options(CLI::App& command, Format& format) {
+  CLI::Option* json = command.add_flag("--json", format.json, "Print JSON");
+  CLI::Option* csv = command.add_flag("--csv", format.csv, "Print comma-separated values");
+  CLI::Option* markdown = command.add_flag("--markdown", format.markdown, "Print a Markdown table");
+  csv->excludes(json);
+  markdown->excludes(json)->excludes(csv);
+}
+
+void print_data(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    fail("write to", "standard output");
+}
+
+void print_json(const nlohmann::json& document, int indent) {
+  // Text from elsewhere (a worker's last words) may not be UTF-8; a document always is.
+  print_data(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void flush_data() {
+  if (std::fflush(stdout) != 0) fail("write to", "standard output");
+}
+
+void say_raw(std::string_view text) {
+  // Nobody is left to tell when this fails.
+  if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size()) std::fflush(stderr);
+}
+
+void say(std::string_view message) { say_raw(std::string(message) + "\n"); }
+
+bool standard_error_is_terminal() { return isatty(STDERR_FILENO) == 1; }
+
+bool colour_on_standard_output() {
+  const char* refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
+}
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+OutputFile::OutputFile(const std::string& path)
+    : path_(path),
+      temporary_(fmt::format("{}.{}.partial", path, getpid())),
+      file_(std::fopen(temporary_.c_str(), "wb")) {
+  if (file_ == nullptr) fail("create", path_);
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  std::remove(temporary_.c_str());  // Already renamed after commit().
+}
+
+void OutputFile::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail("write", path_);
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail("write", path_);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
+}
+
+}  // namespace acid

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace acid {
+
+/// Version of every JSON document on standard output. Keys may join without a new version.
+inline constexpr int kJsonSchemaVersion = 1;
+
+/// One invocation of the program.
+struct Session {
+  std::string store_folder;      // --store, else ACID_STORE, else ./acid-store
+  std::string command_line;      // as typed, quoted for a shell
+  std::function<Exit()> action;  // what the command line asked for; empty: nothing
+
+  Session(int argc, char** argv);
+};
+
+/// How a table is printed. At most one of the flags is set.
+struct Format {
+  bool json = false;
+  bool csv = false;
+  bool markdown = false;
+};
+
+void add_store_option(CLI::App& command, Session& session);
+void add_json_option(CLI::App& command, Format& format);
+/// --json, --csv and --markdown.
+void add_table_options(CLI::App& command, Format& format);
+
+/// Data: standard output. Throws Error when it cannot be written.
+void print_data(std::string_view text);
+/// One trailing newline; NaN and infinities become null. `indent` −1: all on one line.
+void print_json(const nlohmann::json& document, int indent = 2);
+/// Makes sure that everything printed has reached its destination. Throws Error when it has not.
+void flush_data();
+/// A message for the person: one line on standard error. Never throws for want of a reader.
+void say(std::string_view message);
+/// The same without the line's end.
+void say_raw(std::string_view text);
+
+bool standard_error_is_terminal();
+/// Colour on standard output: only on a terminal, and never when NO_COLOR is set.
+bool colour_on_standard_output();
+/// Columns of the terminal on standard error; 80 when unknown.
+int terminal_width();
+
+/// A file that appears only once it is complete: a sibling temporary file, renamed by commit().
+/// Every failure is an Error naming the path; without commit() nothing is left behind.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+  std::FILE* file_;
+};
+
+}  // namespace acid

@@ -1,0 +1,41 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/run_json.hpp"
+#include "cli/show_text.hpp"
+
+namespace acid {
+namespace {
+
+struct ShowOptions {
+  std::string run;
+  Format format;
+};
+
+Exit show(const Session& session, const ShowOptions& options) {
+  const Store store(session.store_folder, Store::Access::read);
+  const RunDetail detail = run_detail(store, resolve_run(store, options.run));
+  if (options.format.json)
+    print_json(to_json(detail));
+  else
+    print_data(to_text(detail));
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* command = app.add_subcommand("show", "Show everything about one run");
+  command->add_option("RUN", options->run, "A run's id, a unique prefix of it, or @latest")
+      ->required()
+      ->type_name(" ");
+  add_json_option(*command, options->format);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return show(session, *options); };
+  });
+}
+
+}  // namespace acid

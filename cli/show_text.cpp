@@ -1,0 +1,159 @@
+#include "cli/show_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/run_json.hpp"
+#include "cli/table.hpp"
+#include "engine/recorder/metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+void add_line(std::string& text, std::string_view name, std::string_view value,
+              int name_columns = 28) {
+  const int padding = std::max(2, name_columns - terminal_columns(name));
+  text += fmt::format("  {}{:{}}{}\n", name, "", padding, value);
+}
+
+// Nested tables as dotted keys, the way `--set` writes them.
+void add_settings(std::string& text, const json& settings) {
+  const FlatSettings flat = flatten(settings);
+  int widest = 0;
+  for (const auto& [key, value] : flat) widest = std::max(widest, terminal_columns(key));
+  for (const auto& [key, value] : flat)
+    add_line(text, key, value.is_null() ? kDash : value_text(value), widest + 2);
+}
+
+void add_outcome(std::string& text, const RunDetail& run) {
+  const RunSummary& summary = run.summary;
+  text += fmt::format("run {}  {}, seed {}: {}\n", summary.id,
+                      shown_name(summary.algorithm, summary.label), summary.seed,
+                      state_name(summary.state));
+  if (!summary.message.empty()) add_line(text, "message", summary.message);
+  add_line(text, "experiment", fmt::format("{} ({})", summary.experiment_name, summary.experiment));
+  add_line(text, "workers",
+           fmt::format("{}, {}, {} driver", summary.workers, summary.topology, summary.driver));
+  add_line(text, "started (UTC)", shown_time(summary.started));
+  add_line(text, "finished (UTC)", shown_time(summary.finished));
+  add_line(text, "gradients",
+           fmt::format("{} of {}", summary.progress.gradients, summary.budget_gradients));
+  add_line(text, "normalised time", short_number(summary.progress.normalised_time));
+  add_line(text, summary.driver == "virtual" ? "simulated time" : "wall time",
+           format_seconds(summary.progress.seconds));
+  add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));
+}
+
+void add_results(std::string& text, const RunDetail& run) {
+  if (run.summary.metrics.empty()) return;
+  text += "\nresults (last values)\n";
+  for (const auto& [name, value] : run.summary.metrics) {
+    const Metric* metric = find_metric(name);
+    const bool has_unit = metric != nullptr && metric->unit != "1";
+    add_line(
+        text, name,
+        has_unit ? fmt::format("{} {}", short_number(value), metric->unit) : short_number(value));
+  }
+}
+
+void add_gossip(std::string& text, const RunDetail& run) {
+  const auto planned = [&](const char* name) -> std::optional<double> {
+    if (!run.plan.is_object() || !run.plan.contains(name) || !run.plan[name].is_number()) return {};
+    return run.plan[name].get<double>();
+  };
+  if (!planned("chi1")) return;
+  text += "\ngossip                        planned   realised\n";
+  const AttemptResult result = run.result.value_or(AttemptResult{});
+  const auto row = [&](const char* name, std::optional<double> plan, std::optional<double> real) {
+    add_line(text, name, fmt::format("{:<10}{}", short_number(plan), short_number(real)));
+  };
+  const json algorithm = run.settings.value("algorithm", json::object());
+  std::optional<double> rate;
+  if (algorithm.contains("communication_rate"))
+    rate = algorithm["communication_rate"].get<double>();
+  row("exchanges per gradient", rate,
+      run.result ? std::optional(result.realised_rate) : std::nullopt);
+  row("chi1", planned("chi1"), result.realised_chi1);
+  row("chi2", planned("chi2"), result.realised_chi2);
+  row("eta", planned("eta"), {});
+  row("alpha_tilde", planned("alpha_tilde"), {});
+  if (run.result)
+    add_line(text, "exchanges",
+             fmt::format("{} drawn, {} done, {} waiting", result.exchanges_drawn,
+                         result.exchanges_done, result.exchanges_waiting));
+}
+
+void add_workers(std::string& text, const AttemptResult& result) {
+  if (result.worker_gradients.empty()) return;
+  const auto [least, most] =
+      std::minmax_element(result.worker_gradients.begin(), result.worker_gradients.end());
+  text += "\nworkers\n";
+  add_line(text, "gradients of a worker", fmt::format("{} to {}", *least, *most));
+  if (!result.worker_idle_seconds.empty())
+    add_line(text, "longest idle of a worker",
+             format_seconds(*std::max_element(result.worker_idle_seconds.begin(),
+                                              result.worker_idle_seconds.end())));
+}
+
+void add_attempts(std::string& text, const RunDetail& run) {
+  if (run.attempts.empty()) return;
+  text += "\nattempts\n";
+  for (const AttemptRow& attempt : run.attempts)
+    add_line(text, fmt::format("{}  {}", attempt.number, shown_time(attempt.started)),
+             fmt::format("{} on {} (pid {}), {}{}{}",
+                         attempt.outcome.empty() ? "under way" : attempt.outcome, attempt.host,
+                         attempt.pid, format_seconds(attempt.wall_seconds),
+                         attempt.message.empty() ? "" : ": ", attempt.message));
+  if (const json& environment = run.attempts.back().environment; environment.is_object()) {
+    text += "\nenvironment of the last attempt\n";
+    add_settings(text, environment);
+  }
+}
+
+void add_digests(std::string& text, const RunDetail& run) {
+  text += "\ndigests (SHA-256)\n";
+  add_line(text, "plan", run.summary.digest);
+  for (const auto& [path, sha256] : run.file_digests) add_line(text, path, sha256);
+  if (!run.result) return;
+  add_line(text, "final mean", run.result->mean_digest);
+  constexpr std::size_t kShownWorkers = 16;
+  const auto& digests = run.result->worker_digests;
+  for (std::size_t i = 0; i < std::min(kShownWorkers, digests.size()); ++i)
+    add_line(text, fmt::format("worker {}", i), digests[i]);
+  if (digests.size() > kShownWorkers)
+    text += fmt::format("  … and {} more (--json lists them)\n", digests.size() - kShownWorkers);
+}
+
+void add_log(std::string& text, const RunDetail& run) {
+  if (run.log.empty()) return;
+  constexpr std::ptrdiff_t kShownLines = 10;
+  text += "\nlog (last lines)\n";
+  const auto count = std::min(kShownLines, std::ssize(run.log));
+  for (auto line = run.log.end() - count; line != run.log.end(); ++line)
+    add_line(text, shown_time(line->time), line->text);
+}
+
+}  // namespace
+
+std::string to_text(const RunDetail& run) {
+  std::string text;
+  add_outcome(text, run);
+  add_results(text, run);
+  add_gossip(text, run);
+  if (run.result) add_workers(text, *run.result);
+  text += "\nsettings\n";
+  add_settings(text, run.settings);
+  add_attempts(text, run);
+  add_digests(text, run);
+  add_log(text, run);
+  return text;
+}
+
+}  // namespace acid

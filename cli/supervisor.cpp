@@ -1,0 +1,92 @@
+#include "cli/supervisor.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
+  return set;
+}
+
+}  // namespace
+
+Supervisor::Supervisor() {
+  const sigset_t set = watched_signals();
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) throw Error(fmt::format("cannot watch signals: {}", std::strerror(errno)));
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Supervisor::~Supervisor() {
+  children_.clear();
+  read_signals();  // A signal that was answered must not strike again when it is unblocked.
+  close(signals_);
+  const sigset_t set = watched_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void Supervisor::start(const std::string& name, const std::vector<std::string>& arguments) {
+  const bool is_new = children_.emplace(name, Child(arguments)).second;
+  ACID_ASSERT(is_new, "worker {} was started twice", name);
+}
+
+std::vector<std::string> Supervisor::running() const {
+  std::vector<std::string> names;
+  for (const auto& [name, child] : children_) names.push_back(name);
+  return names;
+}
+
+std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
+  std::vector<pollfd> waited{{signals_, POLLIN, 0}};
+  for (const auto& [name, child] : children_)
+    if (child.output_descriptor() >= 0) waited.push_back({child.output_descriptor(), POLLIN, 0});
+  poll(waited.data(), waited.size(), timeout_milliseconds);
+  read_signals();
+
+  std::vector<Ending> endings;
+  for (auto entry = children_.begin(); entry != children_.end();) {
+    Child& child = entry->second;
+    child.read_output();
+    if (const auto status = child.status()) {
+      endings.push_back({entry->first, *status, child.output()});
+      entry = children_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+  return endings;
+}
+
+void Supervisor::stop() {
+  stopping_ = true;
+  for (auto& [name, child] : children_) child.signal(SIGTERM);
+}
+
+void Supervisor::read_signals() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) continue;  // Only there to end the wait.
+    if (interrupted_ && number == SIGINT) {
+      for (auto& [name, child] : children_) child.signal(SIGKILL);
+    } else if (!interrupted_) {
+      interrupted_ = true;
+      stop();
+    }
+  }
+}
+
+}  // namespace acid

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/child.hpp"
+
+namespace acid {
+
+/// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM or
+/// SIGHUP becomes SIGTERM for every worker; a second SIGINT becomes SIGKILL. While it lives, these
+/// signals and SIGCHLD are blocked in this thread and read from a descriptor, so that waiting
+/// needs no handler and never spins. One at a time per process; use from one thread.
+class Supervisor {
+ public:
+  Supervisor();
+  ~Supervisor();  // kills what still runs
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  /// `name` identifies the worker in running() and wait(). Throws Error when it cannot be started.
+  void start(const std::string& name, const std::vector<std::string>& arguments);
+  std::vector<std::string> running() const;
+
+  struct Ending {
+    std::string name;
+    int status = 0;      // as waitpid gives it
+    std::string output;  // its last words
+  };
+  /// Waits until a worker ends, a signal arrives, or the timeout has passed.
+  std::vector<Ending> wait(int timeout_milliseconds);
+
+  /// Asks every worker to stop (SIGTERM).
+  void stop();
+  /// A signal, or stop(), has asked to stop.
+  bool stopping() const { return stopping_; }
+  /// A signal has asked to stop.
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  void read_signals();
+
+  std::map<std::string, Child> children_;
+  int signals_ = -1;
+  bool stopping_ = false;
+  bool interrupted_ = false;
+};
+
+}  // namespace acid

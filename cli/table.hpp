@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// Rows of text under named columns, for a person or for a program.
+struct Table {
+  struct Column {
+    std::string title;
+    bool numeric = false;  // right-aligned
+  };
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;  // each as long as columns
+};
+
+/// Aligned columns for a terminal; cells wider than `widest` are shortened.
+std::string to_text(const Table& table, int widest = 26);
+/// RFC 4180 with "\n" line ends; the first line holds the titles.
+std::string to_csv(const Table& table);
+std::string to_markdown(const Table& table);
+
+/// What stands for a value that is absent.
+inline constexpr const char* kDash = "–";
+/// Four significant digits; kDash when absent.
+std::string short_number(std::optional<double> value);
+/// The shortest digits that read back as the same number; nan, inf and -inf by name.
+std::string exact_number(double value);
+
+}  // namespace acid

@@ -1,0 +1,152 @@
+#include "engine/topology/topology.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/commands.hpp"
+#include "cli/field_options.hpp"
+#include "cli/table.hpp"
+#include "engine/base/names.hpp"
+#include "engine/topology/spectral.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kMostEdgesInText = 64;
+constexpr std::int64_t kMostEdgesOfComplete = 1'000'000;  // in JSON
+
+struct TopologyOptions {
+  std::string kind;
+  int workers = 0;
+  double rate = 1;
+  std::vector<std::string> options;
+  Format format;
+};
+
+const TopologyEntry& entry_of(const std::string& kind) {
+  if (const TopologyEntry* entry = find_topology(kind)) return *entry;
+  std::vector<std::string> known;
+  for (const TopologyEntry& entry : topology_catalog()) known.emplace_back(entry.name);
+  const auto nearest = nearest_name(kind, known);
+  throw UsageError(nearest
+                       ? fmt::format("unknown topology '{}'; did you mean '{}'?", kind, *nearest)
+                       : fmt::format("unknown topology '{}': {}", kind, one_of(known)));
+}
+
+Topology topology_of(const TopologyOptions& options) {
+  const TopologyEntry& entry = entry_of(options.kind);
+  json settings =
+      parse_field_options(entry.fields, options.options, fmt::format("topology {}", entry.name));
+  settings["kind"] = entry.name;
+  return make_topology(options.workers, settings);
+}
+
+json edges_of(const Topology& topology, double rate) {
+  if (topology.is_complete() && topology.edge_count() > kMostEdgesOfComplete) return nullptr;
+  json edges = json::array();
+  topology.for_each_edge([&](const Edge& edge) {
+    edges.push_back({edge.i, edge.j, topology.edge_rate(edge.i, edge.j, rate)});
+  });
+  return edges;
+}
+
+json document_of(const Topology& topology, double rate, const std::optional<Spectral>& numbers) {
+  json document{{"schema_version", kJsonSchemaVersion},
+                {"kind", topology.kind()},
+                {"workers", topology.workers()},
+                {"rate", rate},
+                {"edge_count", topology.edge_count()},
+                {"edges", edges_of(topology, rate)},
+                {"lambda_sum", numbers ? numbers->lambda_sum : 0.0}};
+  for (const char* name : {"lambda2", "chi1", "chi2", "eta", "alpha_tilde"})
+    document[name] = nullptr;  // One worker has no gossip.
+  if (numbers) {
+    document["lambda2"] = numbers->lambda2;
+    document["chi1"] = numbers->chi1;
+    document["chi2"] = numbers->chi2;
+    document["eta"] = numbers->eta;
+    document["alpha_tilde"] = numbers->alpha_tilde;
+  }
+  return document;
+}
+
+std::string text_of(const Topology& topology, double rate, const std::optional<Spectral>& numbers) {
+  std::string text = fmt::format("{}: {} workers, communication rate {}\n\n", topology.kind(),
+                                 topology.workers(), rate);
+  int fewest = topology.neighbour_count(0), most = fewest;
+  for (int i = 1; i < topology.workers(); ++i) {
+    fewest = std::min(fewest, topology.neighbour_count(i));
+    most = std::max(most, topology.neighbour_count(i));
+  }
+  text += fmt::format("  edges        {}\n", topology.edge_count());
+  text += fewest == most ? fmt::format("  neighbours   {} each\n", most)
+                         : fmt::format("  neighbours   {} to {}\n", fewest, most);
+  if (numbers) {
+    text += fmt::format("  sum of λ     {:.6g}\n", numbers->lambda_sum);
+    text += fmt::format("  χ₁           {:.6g}\n", numbers->chi1);
+    text += fmt::format("  χ₂           {:.6g}\n", numbers->chi2);
+    text += fmt::format("  η            {:.6g}\n", numbers->eta);
+    text += fmt::format("  α̃            {:.6g}\n", numbers->alpha_tilde);
+  }
+  if (topology.edge_count() == 0) return text;
+  if (topology.edge_count() > kMostEdgesInText)
+    return text + "\nThe edges are too many to list here; --json has them.\n";
+  Table table{{{"i", true}, {"j", true}, {"λ", true}}, {}};
+  topology.for_each_edge([&](const Edge& edge) {
+    table.rows.push_back({fmt::format("{}", edge.i), fmt::format("{}", edge.j),
+                          fmt::format("{:.6g}", topology.edge_rate(edge.i, edge.j, rate))});
+  });
+  return text + "\n" + to_text(table);
+}
+
+Exit show_topology(const TopologyOptions& options) {
+  if (!std::isfinite(options.rate)) throw UsageError("--rate needs a finite number");
+  const Topology topology = topology_of(options);
+  std::optional<Spectral> numbers;
+  if (topology.workers() > 1) numbers = spectral(topology, options.rate);
+  if (options.format.json)
+    print_json(document_of(topology, options.rate, numbers), -1);
+  else
+    print_data(text_of(topology, options.rate, numbers));
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_topology_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<TopologyOptions>();
+  CLI::App* command =
+      app.add_subcommand("topology", "Show a graph's edges and the numbers that govern gossip");
+  std::string kinds;
+  for (const TopologyEntry& entry : topology_catalog())
+    kinds += (kinds.empty() ? "" : ", ") + std::string(entry.name);
+  command->add_option("KIND", options->kind, kinds)->required()->type_name(" ");
+  command->add_option("N", options->workers, "Number of workers")
+      ->required()
+      ->type_name(" ")
+      ->check(CLI::Range(1, 100'000'000).description(""));
+  command
+      ->add_option("--rate", options->rate,
+                   "Exchanges per worker and gradient (communication rate; default: 1)")
+      ->type_name("R")
+      ->check(CLI::PositiveNumber.description(""));
+  command
+      ->add_option("--option", options->options,
+                   "An option of the kind, such as degree=4; may be given several times")
+      ->type_name("K=V")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_json_option(*command, options->format);
+  command->callback(
+      [&session, options] { session.action = [options] { return show_topology(*options); }; });
+}
+
+}  // namespace acid

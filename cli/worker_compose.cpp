@@ -1,0 +1,235 @@
+#include "cli/worker_compose.hpp"
+
+#include <algorithm>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "engine/data/analytic.hpp"
+#include "engine/models/model.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+double or_never(const json& value) { return value.is_null() ? kNever : value.get<double>(); }
+
+std::vector<double> per_worker(const json& factors, int workers) {
+  if (factors.empty()) return {};
+  std::vector<double> list(static_cast<std::size_t>(workers), 1.0);
+  for (const auto& [worker, factor] : factors.items())
+    list.at(std::stoul(worker)) = factor.get<double>();
+  return list;
+}
+
+Seeds seeds_of(const json& settings) {
+  Seeds seeds(settings.at("seed").get<std::uint64_t>());
+  const json& fixed = settings.at("streams");
+  seeds.init = fixed.value("init", seeds.init);
+  seeds.data = fixed.value("data", seeds.data);
+  seeds.gossip = fixed.value("gossip", seeds.gossip);
+  seeds.compute = fixed.value("compute", seeds.compute);
+  return seeds;
+}
+
+OptimizerSettings optimizer_of(const json& section) {
+  OptimizerSettings optimizer;
+  optimizer.weight_decay = number(section, "weight_decay");
+  optimizer.decay_one_dimensional = section.at("decay_one_dimensional").get<bool>();
+  if (section.at("kind") == "sgd") {
+    optimizer.momentum = number(section, "momentum");
+    optimizer.nesterov = section.at("nesterov").get<bool>();
+    return optimizer;
+  }
+  optimizer.kind = section.at("kind") == "adam" ? OptimizerKind::adam : OptimizerKind::adamw;
+  optimizer.beta1 = number(section, "beta1");
+  optimizer.beta2 = number(section, "beta2");
+  optimizer.epsilon = number(section, "epsilon");
+  return optimizer;
+}
+
+Schedule schedule_of(const json& settings) {
+  const json& optimizer = settings.at("optimizer");
+  const json& section = optimizer.at("schedule");
+  Schedule schedule;
+  schedule.learning_rate = number(optimizer, "learning_rate");
+  schedule.warmup = number(section, "warmup");
+  const std::string kind = text(section, "kind");
+  if (kind == "step") {
+    schedule.kind = ScheduleKind::step;
+    schedule.milestones = section.at("milestones").get<std::vector<double>>();
+    schedule.gamma = number(section, "gamma");
+  } else if (kind == "cosine") {
+    schedule.kind = ScheduleKind::cosine;
+    schedule.minimum = number(section, "minimum");
+  } else if (kind == "inverse-sqrt") {
+    schedule.kind = ScheduleKind::inverse_sqrt;
+  }
+  const json& batch = settings.at("task").at("batch_size");
+  if (section.at("scale_with_workers") == "linear" && batch.is_number())
+    schedule.scale = batch.get<double>() * number(settings.at("workers"), "count") /
+                     number(section, "reference_batch");
+  return schedule;
+}
+
+Budget budget_of(const json& section) {
+  Budget budget;
+  budget.gradients = integer(section, "gradients");
+  budget.normalised_time = or_never(section.at("normalised_time"));
+  budget.seconds = or_never(section.at("seconds"));
+  budget.bytes = or_never(section.at("bytes"));
+  if (const json& target = section.at("target"); !target.is_null())
+    budget.target = Budget::Target{text(target, "metric"), number(target, "value")};
+  return budget;
+}
+
+ComputeModel compute_of(const json& section, int workers) {
+  ComputeModel model;
+  const json& compute = section.at("compute");
+  const std::string kind = text(compute, "kind");
+  if (kind == "exponential") {
+    model.kind = ComputeKind::exponential;
+  } else if (kind == "shifted-exponential") {
+    model.kind = ComputeKind::shifted_exponential;
+    model.parameter = number(compute, "shift");
+  } else if (kind == "lognormal") {
+    model.kind = ComputeKind::lognormal;
+    model.parameter = number(compute, "sigma");
+  } else if (kind == "pareto") {
+    model.kind = ComputeKind::pareto;
+    model.parameter = number(compute, "shape");
+  }
+  model.gradient_seconds = number(section.at("network"), "gradient_seconds");
+  model.slow_factors = per_worker(section.at("slow_workers"), workers);
+  model.slowdown_probability = number(section.at("random_slowdown"), "probability");
+  model.slowdown_factor = number(section.at("random_slowdown"), "factor");
+  for (const json& pause : section.at("pauses"))
+    model.pauses.push_back({static_cast<int>(integer(pause, "worker")), number(pause, "at_seconds"),
+                            number(pause, "for_seconds")});
+  std::stable_sort(model.pauses.begin(), model.pauses.end(),
+                   [](const Pause& a, const Pause& b) { return a.at_seconds < b.at_seconds; });
+  return model;
+}
+
+LinkCost link_of(const json& section) {
+  const json& bandwidth = section.at("bandwidth_bytes_per_second");
+  return {number(section, "latency_seconds"), bandwidth.is_null() ? 0 : bandwidth.get<double>()};
+}
+
+NetworkModel network_of(const json& section) {
+  NetworkModel network;
+  network.link = link_of(section);
+  if (section.at("all_reduce") == "tree") network.all_reduce = AllReduceKind::tree;
+  for (const json& override : section.at("edges")) {
+    const int i = override.at("edge").at(0), j = override.at("edge").at(1);
+    network.edges[std::minmax(i, j)] = link_of(override);
+  }
+  return network;
+}
+
+VirtualOptions virtual_options_of(const json& section, int workers) {
+  VirtualOptions options;
+  options.poisson_clock = section.at("gradient_clock") == "poisson";
+  options.compute = compute_of(section, workers);
+  options.network = network_of(section.at("network"));
+  const json& cost = section.at("cost");
+  options.cost = {number(cost, "forward_share"), number(cost, "optimizer_share"),
+                  static_cast<int>(integer(cost, "buckets"))};
+  return options;
+}
+
+// Gradients this cheap cost less than handing them to another thread.
+constexpr double kCheapGradient = 1 << 17;  // multiply-adds
+
+bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batch_size) {
+  return static_cast<double>(info.dimension) * (entry.uses_batches ? batch_size : 1) <
+         kCheapGradient;
+}
+
+int lanes_of(const ComposedRun& run) {
+  if (run.driver == DriverKind::threads) return run.spec.workers + 1;
+  return std::max(1, run.virtual_options.threads);
+}
+
+void compose_objective(ComposedRun& run, const json& settings, int cores) {
+  const json& task = settings.at("task");
+  const json& dataset = task.at("dataset");
+  const json& batch = task.at("batch_size");
+  const int batch_size = batch.is_null() ? 1 : batch.get<int>();
+  const json& partition = task.at("partition");
+  const RunSpec& spec = run.spec;
+  run.virtual_options.threads = std::min(cores, spec.workers);
+  if (const AnalyticEntry* entry = find_analytic(text(dataset, "kind"))) {
+    const AnalyticEntry::Info info = entry->inspect(dataset);
+    if (cheap(*entry, info, batch_size)) run.virtual_options.threads = 0;
+    for (const std::string& file : info.files)
+      run.file_digests.emplace_back(file, sha256_file(file));
+    run.objective =
+        entry->make(dataset, spec.workers, batch_size, partition, spec.seeds, lanes_of(run));
+    return;
+  }
+  const DatasetEntry* entry = find_dataset(text(dataset, "kind"));
+  ACID_ASSERT(entry != nullptr, "data set {}", text(dataset, "kind"));
+  Dataset data = entry->load(dataset);
+  for (const FileDigest& file : data.files) run.file_digests.emplace_back(file.path, file.sha256);
+  ModelRuntime& runtime = load_model_runtime();
+  const json& execution = settings.at("execution");
+  run.objective =
+      make_supervised(runtime, task.at("model"), std::move(data), partition, batch_size,
+                      spec.workers, static_cast<int>(integer(execution, "threads_per_worker")),
+                      text(execution, "device"), spec.seeds, lanes_of(run));
+  run.model_runtime = runtime.environment();
+}
+
+}  // namespace
+
+std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores) {
+  auto run = std::make_unique<ComposedRun>();
+  RunSpec& spec = run->spec;
+  spec.workers = static_cast<int>(integer(settings.at("workers"), "count"));
+  run->topology = std::make_unique<Topology>(make_topology(spec.workers, settings.at("topology")));
+  spec.topology = run->topology.get();
+  const json& algorithm = settings.at("algorithm");
+  const AlgorithmEntry* entry = find_algorithm(text(algorithm, "kind"));
+  ACID_ASSERT(entry != nullptr, "algorithm {}", text(algorithm, "kind"));
+  spec.method = entry->make(algorithm, nullptr);
+  spec.optimizer = optimizer_of(settings.at("optimizer"));
+  spec.schedule = schedule_of(settings);
+  spec.budget = budget_of(settings.at("budget"));
+  const json& evaluation = settings.at("evaluation");
+  spec.cadence = {
+      number(evaluation, "consensus_every_time"), number(evaluation, "every_time"),
+      evaluation.at("workers") == "never" ? WorkerEvaluation::never : WorkerEvaluation::at_end};
+  spec.seeds = seeds_of(settings);
+  const json& execution = settings.at("execution");
+  spec.max_backlog = number(execution, "max_backlog");
+  spec.average_buffers = settings.at("task").at("buffers") == "average";
+  if (execution.at("driver") == "threads") run->driver = DriverKind::threads;
+  run->virtual_options = virtual_options_of(execution.at("virtual"), spec.workers);
+  const json& threads = execution.at("threads");
+  run->threads_options.slow_factors = per_worker(threads.at("slow_workers"), spec.workers);
+  const json& exchangers = threads.at("exchange_threads");
+  // Where cores are idle, half as many exchanges as workers can be in hand at once.
+  run->threads_options.exchange_threads =
+      exchangers.is_null() ? std::clamp(cores - spec.workers, 0, spec.workers / 2)
+                           : exchangers.get<int>();
+  compose_objective(*run, settings, cores);
+  return run;
+}
+
+nlohmann::json derived_seeds(const Seeds& seeds, int workers) {
+  json all = json::object();
+  for (const Purpose purpose :
+       {Purpose::init, Purpose::gossip_clock, Purpose::pairing, Purpose::partition})
+    all[std::string(purpose_name(purpose))] = seeds.derived(purpose);
+  json& each = all["workers"];
+  for (const Purpose purpose : {Purpose::data_order, Purpose::gradient_noise,
+                                Purpose::compute_model, Purpose::initial_spread}) {
+    json& list = each[std::string(purpose_name(purpose))];
+    for (int w = 0; w < workers; ++w)
+      list.push_back(seeds.derived(purpose, static_cast<std::uint32_t>(w)));
+  }
+  return all;
+}
+
+}  // namespace acid

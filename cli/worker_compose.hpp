@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/drivers/run_spec.hpp"
+#include "engine/drivers/threads.hpp"
+#include "engine/drivers/virtual_time.hpp"
+#include "engine/topology/topology.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+enum class DriverKind { virtual_time, threads };
+
+/// A run's settings turned into the engine's objects. Owns what the spec points to; not movable.
+struct ComposedRun {
+  DriverKind driver = DriverKind::virtual_time;
+  std::unique_ptr<Topology> topology;
+  std::unique_ptr<Objective> objective;
+  RunSpec spec;
+  VirtualOptions virtual_options;
+  ThreadsOptions threads_options;
+  std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
+  nlohmann::json model_runtime;  // LibTorch's environment; null for analytic tasks
+};
+
+/// `settings` as PlannedRun::settings (recipes/plan.hpp). Reads data files, loads LibTorch when the
+/// task has a model. `cores` is how many this process may use.
+std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores);
+
+/// Every seed the run derives: {"gossip_clock": …, "workers": {"data_order": [per worker], …}}.
+nlohmann::json derived_seeds(const Seeds& seeds, int workers);
+
+}  // namespace acid

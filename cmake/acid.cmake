@@ -1,0 +1,31 @@
+# What every target shares. INTERFACE targets, so nothing global is changed.
+add_library(acid_flags INTERFACE)
+target_compile_features(acid_flags INTERFACE cxx_std_20)
+# Contraction off: the bits of a run must not depend on whether the compiler fused a*b+c.
+target_compile_options(acid_flags INTERFACE
+  -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow
+  $<$<BOOL:${ACID_WERROR}>:-Werror>
+  $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+target_include_directories(acid_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+# acid_layer(NAME SOURCES … DEPENDS … PRIVATE_DEPENDS …): one static library per folder;
+# DEPENDS is the layering of docs/ARCHITECTURE.md in the linker's terms.
+function(acid_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  add_library(acid_${name} STATIC ${arg_SOURCES})
+  set_target_properties(acid_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(acid_${name} PUBLIC acid_flags ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+endfunction()
+
+# acid_catalog(OUT MACRO): the source files named by this folder's catalog.inc, whose lines read
+# MACRO(file_stem, …). The catalog is the only list of its kind; C++ includes the same file.
+function(acid_catalog out macro)
+  set(catalog ${CMAKE_CURRENT_SOURCE_DIR}/catalog.inc)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalog})
+  file(STRINGS ${catalog} lines REGEX "^${macro}\\(")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^${macro}\\(([a-z0-9_]+).*" "\\1.cpp" source "${line}")
+    list(APPEND sources ${source})
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,19 @@
+#pragma once
+
+namespace acid {
+
+/// Where seconds come from. A parameter wherever time is read, so that tests can own it.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Monotone seconds since an arbitrary origin. Any thread.
+  virtual double seconds() const = 0;
+};
+
+/// std::chrono::steady_clock.
+class SteadyClock final : public Clock {
+ public:
+  double seconds() const override;
+};
+
+}  // namespace acid

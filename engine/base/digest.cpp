@@ -1,0 +1,58 @@
+#include "engine/base/digest.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <fstream>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+struct Sha256::Context {
+  EVP_MD_CTX* evp = EVP_MD_CTX_new();
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  ACID_ASSERT(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1, "OpenSSL SHA-256");
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size());
+}
+
+std::string Sha256::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  EVP_DigestFinal_ex(context_->evp, digest.data(), &length);
+  std::string text;
+  for (unsigned int i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  Sha256 digest;
+  digest.update(bytes);
+  return digest.hex();
+}
+
+std::string sha256_hex(std::string_view text) { return sha256_hex(std::as_bytes(std::span(text))); }
+
+std::string sha256_hex(std::span<const float> values) { return sha256_hex(std::as_bytes(values)); }
+
+std::string sha256_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(fmt::format("cannot read {}: check the path and its permissions", path));
+  Sha256 digest;
+  std::vector<char> block(1 << 20);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+    digest.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  return digest.hex();
+}
+
+}  // namespace acid

@@ -1,0 +1,41 @@
+#include "engine/base/fields.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+const nlohmann::json& value_of(const nlohmann::json& options, std::string_view name) {
+  const auto found = options.find(std::string(name));
+  ACID_ASSERT(found != options.end(), "option '{}' is missing in {}", name, options.dump());
+  return *found;
+}
+
+}  // namespace
+
+double number(const nlohmann::json& options, std::string_view name) {
+  return value_of(options, name).get<double>();
+}
+
+std::int64_t integer(const nlohmann::json& options, std::string_view name) {
+  return value_of(options, name).get<std::int64_t>();
+}
+
+std::string text(const nlohmann::json& options, std::string_view name) {
+  return value_of(options, name).get<std::string>();
+}
+
+nlohmann::json with_fallbacks(std::span<const Field> fields, const nlohmann::json& given) {
+  nlohmann::json options = given;
+  for (const Field& field : fields) {
+    const std::string name(field.name);
+    if (options.contains(name)) continue;
+    ACID_ASSERT(!field.fallback.empty(), "option '{}' is required", field.name);
+    options[name] = nlohmann::json::parse(field.fallback);
+  }
+  return options;
+}
+
+}  // namespace acid

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace acid {
+
+/// What a random stream is for. The number is part of the key: never renumber.
+enum class Purpose : std::uint32_t {
+  init = 1,
+  data_order = 2,
+  augmentation = 3,
+  gossip_clock = 4,
+  pairing = 5,
+  compute_model = 6,
+  dropout = 7,
+  dither = 8,
+  gradient_noise = 9,
+  partition = 10,
+  data_set = 11,
+  initial_spread = 12,
+  topology = 13,
+};
+std::string_view purpose_name(Purpose purpose);
+
+/// The 64-bit key of one stream, a Philox hash of (seed, worker, purpose). This is the value that
+/// the store records as "derived seed". Use worker 0 for what belongs to the whole run.
+std::uint64_t derive_seed(std::uint64_t seed, std::uint32_t worker, Purpose purpose);
+
+/// The four base seeds of a run (DESIGN §6 [streams]); each is the run's seed unless the recipe
+/// holds it fixed.
+struct Seeds {
+  std::uint64_t init = 0, data = 0, gossip = 0, compute = 0;
+  explicit Seeds(std::uint64_t seed = 0) : init(seed), data(seed), gossip(seed), compute(seed) {}
+  /// Derived seed of a purpose: from `init`, `data`, `gossip` or `compute`, whichever owns it.
+  std::uint64_t derived(Purpose purpose, std::uint32_t worker = 0) const;
+};
+
+/// Counter-based random numbers: Philox 4×32-10 (Salmon et al. 2011) keyed by a derived seed. The
+/// n-th block is a pure function of (key, index, n), so a stream can be opened anywhere without
+/// drawing what comes before. Distributions are our own; they need only IEEE arithmetic and libm.
+/// Not thread-safe; streams are values, one per user.
+class Stream {
+ public:
+  /// `index` selects one of 2^64 independent sub-streams, such as a step or an edge number.
+  explicit Stream(std::uint64_t key, std::uint64_t index = 0) : key_(key), index_(index) {}
+
+  std::uint32_t next32();
+  std::uint64_t next64();
+  double uniform();                            // [0, 1), 53 bits
+  double uniform(double low, double high);     // [low, high)
+  std::uint64_t below(std::uint64_t bound);    // unbiased on {0 … bound − 1}; bound > 0
+  double exponential();                        // mean 1
+  double normal();                             // mean 0, variance 1 (Box–Muller, both values used)
+  double gamma(double shape);                  // scale 1 (Marsaglia & Tsang 2000); shape > 0
+
+ private:
+  void refill();
+
+  std::uint64_t key_, index_;
+  std::uint64_t block_ = 0;
+  std::uint32_t words_[4] = {};
+  int left_ = 0;
+  double spare_normal_ = 0;
+  bool has_spare_normal_ = false;
+};
+
+/// A pseudorandom permutation of {0 … size − 1} with O(1) memory: a balanced Feistel network keyed
+/// by `key` with Philox rounds, cycle-walked into range. at(i) is a pure function.
+class Permutation {
+ public:
+  Permutation(std::uint64_t key, std::uint64_t size);
+  std::uint64_t at(std::uint64_t i) const;  // i < size
+
+ private:
+  std::uint64_t key_, size_;
+  unsigned half_bits_;
+};
+
+}  // namespace acid

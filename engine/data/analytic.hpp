@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+
+#include "engine/base/fields.hpp"
+#include "engine/base/rng.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+/// A task with closed-form gradients: no model and, unless `uses_batches`, no batch size. Needs no
+/// LibTorch.
+struct AnalyticEntry {
+  std::string_view name;  // "quadratic", "logistic"
+  std::string_view summary;
+  std::span<const Field> fields;
+  bool uses_batches;  // batch_size and partition apply (logistic)
+  /// Parameters d and, for uses_batches, the training and test sizes.
+  struct Info {
+    std::int64_t dimension = 0;
+    std::int64_t train_size = 0;  // 0: epochs have no meaning
+    std::int64_t test_size = 0;
+    std::vector<std::string> files;
+  };
+  /// Reads no data but a LIBSVM file, which states its dimension nowhere.
+  Info (*inspect)(const nlohmann::json& options);
+  /// The objective of a run, pure in options and seeds; results depend on no lane. `batch_size` and
+  /// `partition` (an object with "kind") are ignored unless uses_batches; then step k of a worker
+  /// reads positions kB to kB + B - 1 of its DataOrder. Throws Error for a malformed file and
+  /// UsageError for more workers than examples.
+  std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
+                                     const nlohmann::json& partition, const Seeds& seeds,
+                                     int lanes);
+};
+std::span<const AnalyticEntry> analytic_catalog();
+const AnalyticEntry* find_analytic(std::string_view name);
+
+}  // namespace acid

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace acid {
+
+/// A data file read front to back; gzip content is decompressed on the way. Every failure throws
+/// Error naming the file, the byte offset (in the decompressed content), what was expected there,
+/// what was found, and what to do. One thread at a time.
+class ByteFile {
+ public:
+  /// `remedy` ends every error message, such as "download it again".
+  ByteFile(std::string path, std::string remedy);
+  ~ByteFile();
+  ByteFile(ByteFile&&) noexcept;
+  ByteFile& operator=(ByteFile&&) = delete;
+
+  /// Fills `out` with the next bytes; `what` names them in errors.
+  void read(std::span<std::uint8_t> out, std::string_view what);
+  std::uint32_t read_big_endian32(std::string_view what);
+  /// Everything that is left.
+  std::string read_rest();
+  /// Throws unless everything was read. For gzip content, this is also where zlib compares its
+  /// checksum.
+  void expect_end();
+
+  std::int64_t offset() const { return offset_; }
+  /// Throws unless the whole content can be `bytes` long: exact for plain files, an upper bound
+  /// from deflate's best ratio for compressed ones. Reads nothing, so headers can be trusted before
+  /// memory is allocated from them.
+  void expect_size(std::int64_t bytes, std::string_view what) const;
+  [[noreturn]] void fail(std::int64_t offset, std::string_view expected,
+                         std::string_view found) const;
+
+ private:
+  struct Handle;
+  std::int64_t read_some(std::span<std::uint8_t> out);
+
+  std::string path_, remedy_;
+  std::unique_ptr<Handle> handle_;
+  std::int64_t offset_ = 0;
+};
+
+}  // namespace acid

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/fields.hpp"
+#include "engine/base/rng.hpp"
+
+namespace acid {
+
+/// One example: channels × height × width floats (flat ones: 1 × 1 × features) and a class.
+struct DataShape {
+  int channels = 1;
+  int height = 1;
+  int width = 1;
+  int classes = 2;
+  std::int64_t features() const { return static_cast<std::int64_t>(channels) * height * width; }
+};
+
+struct FileDigest {
+  std::string path;
+  std::string sha256;
+};
+
+/// What can be known without reading or drawing the examples; used to plan.
+struct DataInfo {
+  DataShape shape;
+  std::int64_t train_size = 0;
+  std::int64_t test_size = 0;
+  std::vector<std::string> files;  // absolute or as given; digested when a run starts
+};
+
+/// Labelled examples. Immutable; any thread may read.
+class Split {
+ public:
+  virtual ~Split() = default;
+  virtual std::int64_t size() const = 0;
+  virtual int label(std::int64_t example) const = 0;
+  /// Normalised features of one example, row-major (channel, row, column).
+  virtual void copy_features(std::int64_t example, std::span<float> out) const = 0;
+};
+
+struct Dataset {
+  DataShape shape;
+  std::shared_ptr<const Split> train;
+  std::shared_ptr<const Split> test;
+  std::vector<FileDigest> files;
+};
+
+/// A classification data set a recipe can name. Options hold every field; `file` fields are
+/// paths that exist. Both functions throw Error naming file and byte offset for malformed input.
+struct DatasetEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Field> fields;
+  DataInfo (*inspect)(const nlohmann::json& options);
+  Dataset (*load)(const nlohmann::json& options);
+};
+std::span<const DatasetEntry> dataset_catalog();
+const DatasetEntry* find_dataset(std::string_view name);
+
+/// Which training examples each worker draws from.
+struct PartitionEntry {
+  std::string_view name;  // "shared", "iid", "sorted", "dirichlet"
+  std::string_view summary;
+  std::span<const Field> fields;
+};
+std::span<const PartitionEntry> partition_catalog();
+
+/// Example indices per worker. `shared` returns one list for all (see Shards::of). The others give
+/// every example to exactly one worker, and sizes that differ by at most one, so that the mean of
+/// the workers' losses is the loss on the training set; UsageError when there are more workers than
+/// examples. `sorted` cuts the examples, stably sorted by class, into contiguous shares.
+///
+/// dirichlet (after Hsu et al. 2019, 1909.06335, and NIID-Bench, Li et al. 2021, 2102.02079): the
+/// examples of each class are dealt in proportion to p ~ Dir(α·1ₙ), classes in random order; a
+/// worker that has its N/n examples takes no more and p is renormalised over the others. Plain
+/// Dirichlet shares would leave some of 64 workers nearly without data in almost every draw.
+///
+/// `partition` has "kind" and the kind's fields.
+struct Shards {
+  std::vector<std::vector<std::int32_t>> lists;
+  const std::vector<std::int32_t>& of(int worker) const {
+    return lists.size() == 1 ? lists[0] : lists[static_cast<std::size_t>(worker)];
+  }
+};
+Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
+                   const Seeds& seeds);
+
+/// Worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is a
+/// pure function of the seeds, so any position can be re-read; step k of a worker with batch size B
+/// reads positions kB to kB + B - 1. Keeps a pointer to the shard, which must outlive it and not
+/// be empty. Any thread.
+class DataOrder {
+ public:
+  DataOrder(const std::vector<std::int32_t>& shard, const Seeds& seeds, int worker);
+  std::int32_t at(std::int64_t position) const;
+
+ private:
+  const std::vector<std::int32_t>* shard_;
+  std::uint64_t key_;
+};
+
+}  // namespace acid

@@ -1,0 +1,156 @@
+#include "engine/data/idx.hpp"
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "engine/data/byte_file.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kClasses = 10;
+constexpr std::uint32_t kImageMagic = 0x00000803, kLabelMagic = 0x00000801;
+constexpr std::uint32_t kLargestSide = 4096;
+constexpr std::array<std::string_view, 4> kNames{
+    "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte"};
+constexpr const char* kRemedy = "download the file again, or point task.dataset.root elsewhere";
+
+struct Images {
+  std::int64_t count = 0;
+  int height = 0;
+  int width = 0;
+};
+
+// The paths in the order of kNames; the plain file wins over the .gz beside it.
+std::vector<std::string> locate(const nlohmann::json& options, std::string_view data_set) {
+  const fs::path root = text(options, "root");
+  std::vector<std::string> paths;
+  std::string missing;
+  for (const std::string_view name : kNames) {
+    const fs::path plain = root / name, packed = root / fmt::format("{}.gz", name);
+    if (fs::is_regular_file(plain))
+      paths.push_back(plain.string());
+    else if (fs::is_regular_file(packed))
+      paths.push_back(packed.string());
+    else
+      missing += fmt::format("\n  {} or {}.gz", name, name);
+  }
+  if (!missing.empty())
+    throw UsageError(
+        fmt::format("{} does not have these files of {}:{}\nput them there, or set "
+                    "task.dataset.root to the folder that has them",
+                    root.string(), data_set, missing));
+  return paths;
+}
+
+void expect_magic(ByteFile& file, std::uint32_t magic) {
+  const std::uint32_t found = file.read_big_endian32("the IDX magic number");
+  if (found != magic)
+    file.fail(0, fmt::format("the IDX magic number {:#010x}", magic),
+              fmt::format("{:#010x}", found));
+}
+
+std::int64_t read_count(ByteFile& file) {
+  const std::int64_t at = file.offset();
+  const std::uint32_t count = file.read_big_endian32("the number of examples");
+  if (count == 0 || count > std::numeric_limits<std::int32_t>::max())
+    file.fail(at, "1 to 2147483647 examples", fmt::format("{}", count));
+  return count;
+}
+
+int read_side(ByteFile& file, std::string_view what) {
+  const std::int64_t at = file.offset();
+  const std::uint32_t side = file.read_big_endian32(what);
+  if (side == 0 || side > kLargestSide)
+    file.fail(at, fmt::format("{} between 1 and {}", what, kLargestSide), fmt::format("{}", side));
+  return static_cast<int>(side);
+}
+
+Images read_image_header(ByteFile& file) {
+  expect_magic(file, kImageMagic);
+  Images images;
+  images.count = read_count(file);
+  images.height = read_side(file, "the number of rows");
+  images.width = read_side(file, "the number of columns");
+  file.expect_size(
+      file.offset() + images.count * images.height * images.width,
+      fmt::format("a header and {} images of {} × {}", images.count, images.height, images.width));
+  return images;
+}
+
+void read_label_header(ByteFile& file, std::int64_t images) {
+  expect_magic(file, kLabelMagic);
+  const std::int64_t at = file.offset(), count = read_count(file);
+  if (count != images)
+    file.fail(at, fmt::format("as many labels as images, {}", images), fmt::format("{}", count));
+  file.expect_size(file.offset() + count, fmt::format("a header and {} labels", count));
+}
+
+void expect_same_size(const Images& train, const Images& test, const ByteFile& test_file) {
+  if (train.height != test.height || train.width != test.width)
+    test_file.fail(8, fmt::format("images of {} × {} as in training", train.height, train.width),
+                   fmt::format("{} × {}", test.height, test.width));
+}
+
+std::vector<std::uint8_t> read_labels(ByteFile& file, std::int64_t count) {
+  read_label_header(file, count);
+  const std::int64_t begin = file.offset();
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(count));
+  file.read(labels, "labels");
+  file.expect_end();
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] >= kClasses)
+      file.fail(begin + static_cast<std::int64_t>(i), "a label from 0 to 9",
+                fmt::format("{}", labels[i]));
+  return labels;
+}
+
+std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& images,
+                                        const std::string& label_path,
+                                        const ChannelStatistics& statistics) {
+  std::vector<std::uint8_t> pixels(
+      static_cast<std::size_t>(images.count * images.height * images.width));
+  image_file.read(pixels, "pixels");
+  image_file.expect_end();
+  ByteFile label_file(label_path, kRemedy);
+  std::vector<std::uint8_t> labels = read_labels(label_file, images.count);
+  return std::make_shared<ByteImages>(DataShape{1, images.height, images.width, kClasses},
+                                      std::move(pixels), std::move(labels),
+                                      std::span(&statistics, 1));
+}
+
+}  // namespace
+
+DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set) {
+  const std::vector<std::string> paths = locate(options, data_set);
+  ByteFile train_file(paths[0], kRemedy), test_file(paths[2], kRemedy);
+  const Images train = read_image_header(train_file), test = read_image_header(test_file);
+  expect_same_size(train, test, test_file);
+  ByteFile train_labels(paths[1], kRemedy), test_labels(paths[3], kRemedy);
+  read_label_header(train_labels, train.count);
+  read_label_header(test_labels, test.count);
+  return {{1, train.height, train.width, kClasses}, train.count, test.count, paths};
+}
+
+Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
+                 const ChannelStatistics& statistics) {
+  const std::vector<std::string> paths = locate(options, data_set);
+  ByteFile train_file(paths[0], kRemedy), test_file(paths[2], kRemedy);
+  const Images train = read_image_header(train_file), test = read_image_header(test_file);
+  expect_same_size(train, test, test_file);
+  Dataset data;
+  data.shape = {1, train.height, train.width, kClasses};
+  data.train = read_split(train_file, train, paths[1], statistics);
+  data.test = read_split(test_file, test, paths[3], statistics);
+  for (const std::string& path : paths) data.files.push_back({path, sha256_file(path)});
+  return data;
+}
+
+}  // namespace acid

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/data/analytic.hpp"
+#include "engine/data/sparse_rows.hpp"
+#include "engine/data/splits.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::int64_t kChunk = 1024;  // test examples per evaluation chunk
+
+constexpr auto kFields = std::to_array<Field>({
+    {"path", FieldType::file, "null",
+     "LIBSVM file with two classes, plain or .gz; absent: synthetic examples"},
+    {"test_fraction", FieldType::number, "0.2",
+     "share of the file's examples kept for testing; 0: test on all, which all train", 0, 1, false,
+     true},
+    {"dimension", FieldType::integer, "32", "features of a synthetic example", 1, 1e7},
+    {"separation", FieldType::number, "2.0",
+     "distance between the two synthetic classes, in their standard deviations", 0, 1e6},
+    {"label_noise", FieldType::number, "0.0", "share of synthetic training labels flipped", 0, 1},
+    {"train", FieldType::integer, "6000", "synthetic training examples", 1, 1e7},
+    {"test", FieldType::integer, "1000", "synthetic test examples, never flipped", 1, 1e7},
+    {"seed", FieldType::integer, "0", "seed of the synthetic examples or of the test share", 0},
+    {"regularisation", FieldType::number, "1e-4", "lambda of lambda/2 |w|^2; spares the bias", 0,
+     1e6},
+});
+
+struct Examples {
+  std::shared_ptr<const SparseRows> train, test;
+};
+
+// x = ± separation/2 · u + N(0, I) for a random unit vector u; the classes take turns.
+std::shared_ptr<const SparseRows> draw_rows(const nlohmann::json& options, DataPart part,
+                                            std::int64_t count, double label_noise) {
+  const auto seed = options.at("seed").get<std::uint64_t>();
+  std::vector<double> offset(static_cast<std::size_t>(integer(options, "dimension")));
+  Stream direction(data_key(seed, DataPart::task));
+  double squared = 0;
+  for (double& value : offset) {
+    value = direction.normal();
+    squared += value * value;
+  }
+  for (double& value : offset) value *= number(options, "separation") / 2 / std::sqrt(squared);
+
+  auto rows = std::make_shared<SparseRows>(std::ssize(offset));
+  for (std::int64_t e = 0; e < count; ++e) {
+    Stream stream(data_key(seed, part), static_cast<std::uint64_t>(e));
+    const int label = static_cast<int>(e % 2);
+    for (std::size_t k = 0; k < offset.size(); ++k)
+      rows->add_entry(static_cast<std::int32_t>(k),
+                      static_cast<float>((2 * label - 1) * offset[k] + stream.normal()));
+    const bool flipped = stream.uniform() < label_noise;
+    rows->end_row(flipped ? 1 - label : label);
+  }
+  return rows;
+}
+
+std::int64_t test_share(const nlohmann::json& options, std::int64_t total) {
+  return std::llround(number(options, "test_fraction") * static_cast<double>(total));
+}
+
+// The first `test_share` of a random order are the test set.
+Examples split_rows(SparseRows all, const nlohmann::json& options) {
+  const std::int64_t total = all.size(), held_out = test_share(options, total);
+  if (held_out == 0) {
+    const auto shared = std::make_shared<SparseRows>(std::move(all));
+    return {shared, shared};
+  }
+  auto train = std::make_shared<SparseRows>(all.columns());
+  auto test = std::make_shared<SparseRows>(all.columns());
+  const Permutation order(data_key(options.at("seed").get<std::uint64_t>(), DataPart::task),
+                          static_cast<std::uint64_t>(total));
+  for (std::int64_t i = 0; i < total; ++i) {
+    const auto e = static_cast<std::int64_t>(order.at(static_cast<std::uint64_t>(i)));
+    const SparseRows::Row row = all.row(e);
+    SparseRows& target = i < held_out ? *test : *train;
+    for (std::size_t k = 0; k < row.values.size(); ++k)
+      target.add_entry(row.columns[k], row.values[k]);
+    target.end_row(all.label(e));
+  }
+  return {train, test};
+}
+
+bool from_file(const nlohmann::json& options) { return !options.at("path").is_null(); }
+
+SparseRows read_file(const nlohmann::json& options) {
+  SparseRows rows = read_libsvm(text(options, "path"));
+  if (test_share(options, rows.size()) == rows.size())
+    throw UsageError(
+        fmt::format("{} has {} examples and test_fraction keeps them all for testing: "
+                    "lower it",
+                    text(options, "path"), rows.size()));
+  return rows;
+}
+
+Examples make_examples(const nlohmann::json& options) {
+  if (from_file(options)) return split_rows(read_file(options), options);
+  return {draw_rows(options, DataPart::train, integer(options, "train"),
+                    number(options, "label_noise")),
+          draw_rows(options, DataPart::test, integer(options, "test"), 0)};
+}
+
+// log(1 + e^−m), without overflow.
+double logistic_loss(double margin) {
+  return std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin)));
+}
+
+/// F(w, b) = mean over the batch of log(1 + exp(−y(w·x + b))) + λ/2 |w|²; parameters w, b.
+class Logistic final : public Objective {
+ public:
+  Logistic(Examples examples, const nlohmann::json& options, int workers, int batch_size,
+           const nlohmann::json& partition, const Seeds& seeds)
+      : examples_(std::move(examples)),
+        regularisation_(number(options, "regularisation")),
+        batch_size_(batch_size),
+        shards_(make_shards(*examples_.train, 2, workers, partition, seeds)) {
+    ACID_ASSERT(batch_size_ >= 1, "batch size {}", batch_size_);
+    for (int i = 0; i < workers; ++i) orders_.emplace_back(shards_.of(i), seeds, i);
+  }
+  Logistic(const Logistic&) = delete;  // orders_ points into shards_
+  Logistic& operator=(const Logistic&) = delete;
+
+  std::size_t dimension() const override {
+    return static_cast<std::size_t>(examples_.train->columns()) + 1;
+  }
+  std::vector<Segment> segments() const override {
+    const std::int64_t columns = examples_.train->columns();
+    return {{"weight", {columns}, 0, columns}, {"bias", {1}, columns, 1}};
+  }
+
+  /// The objective is convex: zero is as good as any.
+  void start(int, std::span<float> x, std::span<float>) const override {
+    std::fill(x.begin(), x.end(), 0.0f);
+  }
+
+  double gradient(int, int worker, std::int64_t step, std::span<const float> x, std::span<float>,
+                  std::span<float> g) override {
+    ACID_ASSERT(x.size() == dimension() && g.size() == dimension(), "{}, {} of {} parameters",
+                x.size(), g.size(), dimension());
+    const DataOrder& order = orders_.at(static_cast<std::size_t>(worker));
+    const std::size_t bias = x.size() - 1;
+    const auto decay = static_cast<float>(regularisation_);
+    double squared = 0, loss = 0, bias_gradient = 0;
+    for (std::size_t k = 0; k < bias; ++k) {
+      g[k] = decay * x[k];
+      squared += static_cast<double>(x[k]) * x[k];
+    }
+    for (std::int64_t position = step * batch_size_; position < (step + 1) * batch_size_;
+         ++position) {
+      const std::int32_t example = order.at(position);
+      const SparseRows::Row row = examples_.train->row(example);
+      const double sign = examples_.train->label(example) == 1 ? 1 : -1;
+      const double margin = sign * score(row, x);
+      loss += logistic_loss(margin);
+      const double slope = -sign / (1 + std::exp(margin)) / batch_size_;
+      for (std::size_t k = 0; k < row.values.size(); ++k)
+        g[static_cast<std::size_t>(row.columns[k])] += static_cast<float>(slope * row.values[k]);
+      bias_gradient += slope;
+    }
+    g[bias] = static_cast<float>(bias_gradient);
+    return loss / batch_size_ + regularisation_ / 2 * squared;
+  }
+
+  int evaluation_chunks() const override {
+    return static_cast<int>((examples_.test->size() + kChunk - 1) / kChunk);
+  }
+  PartialEvaluation evaluate(int, int chunk, std::span<const float> x,
+                             std::span<const float>) override {
+    ACID_ASSERT(chunk >= 0 && chunk < evaluation_chunks(), "chunk {}", chunk);
+    const std::int64_t begin = chunk * kChunk;
+    const std::int64_t end = std::min(begin + kChunk, examples_.test->size());
+    PartialEvaluation sum;
+    for (std::int64_t e = begin; e < end; ++e) {
+      const double value = score(examples_.test->row(e), x);
+      const bool positive = examples_.test->label(e) == 1;
+      sum.loss_sum += logistic_loss(positive ? value : -value);
+      sum.correct += (value > 0) == positive ? 1 : 0;
+      ++sum.count;
+    }
+    return sum;
+  }
+  bool has_accuracy() const override { return true; }
+
+ private:
+  static double score(const SparseRows::Row& row, std::span<const float> x) {
+    double sum = x.back();
+    for (std::size_t k = 0; k < row.values.size(); ++k)
+      sum += static_cast<double>(row.values[k]) * x[static_cast<std::size_t>(row.columns[k])];
+    return sum;
+  }
+
+  // Immutable after construction; no scratch, so lanes do not matter.
+  Examples examples_;
+  double regularisation_;
+  int batch_size_;
+  Shards shards_;
+  std::vector<DataOrder> orders_;
+};
+
+// A LIBSVM file does not state its dimension anywhere, so planning reads it all.
+AnalyticEntry::Info inspect(const nlohmann::json& options) {
+  if (!from_file(options))
+    return {
+        integer(options, "dimension") + 1, integer(options, "train"), integer(options, "test"), {}};
+  const SparseRows rows = read_file(options);
+  const std::int64_t held_out = test_share(options, rows.size());
+  return {rows.columns() + 1,
+          rows.size() - held_out,
+          held_out == 0 ? rows.size() : held_out,
+          {text(options, "path")}};
+}
+
+std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int batch_size,
+                                const nlohmann::json& partition, const Seeds& seeds, int) {
+  return std::make_unique<Logistic>(make_examples(options), options, workers, batch_size, partition,
+                                    seeds);
+}
+
+}  // namespace
+
+/// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
+/// evaluation reports the plain log loss and the accuracy.
+AnalyticEntry analytic_logistic() {
+  return {"logistic", "binary logistic regression, synthetic or on a LIBSVM file",
+          kFields,    true,
+          inspect,    make};
+}
+
+}  // namespace acid

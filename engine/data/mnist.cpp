@@ -1,0 +1,25 @@
+#include <array>
+
+#include "engine/data/idx.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::string_view kName = "mnist";
+constexpr ChannelStatistics kStatistics{0.1307f, 0.3081f};  // of the 60,000 training images
+
+constexpr auto kFields = std::to_array<Field>({
+    {"root", FieldType::file, "", "folder with the four IDX files, plain or .gz"},
+});
+
+DataInfo inspect(const nlohmann::json& options) { return inspect_idx(options, kName); }
+
+Dataset load(const nlohmann::json& options) { return load_idx(options, kName, kStatistics); }
+
+}  // namespace
+
+DatasetEntry dataset_mnist() {
+  return {kName, "MNIST, handwritten digits: 28 × 28, IDX files", kFields, inspect, load};
+}
+
+}  // namespace acid

@@ -1,0 +1,66 @@
+#include "engine/data/splits.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
+                       std::vector<std::uint8_t> labels,
+                       std::span<const ChannelStatistics> statistics)
+    : channel_size_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
+      pixels_(std::move(pixels)),
+      labels_(std::move(labels)) {
+  ACID_ASSERT(std::ssize(pixels_) == std::ssize(labels_) * shape.features(),
+              "{} bytes for {} of {}", pixels_.size(), labels_.size(), shape.features());
+  ACID_ASSERT(std::ssize(statistics) == shape.channels, "{} statistics for {} channels",
+              statistics.size(), shape.channels);
+  for (const std::uint8_t label : labels_)
+    ACID_ASSERT(label < shape.classes, "label {} of {} classes", label, shape.classes);
+  for (const ChannelStatistics& channel : statistics)
+    channels_.push_back({1 / (255 * channel.deviation), -channel.mean / channel.deviation});
+}
+
+int ByteImages::label(std::int64_t example) const {
+  return labels_[static_cast<std::size_t>(example)];
+}
+
+std::span<const std::uint8_t> ByteImages::pixels(std::int64_t example) const {
+  const std::size_t size = channels_.size() * channel_size_;
+  return std::span(pixels_).subspan(static_cast<std::size_t>(example) * size, size);
+}
+
+void ByteImages::copy_features(std::int64_t example, std::span<float> out) const {
+  const std::span<const std::uint8_t> bytes = pixels(example);
+  ACID_ASSERT(out.size() == bytes.size(), "{} features into {}", bytes.size(), out.size());
+  const std::uint8_t* from = bytes.data();
+  float* to = out.data();
+  for (const auto [scale, shift] : channels_)
+    for (std::size_t i = 0; i < channel_size_; ++i)
+      *to++ = static_cast<float>(*from++) * scale + shift;
+}
+
+FloatRows::FloatRows(std::vector<float> features, std::vector<std::int32_t> labels)
+    : features_(std::move(features)),
+      labels_(std::move(labels)),
+      width_(labels_.empty() ? 0 : features_.size() / labels_.size()) {
+  ACID_ASSERT(features_.size() == width_ * labels_.size(), "{} features for {} labels",
+              features_.size(), labels_.size());
+}
+
+int FloatRows::label(std::int64_t example) const {
+  return labels_[static_cast<std::size_t>(example)];
+}
+
+void FloatRows::copy_features(std::int64_t example, std::span<float> out) const {
+  ACID_ASSERT(out.size() == width_, "{} features into {}", width_, out.size());
+  std::copy_n(features_.begin() + example * static_cast<std::ptrdiff_t>(width_), width_,
+              out.begin());
+}
+
+std::uint64_t data_key(std::uint64_t seed, DataPart part) {
+  return derive_seed(seed, static_cast<std::uint32_t>(part), Purpose::data_set);
+}
+
+}  // namespace acid

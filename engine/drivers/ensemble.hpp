@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/drivers/run_spec.hpp"
+#include "engine/worker/objective.hpp"
+#include "engine/worker/worker.hpp"
+
+namespace acid {
+
+/// Runs body(lane, index) for every index below a count, on the driver's threads.
+using ParallelFor = std::function<void(int count, const std::function<void(int lane, int index)>&)>;
+
+/// The mean of all workers at one normalised time, and the distance to it.
+struct MeanModel {
+  std::vector<float> x;        // accumulated in double, in worker order, rounded once
+  std::vector<float> buffers;
+  double consensus_distance = 0;
+  int not_finite = -1;                 // a worker with a parameter that is not finite; −1: none
+  std::int64_t not_finite_gradients = 0;  // how many gradients that worker had committed
+};
+
+/// An exchange between its offers and its applies.
+struct ExchangeInHand {
+  int i = 0, j = 0;
+  double offered = 0;  // normalised time
+  const float* offer_i = nullptr;
+  const float* offer_j = nullptr;
+};
+
+struct Evaluation {
+  double loss = 0;
+  double accuracy = 0;  // NaN when the objective has none
+};
+
+/// The workers of one run with the vectors that live beside them. Owned by a driver, which
+/// serialises access worker by worker.
+class Ensemble {
+ public:
+  Ensemble(const RunSpec& spec, Objective& objective);
+
+  int size() const { return static_cast<int>(workers_.size()); }
+  std::size_t dimension() const { return settings_.dimension; }
+  Worker& worker(int i) { return *workers_[static_cast<std::size_t>(i)]; }
+  const Worker& worker(int i) const { return *workers_[static_cast<std::size_t>(i)]; }
+  /// Where the gradient of worker i is computed.
+  std::span<float> gradient(int i) { return gradients_[static_cast<std::size_t>(i)].span(); }
+
+  /// Bytes of one vector of parameters.
+  double vector_bytes() const { return 4.0 * static_cast<double>(dimension()); }
+
+  /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
+  /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
+  /// every worker, changes none.
+  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {}) const;
+
+  /// Largest last_event() over the workers.
+  double latest_event() const;
+
+ private:
+  void find_not_finite(MeanModel& mean) const;
+
+  WorkerSettings settings_;
+  bool average_buffers_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<Arena<float>> gradients_;
+};
+
+/// Loss and accuracy of a model on the test set; chunks are added in order, so the result does not
+/// depend on the number of threads.
+Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<const float> buffers,
+                    const ParallelFor& parallel_for);
+
+/// out[first … last) ← the mean of the vectors, summed in order (DESIGN §9: one order per element).
+template <class T>
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last);
+
+/// out ← W_self·own + Σⱼ Wᵢⱼ·vectors[j], in ascending order of the neighbours' numbers.
+template <class T>
+void neighbour_average(double self_weight, const T* own, std::span<const Neighbour> neighbours,
+                       std::span<const T* const> vectors, T* out, std::size_t size);
+
+}  // namespace acid

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/sampler.hpp"
+
+namespace acid {
+
+/// Counts exchanges per edge. Not thread-safe.
+class EdgeCounter {
+ public:
+  void add(int i, int j) { ++counts_[{i, j}]; }
+  std::vector<EdgeUse> list() const;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::pair<int, int>& edge) const {
+      return static_cast<std::size_t>(edge.first) * 0x9E3779B97F4A7C15ull +
+             static_cast<std::size_t>(edge.second);
+    }
+  };
+  std::unordered_map<std::pair<int, int>, std::int64_t, Hash> counts_;
+};
+
+/// The end of every run, whatever the driver (DESIGN §5): all workers are mixed to t_end, the exact
+/// mean is taken and evaluated, and what the run leaves behind is digested.
+Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
+                 const GradientNotes& notes);
+
+}  // namespace acid

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/algorithms/method.hpp"
+#include "engine/base/rng.hpp"
+#include "engine/recorder/recorder.hpp"
+#include "engine/topology/topology.hpp"
+#include "engine/worker/optimizer.hpp"
+
+namespace acid {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// When a run ends, whichever comes first.
+struct Budget {
+  std::int64_t gradients = 0;      // total, committed; the expected total of a time budget
+  double normalised_time = kNever; // when finite it binds instead of `gradients`
+  double seconds = kNever;
+  double bytes = kNever;
+  struct Target {
+    std::string metric;            // eval_accuracy (at least) or a loss or distance (at most)
+    double value = 0;
+  };
+  std::optional<Target> target;    // checked at every evaluation
+
+  /// Global progress in [0, 1] after so many gradients of all workers.
+  double progress(std::int64_t committed) const {
+    return std::min(1.0, static_cast<double>(committed) / static_cast<double>(gradients));
+  }
+};
+
+enum class WorkerEvaluation { never, at_end };
+
+/// How often to look, in normalised time. Looking changes nothing.
+struct Cadence {
+  double consensus_every = 1;
+  double evaluate_every = kNever;
+  WorkerEvaluation workers = WorkerEvaluation::at_end;
+};
+
+/// A run, as the drivers see it. Everything a driver may not decide for itself.
+struct RunSpec {
+  int workers = 1;
+  const Topology* topology = nullptr;  // outlives the run
+  Method method;
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  Budget budget;
+  Cadence cadence;
+  Seeds seeds;
+  double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
+  bool average_buffers = true;  // false: evaluate the mean with worker 0's buffers
+  bool keep_trace = false;      // Outcome::trace
+
+  /// Due edges beyond which worker i holds its next gradient (DESIGN §3, throttle).
+  double backlog_limit(int worker) const;
+};
+
+/// One event of a worker, in the order the worker saw it.
+struct TraceEvent {
+  enum class Kind : std::uint8_t { begin_gradient, commit_gradient, exchange };
+  Kind kind = Kind::begin_gradient;
+  double time = 0;             // normalised
+  std::uint64_t exchange = 0;  // number of the edge in the drawn list
+};
+
+enum class Ending { finished, stopped, diverged };
+
+struct EdgeUse {
+  int i = 0, j = 0;
+  std::int64_t count = 0;
+};
+
+/// What a run leaves behind. Vectors are indexed by worker.
+struct Outcome {
+  Ending ending = Ending::finished;
+  std::string message;                 // why it diverged, or which limit or target ended it early
+  Position position;
+  std::vector<std::string> worker_digests;
+  std::string mean_digest;
+  std::vector<float> mean;             // the final model: exact mean, rounded once
+  std::vector<float> mean_buffers;
+  std::vector<std::int64_t> worker_gradients;
+  std::vector<double> worker_idle_seconds;
+  std::vector<EdgeUse> edges;          // used ones, ordered by (i, j)
+  std::int64_t exchanges_drawn = 0;    // due by the end
+  std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
+  std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
+  std::int64_t holds = 0;              // times a worker held its next gradient (throttle)
+  std::vector<std::vector<TraceEvent>> trace;
+};
+
+}  // namespace acid

@@ -1,0 +1,173 @@
+#include "engine/drivers/sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+/// The values of one sample while it is put together.
+struct Sampler::Values {
+  std::vector<Value> list;
+  void add(std::string_view metric, double value, int worker = kWholeRun) {
+    list.push_back({metric, worker, value});
+  }
+};
+
+namespace {
+
+// Multiples of two cadences that differ by rounding only are one moment.
+bool same_moment(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+
+double moment(double every, std::int64_t count) {
+  return count == 0 ? 0 : every * static_cast<double>(count);
+}
+
+}  // namespace
+
+Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
+                 ParallelFor parallel_for)
+    : spec_(spec),
+      objective_(objective),
+      recorder_(recorder),
+      parallel_for_(std::move(parallel_for)) {}
+
+double Sampler::next() const {
+  return std::min(moment(spec_.cadence.consensus_every, consensus_count_),
+                  moment(spec_.cadence.evaluate_every, evaluation_count_));
+}
+
+bool Sampler::next_evaluates() const {
+  return same_moment(moment(spec_.cadence.evaluate_every, evaluation_count_), next());
+}
+
+// The first cause stands.
+void Sampler::diverge(std::string what) {
+  if (diverged_) return;
+  if (last_finite_loss_) what += fmt::format("; the last finite loss was {:.6g}", *last_finite_loss_);
+  diverged_ = std::move(what);
+}
+
+void Sampler::add_notes(Values& values, const GradientNotes& notes) {
+  double loss = 0, staleness = 0, norm = 0;
+  int norms = 0;
+  for (const GradientNote& note : notes) {
+    loss += note.loss;
+    staleness += static_cast<double>(note.staleness);
+    if (note.norm >= 0) {
+      norm += note.norm;
+      ++norms;
+    }
+    if (std::isfinite(note.loss)) {
+      last_finite_loss_ = note.loss;
+    } else {
+      diverge(fmt::format("the loss of worker {} is {} at its gradient {}", note.worker, note.loss,
+                          note.step));
+    }
+  }
+  const auto count = static_cast<double>(notes.size());
+  values.add("train_loss", loss / count);
+  values.add("staleness", staleness / count);
+  if (norms > 0) values.add("gradient_norm", norm / norms);
+}
+
+void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
+                    const GradientNotes& notes) {
+  values.add("consensus_distance", mean.consensus_distance);
+  if (!notes.empty()) {
+    add_notes(values, notes);
+    values.add("learning_rate", totals.learning_rate);
+  }
+  if (mean.not_finite >= 0)
+    diverge(fmt::format("the parameters of worker {} are not finite after its gradient {}",
+                        mean.not_finite, mean.not_finite_gradients));
+  values.add("exchanges", static_cast<double>(totals.exchanges));
+  values.add("bytes_sent", static_cast<double>(totals.position.bytes));
+  if (totals.position.seconds > 0)
+    values.add("idle_share", totals.idle_seconds / (totals.position.seconds * spec_.workers));
+}
+
+std::string Sampler::take_diverged(GradientNotes notes, Position* position) {
+  const auto bad = std::find_if(notes.begin(), notes.end(), [](const GradientNote& note) {
+    return !std::isfinite(note.loss);
+  });
+  ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
+  *position = bad->position;
+  notes.erase(bad + 1, notes.end());
+  Values values;
+  add_notes(values, notes);
+  recorder_.sample(*position, values.list);
+  return *diverged_;
+}
+
+void Sampler::check_target(std::string_view metric, double value) {
+  const auto& target = spec_.budget.target;
+  if (!target || target->metric != metric) return;
+  const bool higher_is_better = metric == "eval_accuracy";
+  if (higher_is_better ? value >= target->value : value <= target->value)
+    target_reached_ = fmt::format("target reached: {} {} {}", metric,
+                                  higher_is_better ? "≥" : "≤", target->value);
+}
+
+void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
+  const Evaluation evaluation = evaluate(objective_, mean.x, mean.buffers, parallel_for_);
+  values.add("eval_loss", evaluation.loss);
+  check_target("eval_loss", evaluation.loss);
+  if (!std::isfinite(evaluation.loss))
+    diverge(fmt::format("the mean's loss on the test set is {}", evaluation.loss));
+  if (!objective_.has_accuracy()) return;
+  values.add("eval_accuracy", evaluation.accuracy);
+  check_target("eval_accuracy", evaluation.accuracy);
+}
+
+void Sampler::evaluate_workers(Values& values, const Ensemble& ensemble) {
+  if (!objective_.has_accuracy()) return;
+  double total = 0, lowest = 1, highest = 0;
+  for (int i = 0; i < ensemble.size(); ++i) {
+    const Worker& worker = ensemble.worker(i);
+    const double accuracy =
+        evaluate(objective_, worker.x(), worker.buffers(), parallel_for_).accuracy;
+    values.add("worker_accuracy", accuracy, i);
+    total += accuracy;
+    lowest = std::min(lowest, accuracy);
+    highest = std::max(highest, accuracy);
+  }
+  values.add("worker_accuracy", total / ensemble.size());
+  values.add("worker_accuracy_spread", highest - lowest);
+}
+
+void Sampler::take(const MeanModel& mean, const Totals& totals,
+                   const GradientNotes& notes) {
+  Values values;
+  begin(values, mean, totals, notes);
+  check_target("consensus_distance", mean.consensus_distance);
+  if (next_evaluates()) evaluate_mean(values, mean);
+  recorder_.sample(totals.position, values.list);
+  const double now = std::max(next(), totals.position.normalised_time);
+  const auto skip_past = [now](double every, std::int64_t& count) {
+    while (moment(every, count) < now || same_moment(moment(every, count), now)) ++count;
+  };
+  skip_past(spec_.cadence.consensus_every, consensus_count_);
+  skip_past(spec_.cadence.evaluate_every, evaluation_count_);
+}
+
+void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
+                         const GradientNotes& notes) {
+  Values values;
+  begin(values, mean, totals, notes);
+  evaluate_mean(values, mean);
+  if (spec_.cadence.workers != WorkerEvaluation::never) evaluate_workers(values, ensemble);
+  recorder_.sample(totals.position, values.list);
+}
+
+double euclidean_norm(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += static_cast<double>(value) * value;
+  return std::sqrt(sum);
+}
+
+}  // namespace acid

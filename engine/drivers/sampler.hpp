@@ -1,0 +1,82 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/run_spec.hpp"
+
+namespace acid {
+
+/// What one committed gradient tells; gathered between samples.
+struct GradientNote {
+  int worker = 0;
+  std::int64_t step = 0;
+  double loss = 0;
+  std::int64_t staleness = 0;
+  double norm = -1;  // −1: not measured
+  Position position; // right after the commit
+};
+/// In commit order. A deque: notes are filled in where they stand while more are added.
+using GradientNotes = std::deque<GradientNote>;
+
+/// Totals a driver keeps while it runs.
+struct Totals {
+  Position position;
+  std::int64_t exchanges = 0;
+  double learning_rate = 0;
+  double idle_seconds = 0;  // summed over workers
+};
+
+/// The calendar of samples and what goes into them. Owned by the thread that measures.
+class Sampler {
+ public:
+  Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder, ParallelFor parallel_for);
+
+  /// Normalised time of the next sample.
+  double next() const;
+  /// Whether the sample at next() evaluates the model.
+  bool next_evaluates() const;
+
+  /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
+  /// past it. `notes` are the gradients committed since the last sample, in commit order.
+  void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
+  /// The sample at the end: always evaluates, and evaluates workers when the spec says so.
+  void take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
+                  const GradientNotes& notes);
+
+  /// A loss was not finite: records the notes up to the first such gradient, at its position, so
+  /// that what is recorded does not depend on how far other workers had run ahead. Returns what
+  /// happened; asserts that one of the notes has a loss that is not finite.
+  std::string take_diverged(GradientNotes notes, Position* position);
+
+  /// Set once a budget target has been reached.
+  const std::optional<std::string>& target_reached() const { return target_reached_; }
+  /// Set once something measured was not finite; says what.
+  const std::optional<std::string>& diverged() const { return diverged_; }
+
+ private:
+  struct Values;
+  void diverge(std::string what);
+  void add_notes(Values& values, const GradientNotes& notes);
+  void begin(Values& values, const MeanModel& mean, const Totals& totals,
+             const GradientNotes& notes);
+  void evaluate_mean(Values& values, const MeanModel& mean);
+  void evaluate_workers(Values& values, const Ensemble& ensemble);
+  void check_target(std::string_view metric, double value);
+
+  const RunSpec& spec_;
+  Objective& objective_;
+  Recorder& recorder_;
+  ParallelFor parallel_for_;
+  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind
+  std::optional<std::string> target_reached_, diverged_;
+  std::optional<double> last_finite_loss_;
+};
+
+/// Euclidean norm, accumulated in double.
+double euclidean_norm(std::span<const float> values);
+
+}  // namespace acid

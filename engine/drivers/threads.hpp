@@ -1,0 +1,30 @@
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/run_spec.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+struct ThreadsOptions {
+  /// Per worker; empty: all 1. A worker with factor f sleeps f − 1 times each gradient's duration.
+  std::vector<double> slow_factors;
+  /// Threads that do nothing but exchanges. 0: whichever thread makes an edge startable executes
+  /// it, between two gradients of its own worker and beside the gradients of the others. More than
+  /// 0 pays where cores are idle.
+  int exchange_threads = 0;
+};
+
+/// One thread per worker, wall clock, real asynchrony: gradients read snapshots, exchanges change x
+/// under the two workers' mutexes beside them. Normalised time is gradients committed by all ÷ n,
+/// read under the worker's mutex. Waiting threads sleep; nobody spins.
+///
+/// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the last.
+/// Evaluation runs on the calling thread beside the training. Blocks until the run has ended.
+Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+                    Recorder& recorder, const Clock& clock, std::stop_token stop);
+
+}  // namespace acid

@@ -1,0 +1,286 @@
+#include "engine/drivers/threads_async.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options,
+                           Objective& objective, Recorder& recorder, const Clock& clock)
+    : spec_(spec),
+      options_(options),
+      objective_(objective),
+      recorder_(recorder),
+      clock_(clock),
+      ensemble_(spec, objective),
+      slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(spec.workers))),
+      schedule_(*spec.topology, spec.method.rate, spec.seeds),
+      matchmaker_(spec.workers),
+      sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
+  for (int w = 0; w < spec.workers; ++w) slot(w).backlog_limit = spec.backlog_limit(w);
+}
+
+Position ThreadsAsync::position(std::int64_t gradients) const {
+  return {.gradients = gradients,
+          .normalised_time = static_cast<double>(gradients) / spec_.workers,
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges_.load()};
+}
+
+void ThreadsAsync::close() {
+  closing_.set();
+  MutexLock lock(matching_);
+  caught_up_.notify_all();
+  sample_due_.notify_all();
+}
+
+void ThreadsAsync::fail() {
+  {
+    MutexLock lock(matching_);
+    exchanging_over_ = true;
+    exchange_ready_.notify_all();
+  }
+  close();
+}
+
+Outcome ThreadsAsync::run(std::stop_token stop) {
+  started_seconds_ = clock_.seconds();
+  take_sample();
+  Crew exchangers([this] { fail(); });
+  for (int e = 0; e < options_.exchange_threads; ++e)
+    exchangers.start([this] { exchange_until_over(); });
+  {
+    Crew workers([this] { fail(); });
+    for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
+    watch(stop);
+    workers.join();
+  }
+  std::int64_t waiting = 0;
+  {
+    MutexLock lock(matching_);
+    make_due();
+    waiting = matchmaker_.waiting();
+    execute_ready();
+    while (!matchmaker_.idle() && !exchanging_over_) caught_up_.wait(matching_);
+    exchanging_over_ = true;
+    exchange_ready_.notify_all();
+  }
+  exchangers.join();
+
+  Totals totals;
+  totals.position = position(commits_.load());
+  totals.exchanges = exchanges_.load();
+  totals.learning_rate = slot(0).learning_rate;
+  Outcome outcome;
+  if (diverged_.load()) {
+    outcome.ending = Ending::diverged;
+    outcome.message = sampler_.take_diverged(collect_notes(), &outcome.position);
+    return outcome;
+  }
+  if (stop.stop_requested()) {
+    outcome.ending = Ending::stopped;
+    outcome.position = totals.position;
+    return outcome;
+  }
+  for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
+  outcome = conclude(ensemble_, sampler_, now(), totals, collect_notes());
+  MutexLock lock(matching_);
+  outcome.edges = edges_.list();
+  outcome.exchanges_drawn = matchmaker_.due();
+  outcome.exchanges_waiting = waiting;
+  outcome.holds = holds_;
+  for (int w = 0; w < spec_.workers; ++w) {
+    outcome.worker_idle_seconds.push_back(slot(w).idle_seconds);
+    if (spec_.keep_trace) outcome.trace.push_back(std::move(slot(w).trace));
+  }
+  return outcome;
+}
+
+void ThreadsAsync::work(int w) {
+  begin(w);
+  while (true) {
+    const double started = clock_.seconds();
+    Worker& worker = ensemble_.worker(w);
+    // The snapshot, its buffers and the count of gradients change only in this thread's own events.
+    const double loss = objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
+                                            worker.gradient_buffers(), ensemble_.gradient(w));
+    slow_down(options_, w, clock_.seconds() - started, closing_);
+    const bool must_wait = behind(w);
+    if (!commit(w, loss, !must_wait)) return;
+    {
+      MutexLock lock(matching_);
+      if (options_.exchange_threads == 0) {
+        execute_ready();
+      } else {
+        make_due();
+        exchange_ready_.notify_all();
+      }
+    }
+    if (must_wait) {
+      catch_up(w);
+      begin(w);
+    }
+  }
+}
+
+void ThreadsAsync::begin(int w) {
+  MutexLock lock(slot(w).mutex);
+  ensemble_.worker(w).begin_gradient(now());
+  if (spec_.keep_trace)
+    slot(w).trace.push_back({TraceEvent::Kind::begin_gradient, now(), 0});
+}
+
+bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
+  Slot& s = slot(w);
+  Worker& worker = ensemble_.worker(w);
+  if (closing_.is_set()) return false;
+  MutexLock lock(s.mutex);
+  std::int64_t before = commits_.load();
+  do {
+    if (before >= spec_.budget.gradients) return false;
+  } while (!commits_.compare_exchange_weak(before, before + 1));
+  const std::int64_t number = before + 1;
+  const double t = static_cast<double>(number) / spec_.workers;
+  s.learning_rate = spec_.schedule.rate(spec_.budget.progress(number));
+  GradientNote& note = s.notes.emplace_back();
+  note.worker = w;
+  note.step = worker.gradients();
+  note.loss = loss;
+  note.position = position(number);
+  if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
+  worker.commit_gradient(t, ensemble_.gradient(w), s.learning_rate, begin_next);
+  note.staleness = worker.staleness();
+  if (spec_.keep_trace) {
+    s.trace.push_back({TraceEvent::Kind::commit_gradient, t, 0});
+    if (begin_next) s.trace.push_back({TraceEvent::Kind::begin_gradient, t, 0});
+  }
+  recorder_.progress(note.position);
+  if (!std::isfinite(loss)) {
+    diverged_.store(true);
+    closing_.set();
+  }
+  return true;
+}
+
+bool ThreadsAsync::behind(int w) {
+  MutexLock lock(matching_);
+  return matchmaker_.backlog(w) > slot(w).backlog_limit;
+}
+
+// The throttle. A held thread executes what it can itself; it sleeps only while others have the
+// exchanges it waits for in hand.
+void ThreadsAsync::catch_up(int w) {
+  const double since = clock_.seconds();
+  {
+    MutexLock lock(matching_);
+    ++holds_;
+    execute_ready();
+    while (matchmaker_.backlog(w) > slot(w).backlog_limit && !closing_.is_set())
+      caught_up_.wait(matching_);
+  }
+  MutexLock lock(slot(w).mutex);
+  slot(w).idle_seconds += clock_.seconds() - since;
+}
+
+void ThreadsAsync::make_due() {
+  while (schedule_.peek().due <= now()) matchmaker_.add(schedule_.pop());
+  if (commits_.load() >= next_sample_) sample_due_.notify_one();
+}
+
+void ThreadsAsync::done(const DueEdge& edge) {
+  matchmaker_.finish(edge);
+  edges_.add(edge.i, edge.j);
+  caught_up_.notify_all();
+}
+
+void ThreadsAsync::execute_ready() {
+  make_due();
+  while (const auto edge = matchmaker_.take()) {
+    matching_.unlock();
+    perform(*edge);
+    matching_.lock();
+    done(*edge);
+    make_due();
+  }
+}
+
+void ThreadsAsync::exchange_until_over() {
+  MutexLock lock(matching_);
+  while (!exchanging_over_) {
+    execute_ready();
+    if (!exchanging_over_) exchange_ready_.wait(matching_);
+  }
+}
+
+void ThreadsAsync::perform(const DueEdge& edge) {
+  Slot& i = slot(edge.i);
+  Slot& j = slot(edge.j);
+  MutexLock lock_i(i.mutex);
+  MutexLock lock_j(j.mutex);
+  const double t = now();
+  Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
+  exchanges_.fetch_add(1);
+  if (spec_.keep_trace) {
+    i.trace.push_back({TraceEvent::Kind::exchange, t, edge.number});
+    j.trace.push_back({TraceEvent::Kind::exchange, t, edge.number});
+  }
+}
+
+// The calling thread's part: samples when they are due, and the ends that no worker sees coming.
+void ThreadsAsync::watch(std::stop_token stop) {
+  constexpr double kLookSeconds = 0.2;
+  const Budget& budget = spec_.budget;
+  while (!closing_.is_set()) {
+    const Position here = position(commits_.load());
+    if (here.gradients >= budget.gradients) return;
+    if (stop.stop_requested() || here.seconds >= budget.seconds ||
+        static_cast<double>(here.bytes) >= budget.bytes)
+      return close();
+    const double next = sampler_.next();
+    // Wakes for the end of the budget too.
+    const auto in_gradients = static_cast<std::int64_t>(std::min(
+        std::ceil(next * spec_.workers - 1e-9), static_cast<double>(budget.gradients)));
+    bool due = false;
+    {
+      MutexLock lock(matching_);
+      next_sample_ = in_gradients;
+      if (commits_.load() < next_sample_) sample_due_.wait_for(matching_, kLookSeconds);
+      due = commits_.load() >= next_sample_;
+    }
+    if (!due || commits_.load() >= budget.gradients) continue;
+    take_sample();
+    if (sampler_.diverged() || sampler_.target_reached()) close();
+  }
+}
+
+GradientNotes ThreadsAsync::collect_notes() {
+  GradientNotes notes;
+  for (int w = 0; w < spec_.workers; ++w) {
+    notes.insert(notes.end(), slot(w).notes.begin(), slot(w).notes.end());
+    slot(w).notes.clear();
+  }
+  std::sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
+    return a.position.gradients < b.position.gradients;
+  });
+  return notes;
+}
+
+// With every mutex held no event is half done, so the copies are one consistent cut.
+void ThreadsAsync::take_sample() {
+  for (int w = 0; w < spec_.workers; ++w) slot(w).mutex.lock();
+  Totals totals;
+  totals.position = position(commits_.load());
+  totals.exchanges = exchanges_.load();
+  for (int w = 0; w < spec_.workers; ++w) {
+    totals.idle_seconds += slot(w).idle_seconds;
+    totals.learning_rate = std::max(totals.learning_rate, slot(w).learning_rate);
+  }
+  const MeanModel mean = ensemble_.mean_at(now());
+  const GradientNotes notes = collect_notes();
+  for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
+  sampler_.take(mean, totals, notes);
+}
+
+}  // namespace acid

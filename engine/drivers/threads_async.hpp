@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "engine/drivers/matchmaker.hpp"
+#include "engine/drivers/outcome.hpp"
+#include "engine/drivers/threads_shared.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// One asynchronous run on threads.
+///
+/// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
+/// notes, its idle time, its trace); an exchange holds two of them, lower index first; measuring
+/// holds all, in index order. matching_ guards the list of due edges and is never held together with
+/// a worker's mutex.
+class ThreadsAsync {
+ public:
+  ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+               Recorder& recorder, const Clock& clock);
+  Outcome run(std::stop_token stop);
+
+ private:
+  /// What belongs to one worker, on cache lines of its own.
+  struct alignas(128) Slot {
+    Mutex mutex;
+    GradientNotes notes;            // since the last sample
+    double idle_seconds = 0;
+    double learning_rate = 0;
+    std::vector<TraceEvent> trace;
+    double backlog_limit = 0;       // constant
+  };
+
+  void work(int w);
+  void exchange_until_over() EXCLUDES_LOCK(matching_);
+  /// False when the budget is spent (or the run is closing): nothing was committed.
+  bool commit(int w, double loss, bool begin_next);
+  void begin(int w);
+  bool behind(int w) EXCLUDES_LOCK(matching_);
+  void catch_up(int w) EXCLUDES_LOCK(matching_);
+  /// Makes edges due up to now and executes what may start, until nothing may. Lets go of matching_
+  /// during each exchange.
+  void execute_ready() REQUIRES_LOCK(matching_);
+  void make_due() REQUIRES_LOCK(matching_);
+  void perform(const DueEdge& edge) EXCLUDES_LOCK(matching_);
+  void done(const DueEdge& edge) REQUIRES_LOCK(matching_);
+
+  void watch(std::stop_token stop);
+  void take_sample() NO_LOCK_ANALYSIS;
+  Position position(std::int64_t gradients) const;
+  void close() EXCLUDES_LOCK(matching_);
+  void fail() EXCLUDES_LOCK(matching_);  // a thread threw
+  GradientNotes collect_notes() NO_LOCK_ANALYSIS;
+  double now() const {
+    return static_cast<double>(commits_.load()) / static_cast<double>(spec_.workers);
+  }
+  Slot& slot(int w) { return slots_[static_cast<std::size_t>(w)]; }
+
+  const RunSpec& spec_;
+  const ThreadsOptions& options_;
+  Objective& objective_;
+  Recorder& recorder_;
+  const Clock& clock_;
+  double started_seconds_ = 0;                 // set before the threads start
+  Ensemble ensemble_;                          // worker i: guarded by slots_[i].mutex
+  std::unique_ptr<Slot[]> slots_;
+  std::atomic<std::int64_t> commits_{0};       // changes only under a worker's mutex
+  std::atomic<std::int64_t> exchanges_{0};     // changes only under two workers' mutexes
+  std::atomic<bool> diverged_{false};
+  Closing closing_;                            // no gradient commits any more
+
+  Mutex matching_;
+  Condition caught_up_, exchange_ready_, sample_due_;
+  EdgeSchedule schedule_ GUARDED_BY(matching_);
+  Matchmaker matchmaker_ GUARDED_BY(matching_);
+  EdgeCounter edges_ GUARDED_BY(matching_);
+  std::int64_t holds_ GUARDED_BY(matching_) = 0;
+  std::int64_t next_sample_ GUARDED_BY(matching_) = 0;  // in gradients
+  bool exchanging_over_ GUARDED_BY(matching_) = false;
+  Sampler sampler_;                            // calling thread only
+};
+
+}  // namespace acid

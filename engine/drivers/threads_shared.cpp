@@ -1,0 +1,87 @@
+#include "engine/drivers/threads_shared.hpp"
+
+namespace acid {
+
+void Closing::set() {
+  {
+    MutexLock lock(mutex_);
+    set_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool Closing::is_set() const {
+  MutexLock lock(mutex_);
+  return set_;
+}
+
+void Closing::sleep(double seconds) {
+  const SteadyClock clock;
+  const double until = clock.seconds() + seconds;
+  MutexLock lock(mutex_);
+  for (double left = seconds; !set_ && left > 0; left = until - clock.seconds())
+    changed_.wait_for(mutex_, left);
+}
+
+bool CyclicBarrier::wait(const std::function<void()>& leader) {
+  MutexLock lock(mutex_);
+  if (broken_) return false;
+  if (++arrived_ == parties_) {
+    if (leader) leader();
+    arrived_ = 0;
+    ++generation_;
+    changed_.notify_all();
+    return !broken_;
+  }
+  const std::int64_t generation = generation_;
+  while (!broken_ && generation_ == generation) changed_.wait(mutex_);
+  return !broken_;
+}
+
+void CyclicBarrier::abort() {
+  {
+    MutexLock lock(mutex_);
+    broken_ = true;
+  }
+  changed_.notify_all();
+}
+
+Crew::~Crew() {
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+}
+
+void Crew::start(std::function<void()> body) {
+  threads_.emplace_back([this, body = std::move(body)] {
+    try {
+      body();
+    } catch (...) {
+      {
+        MutexLock lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+      }
+      on_failure_();
+    }
+  });
+}
+
+void Crew::join() {
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
+  MutexLock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+ParallelFor sequential_for(int lane) {
+  return [lane](int count, const std::function<void(int, int)>& body) {
+    for (int index = 0; index < count; ++index) body(lane, index);
+  };
+}
+
+void slow_down(const ThreadsOptions& options, int worker, double seconds, Closing& closing) {
+  if (options.slow_factors.empty()) return;
+  const double factor = options.slow_factors[static_cast<std::size_t>(worker)];
+  if (factor > 1) closing.sleep((factor - 1) * seconds);
+}
+
+}  // namespace acid

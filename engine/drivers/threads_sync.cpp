@@ -1,0 +1,227 @@
+#include "engine/drivers/threads_sync.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/drivers/threads_async.hpp"
+
+namespace acid {
+
+ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+                         Recorder& recorder, const Clock& clock)
+    : spec_(spec),
+      options_(options),
+      objective_(objective),
+      recorder_(recorder),
+      clock_(clock),
+      all_reduce_(spec.method.pattern == Pattern::all_reduce),
+      ensemble_(spec, objective),
+      notes_(static_cast<std::size_t>(spec.workers)),
+      losses_(static_cast<std::size_t>(spec.workers)),
+      idle_seconds_(static_cast<std::size_t>(spec.workers)),
+      barrier_(spec.workers),
+      sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
+  const double bytes = ensemble_.vector_bytes();
+  bytes_per_round_ = static_cast<std::int64_t>(
+      bytes_per_gradient(spec.method, *spec.topology, bytes) * spec.workers + 0.5);
+  if (all_reduce_) {
+    averages_.emplace_back(ensemble_.dimension());
+    return;
+  }
+  weights_ = spec.method.uniform_weights ? uniform_weights(*spec.topology)
+                                         : metropolis_weights(*spec.topology);
+  for (int w = 0; w < spec.workers; ++w) {
+    averages_.emplace_back(ensemble_.dimension());
+    for (auto& published : published_) published.emplace_back(ensemble_.dimension());
+  }
+}
+
+Position ThreadsSync::position(std::int64_t rounds) const {
+  return {.gradients = rounds * spec_.workers,
+          .normalised_time = static_cast<double>(rounds),
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = rounds * bytes_per_round_};
+}
+
+Outcome ThreadsSync::run(std::stop_token stop) {
+  started_seconds_ = clock_.seconds();
+  {
+    Crew workers([this] {
+      closing_.set();
+      barrier_.abort();
+      stop_watching();
+    });
+    for (int w = 0; w < spec_.workers; ++w)
+      workers.start([this, w, stop] { work(w, stop); });
+    watch();
+    workers.join();
+  }
+  Totals totals;
+  totals.position = position(rounds_done_.load());
+  totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
+  Outcome outcome;
+  if (diverged_.load()) {
+    outcome.ending = Ending::diverged;
+    outcome.message = sampler_.take_diverged(collect_notes(), &outcome.position);
+    return outcome;
+  }
+  if (stop.stop_requested()) {
+    outcome.ending = Ending::stopped;
+    outcome.position = totals.position;
+    return outcome;
+  }
+  outcome = conclude(ensemble_, sampler_,
+                     std::max(totals.position.normalised_time, ensemble_.latest_event()), totals,
+                     collect_notes());
+  outcome.worker_idle_seconds = idle_seconds_;
+  return outcome;
+}
+
+void ThreadsSync::stop_watching() {
+  MutexLock lock(samples_mutex_);
+  watching_ = false;
+  samples_changed_.notify_all();
+}
+
+bool ThreadsSync::wait(int w, const std::function<void()>& leader) {
+  const double since = clock_.seconds();
+  const bool whole = barrier_.wait(leader);
+  idle_seconds_[static_cast<std::size_t>(w)] += clock_.seconds() - since;
+  return whole;
+}
+
+void ThreadsSync::work(int w, std::stop_token stop) {
+  Worker& worker = ensemble_.worker(w);
+  const bool combine_first = spec_.method.order == Order::combine_while_adapt;
+  for (std::int64_t round = 0; round * spec_.workers < spec_.budget.gradients; ++round) {
+    const double started = clock_.seconds();
+    worker.begin_gradient(worker.last_event());
+    if (!all_reduce_ && combine_first) publish(w, round);
+    losses_[static_cast<std::size_t>(w)] =
+        objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
+                            worker.gradient_buffers(), ensemble_.gradient(w));
+    slow_down(options_, w, clock_.seconds() - started, closing_);
+    if (!wait(w, [&] { between_rounds(round, stop); }) || ended_.load()) return;
+    if (!(all_reduce_ ? all_reduce(w) : neighbour_average_round(w, round))) return;
+  }
+  // The last round is whole once everybody has come through it.
+  wait(w, [&] { between_rounds(worker.gradients(), stop); });
+}
+
+void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
+  rounds_done_.store(round);
+  const Position here = position(round);
+  recorder_.progress(here);
+  const Budget& budget = spec_.budget;
+  if (diverged_.load() || end_wanted_.load() || stop.stop_requested() ||
+      here.gradients >= budget.gradients || here.seconds >= budget.seconds ||
+      static_cast<double>(here.bytes) >= budget.bytes) {
+    ended_.store(true);
+    stop_watching();
+    return;
+  }
+  MutexLock lock(samples_mutex_);
+  if (next_sample_ > here.normalised_time) return;
+  while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
+  if (next_sample_ > here.normalised_time) return;
+  Measured measured{ensemble_.mean_at(ensemble_.latest_event()), {}, collect_notes()};
+  measured.totals.position = here;
+  measured.totals.idle_seconds =
+      std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
+  measured.totals.learning_rate = spec_.schedule.rate(budget.progress(here.gradients));
+  samples_.push_back(std::move(measured));
+  samples_changed_.notify_all();
+}
+
+// The calling thread evaluates what the rounds measured.
+void ThreadsSync::watch() {
+  MutexLock lock(samples_mutex_);
+  while (true) {
+    while (samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
+    if (samples_.empty()) return;
+    const Measured measured = std::move(samples_.front());
+    samples_mutex_.unlock();
+    sampler_.take(measured.mean, measured.totals, measured.notes);
+    if (sampler_.target_reached() || sampler_.diverged()) end_wanted_.store(true);
+    samples_mutex_.lock();
+    samples_.pop_front();
+    next_sample_ = sampler_.next();
+    samples_changed_.notify_all();
+  }
+}
+
+bool ThreadsSync::all_reduce(int w) {
+  std::vector<const float*> gradients;
+  for (int i = 0; i < spec_.workers; ++i) gradients.push_back(ensemble_.gradient(i).data());
+  const std::size_t d = ensemble_.dimension(), n = gradients.size(), i = static_cast<std::size_t>(w);
+  mean_in_order<float>(gradients, averages_[0].data(), d * i / n, d * (i + 1) / n);
+  if (!wait(w)) return false;
+  commit(w, averages_[0].span());
+  return true;
+}
+
+bool ThreadsSync::neighbour_average_round(int w, std::int64_t round) {
+  if (spec_.method.order == Order::combine_while_adapt) {
+    assign_average(w, round, ensemble_.worker(w).last_event());
+    commit(w, ensemble_.gradient(w));
+    return true;
+  }
+  commit(w, ensemble_.gradient(w));
+  publish(w, round);
+  if (!wait(w)) return false;
+  assign_average(w, round, ensemble_.worker(w).last_event());
+  return true;
+}
+
+// Two sets of published vectors, so that a fast worker's next round leaves this round's alone.
+void ThreadsSync::publish(int w, std::int64_t round) {
+  Worker& worker = ensemble_.worker(w);
+  worker.offer(worker.last_event(),
+               published_[round % 2][static_cast<std::size_t>(w)].span());
+}
+
+void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
+  const auto i = static_cast<std::size_t>(w);
+  std::vector<const float*> vectors;
+  for (const Arena<float>& arena : published_[round % 2]) vectors.push_back(arena.data());
+  neighbour_average<float>(weights_.self[i], vectors[i], weights_.neighbours[i], vectors,
+                           averages_[i].data(), ensemble_.dimension());
+  ensemble_.worker(w).assign(t, averages_[i].span());
+}
+
+void ThreadsSync::commit(int w, std::span<const float> gradient) {
+  Worker& worker = ensemble_.worker(w);
+  GradientNotes& notes = notes_[static_cast<std::size_t>(w)];
+  GradientNote& note = notes.emplace_back();
+  note.worker = w;
+  note.step = worker.gradients();
+  note.loss = losses_[static_cast<std::size_t>(w)];
+  note.position = position(note.step + 1);
+  if (w == 0 && notes.size() == 1) note.norm = euclidean_norm(gradient);
+  if (!std::isfinite(note.loss)) diverged_.store(true);
+  worker.commit_gradient(note.position.normalised_time, gradient,
+                         spec_.schedule.rate(spec_.budget.progress(note.position.gradients)));
+}
+
+GradientNotes ThreadsSync::collect_notes() {
+  GradientNotes notes;
+  for (GradientNotes& own : notes_) {
+    notes.insert(notes.end(), own.begin(), own.end());
+    own.clear();
+  }
+  std::stable_sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
+    return a.position.gradients < b.position.gradients;
+  });
+  return notes;
+}
+
+Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+                    Recorder& recorder, const Clock& clock, std::stop_token stop) {
+  if (spec.method.pattern == Pattern::pairwise)
+    return ThreadsAsync(spec, options, objective, recorder, clock).run(stop);
+  return ThreadsSync(spec, options, objective, recorder, clock).run(stop);
+}
+
+}  // namespace acid

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <atomic>
+#include <queue>
+#include <stop_token>
+#include <vector>
+
+#include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/matchmaker.hpp"
+#include "engine/drivers/normalised_clock.hpp"
+#include "engine/drivers/outcome.hpp"
+#include "engine/drivers/sampler.hpp"
+#include "engine/drivers/virtual_time.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// One asynchronous run in virtual time. The public thread owns everything but the vectors of
+/// worker i, which belong to chain i of the pool (its gradient in hand: chain n + i).
+class VirtualAsync {
+ public:
+  VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+               Recorder& recorder);
+  Outcome run(std::stop_token stop);
+
+ private:
+  struct Event {
+    enum class Kind { gradient_done, exchange_done, pause_begins, pause_ends };
+    double seconds = 0;
+    int worker = 0;
+    std::uint64_t sequence = 0;
+    Kind kind = Kind::gradient_done;
+    DueEdge edge = {};  // exchange_done
+    bool operator>(const Event& other) const {
+      if (seconds != other.seconds) return seconds > other.seconds;
+      if (worker != other.worker) return worker > other.worker;
+      return sequence > other.sequence;
+    }
+  };
+  struct WorkerState {
+    double mean_seconds = 0;   // E[duration]
+    double backlog_limit = 0;
+    std::int64_t begun = 0;    // gradients begun
+    bool held = false;         // by the throttle
+    bool paused = false;
+    double held_since = 0;     // seconds
+    int partner = -1;          // of the exchange in hand, once offered
+    double offered = 0;        // when it was, in normalised time
+    double idle_seconds = 0;
+    double loss = 0;           // of the gradient in hand; chain n + i
+  };
+
+  void push(Event event);
+  void handle(const Event& event);
+  void handle_due_edge();
+  void gradient_done(int w);
+  void begin_waiting(int w);
+  void schedule_gradient(int w);
+  void submit_begin(int w);
+  void submit_compute(int w);
+  void submit_commit(int w, bool begin_next);
+  void start_ready_exchanges();
+  void exchange_done(const DueEdge& edge);
+  void pause(int w, bool begins);
+  void hold(int w);
+  void release_if_caught_up(int w);
+  std::vector<ExchangeInHand> exchanges_in_hand() const;
+  void take_sample();
+  bool budget_spent();
+  void drain();
+  Outcome finish();
+  void trace(int w, TraceEvent::Kind kind, std::uint64_t exchange = 0);
+
+  WorkerState& state(int w) { return states_[static_cast<std::size_t>(w)]; }
+
+  const RunSpec& spec_;
+  const VirtualOptions& options_;
+  Objective& objective_;
+  Recorder& recorder_;
+  Ensemble ensemble_;
+  std::vector<Arena<float>> offers_;  // one per worker; empty when every exchange is instantaneous
+  std::vector<WorkerState> states_;
+  EdgeSchedule schedule_;
+  Matchmaker matchmaker_;
+  NormalisedClock clock_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t sequence_ = 0;
+  double time_ = 0, seconds_ = 0;     // of the event being handled
+  Totals totals_;
+  GradientNotes notes_;               // since the last sample
+  EdgeCounter edges_;
+  std::int64_t holds_ = 0, waiting_at_end_ = 0;
+  bool ended_ = false;
+  std::vector<std::vector<TraceEvent>> trace_;
+  std::atomic<bool> not_finite_{false};  // set by tasks
+  ChainPool pool_;                       // last: its tasks use the members above
+  Sampler sampler_;
+};
+
+}  // namespace acid

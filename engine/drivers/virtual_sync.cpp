@@ -1,0 +1,224 @@
+#include "engine/drivers/virtual_sync.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kReductionBlock = 1 << 16;  // elements that one task reduces
+
+std::vector<const float*> pointers(const std::vector<Arena<float>>& arenas) {
+  std::vector<const float*> list;
+  for (const Arena<float>& arena : arenas) list.push_back(arena.data());
+  return list;
+}
+
+}  // namespace
+
+RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const CostModel& cost,
+                     double vector_bytes) {
+  RoundPlan plan;
+  const int n = spec.workers;
+  if (spec.method.pattern == Pattern::all_reduce) {
+    plan.bucket_seconds = network.all_reduce_seconds(n, vector_bytes / cost.buckets);
+    plan.bytes = static_cast<std::int64_t>(2 * (n - 1) * vector_bytes);
+    return plan;
+  }
+  plan.weights = spec.method.uniform_weights ? uniform_weights(*spec.topology)
+                                             : metropolis_weights(*spec.topology);
+  plan.neighbours.resize(static_cast<std::size_t>(n));
+  // A worker's transfers share its link: latencies overlap, bytes add up.
+  const bool overlaps = spec.method.order == Order::combine_while_adapt;
+  const double piece = overlaps ? vector_bytes / cost.buckets : vector_bytes;
+  for (int i = 0; i < n; ++i) {
+    double latency = 0, transfer = 0;
+    for (const Neighbour& neighbour : plan.weights.neighbours[static_cast<std::size_t>(i)]) {
+      plan.neighbours[static_cast<std::size_t>(i)].push_back(neighbour.worker);
+      const LinkCost& link = network.between(i, neighbour.worker);
+      latency = std::max(latency, link.latency_seconds);
+      transfer += link.seconds(piece) - link.latency_seconds;
+      plan.bytes += static_cast<std::int64_t>(vector_bytes);
+    }
+    plan.exchange_seconds.push_back(latency + transfer);
+  }
+  return plan;
+}
+
+VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+                         Recorder& recorder)
+    : spec_(spec),
+      options_(options),
+      objective_(objective),
+      recorder_(recorder),
+      ensemble_(spec, objective),
+      round_plan_(plan_round(spec, options.network, options.cost, ensemble_.vector_bytes())),
+      round_clock_(spec.workers, options.cost),
+      losses_(static_cast<std::size_t>(spec.workers)),
+      pool_(spec.workers, options.threads),
+      sampler_(spec, objective, recorder,
+               [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
+  const bool all_reduce = spec.method.pattern == Pattern::all_reduce;
+  for (int i = 0; i < (all_reduce ? 1 : spec.workers); ++i)
+    averages_.emplace_back(ensemble_.dimension());
+  for (int i = 0; i < (all_reduce ? 0 : spec.workers); ++i)
+    published_.emplace_back(ensemble_.dimension());
+}
+
+bool VirtualSync::budget_spent() const {
+  const Budget& budget = spec_.budget;
+  const Position& now = totals_.position;
+  return now.gradients >= budget.gradients || now.normalised_time >= budget.normalised_time ||
+         now.seconds >= budget.seconds || static_cast<double>(now.bytes) >= budget.bytes;
+}
+
+Outcome VirtualSync::run(std::stop_token stop) {
+  Outcome outcome;
+  while (true) {
+    if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
+    if (budget_spent() || sampler_.target_reached() || sampler_.diverged()) break;
+    if (stop.stop_requested()) {
+      outcome.ending = Ending::stopped;
+      outcome.position = totals_.position;
+      return outcome;
+    }
+    if (spec_.method.pattern == Pattern::all_reduce)
+      all_reduce_round();
+    else
+      neighbour_round();
+    recorder_.progress(totals_.position);
+    if (not_finite_.load(std::memory_order_relaxed)) {
+      outcome.ending = Ending::diverged;
+      outcome.message = sampler_.take_diverged(notes_, &outcome.position);
+      return outcome;
+    }
+  }
+  const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
+  outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
+  outcome.worker_idle_seconds = round_clock_.idle_seconds();
+  return outcome;
+}
+
+void VirtualSync::compute_gradients() {
+  for (int w = 0; w < spec_.workers; ++w)
+    pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
+      Worker& worker = ensemble_.worker(w);
+      worker.begin_gradient(worker.last_event());
+      losses_[static_cast<std::size_t>(w)] =
+          objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                              worker.gradient_buffers(), ensemble_.gradient(w));
+    });
+}
+
+template <class GradientOf>
+void VirtualSync::commit_all(GradientOf gradient_of) {
+  const bool first = notes_.empty();
+  for (int w = 0; w < spec_.workers; ++w) {
+    GradientNote& note = notes_.emplace_back();
+    note.worker = w;
+    note.position = totals_.position;
+    pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy,
+                 [this, w, &note, measure = first && w == 0, gradient_of,
+                  t = totals_.position.normalised_time, rate = totals_.learning_rate](int) {
+                   Worker& worker = ensemble_.worker(w);
+                   note.step = worker.gradients();
+                   note.loss = losses_[static_cast<std::size_t>(w)];
+                   if (!std::isfinite(note.loss))
+                     not_finite_.store(true, std::memory_order_relaxed);
+                   const std::span<const float> g = gradient_of(w);
+                   if (measure) note.norm = euclidean_norm(g);
+                   worker.commit_gradient(t, g, rate);
+                   note.staleness = 0;  // every update of a round is part of the same step
+                 });
+  }
+}
+
+void VirtualSync::all_reduce_round() {
+  compute_gradients();
+  pool_.wait_all();
+  std::vector<const float*> gradients;
+  for (int w = 0; w < spec_.workers; ++w) gradients.push_back(ensemble_.gradient(w).data());
+  const std::size_t d = ensemble_.dimension();
+  const auto blocks = static_cast<int>((d + kReductionBlock - 1) / kReductionBlock);
+  pool_.parallel_for(blocks, [&](int, int block) {
+    const std::size_t begin = static_cast<std::size_t>(block) * kReductionBlock;
+    mean_in_order<float>(gradients, averages_[0].data(), begin,
+                         std::min(d, begin + kReductionBlock));
+  });
+  advance_clock();
+  commit_all([this](int) { return std::as_const(averages_[0]).span(); });
+  pool_.wait_all();
+}
+
+void VirtualSync::neighbour_round() {
+  const bool combine_first = spec_.method.order == Order::combine_while_adapt;
+  compute_gradients();
+  pool_.wait_all();
+  advance_clock();
+  const double t = totals_.position.normalised_time;
+  const auto publish = [&] {
+    pool_.parallel_for(spec_.workers, [&](int, int w) {
+      ensemble_.worker(w).offer(combine_first ? ensemble_.worker(w).last_event() : t,
+                                published_[static_cast<std::size_t>(w)].span());
+    });
+  };
+  const auto average = [&] {
+    const std::vector<const float*> vectors = pointers(published_);
+    pool_.parallel_for(spec_.workers, [&](int, int w) {
+      const auto i = static_cast<std::size_t>(w);
+      neighbour_average<float>(round_plan_.weights.self[i], vectors[i],
+                               round_plan_.weights.neighbours[i], vectors, averages_[i].data(),
+                               ensemble_.dimension());
+      ensemble_.worker(w).assign(combine_first ? ensemble_.worker(w).last_event() : t,
+                                 averages_[i].span());
+    });
+  };
+  const auto own_gradient = [this](int w) -> std::span<const float> {
+    return ensemble_.gradient(w);
+  };
+  if (combine_first) {
+    publish();
+    average();
+    commit_all(own_gradient);
+    pool_.wait_all();
+  } else {
+    commit_all(own_gradient);
+    pool_.wait_all();
+    publish();
+    average();
+  }
+}
+
+void VirtualSync::advance_clock() {
+  std::vector<double> durations;
+  for (int w = 0; w < spec_.workers; ++w) {
+    const double start = round_clock_.ready_seconds(w);
+    const double work = options_.compute.draw_seconds(w, round_, spec_.seeds);
+    durations.push_back(options_.compute.end_seconds(w, start, work) - start);
+  }
+  Position& position = totals_.position;
+  if (spec_.method.pattern == Pattern::all_reduce)
+    position.seconds = round_clock_.all_reduce(durations, round_plan_.bucket_seconds);
+  else if (spec_.method.order == Order::combine_while_adapt)
+    position.seconds = round_clock_.overlapped(durations, round_plan_.exchange_seconds,
+                                               round_plan_.neighbours);
+  else
+    position.seconds = round_clock_.sequential(durations, round_plan_.exchange_seconds,
+                                               round_plan_.neighbours);
+  ++round_;
+  position.gradients += spec_.workers;
+  position.normalised_time = static_cast<double>(round_);
+  position.bytes += round_plan_.bytes;
+  const auto& idle = round_clock_.idle_seconds();
+  totals_.idle_seconds = std::accumulate(idle.begin(), idle.end(), 0.0);
+  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
+}
+
+void VirtualSync::take_sample() {
+  const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
+  sampler_.take(ensemble_.mean_at(t), totals_, notes_);
+  notes_.clear();
+}
+
+}  // namespace acid

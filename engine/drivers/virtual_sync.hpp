@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <stop_token>
+#include <vector>
+
+#include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/outcome.hpp"
+#include "engine/drivers/sampler.hpp"
+#include "engine/drivers/virtual_time.hpp"
+
+namespace acid {
+
+/// Who sends what to whom in one round of a synchronous method, and what it costs.
+struct RoundPlan {
+  MixingMatrix weights;                     // neighbours pattern
+  std::vector<std::vector<int>> neighbours; // neighbours pattern: whom worker i waits for
+  std::vector<double> exchange_seconds;     // neighbours pattern: per worker, whole vector
+  double bucket_seconds = 0;                // all-reduce pattern: per bucket
+  std::int64_t bytes = 0;                   // sent per round, summed over workers
+};
+RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const CostModel& cost,
+                     double vector_bytes);
+
+/// One synchronous run in virtual time: rounds of one gradient per worker; round k ends at
+/// normalised time k + 1. The vectors of worker i belong to chain i of the pool.
+class VirtualSync {
+ public:
+  VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+              Recorder& recorder);
+  Outcome run(std::stop_token stop);
+
+ private:
+  void compute_gradients();
+  void all_reduce_round();
+  void neighbour_round();
+  /// Commits every worker's step with the gradient that gradient_of(i) names, at the round's end.
+  template <class GradientOf>
+  void commit_all(GradientOf gradient_of);
+  void advance_clock();
+  void take_sample();
+  bool budget_spent() const;
+
+  const RunSpec& spec_;
+  const VirtualOptions& options_;
+  Objective& objective_;
+  Recorder& recorder_;
+  Ensemble ensemble_;
+  RoundPlan round_plan_;
+  RoundClock round_clock_;
+  std::vector<Arena<float>> averages_;   // neighbours: h of each worker; all-reduce: [0] is ḡ
+  std::vector<Arena<float>> published_;  // neighbours: the vectors that others read this round
+  std::vector<double> losses_;
+  std::int64_t round_ = 0;
+  Totals totals_;
+  GradientNotes notes_;
+  std::atomic<bool> not_finite_{false};  // set by tasks
+  ChainPool pool_;                       // last: its tasks use the members above
+  Sampler sampler_;
+};
+
+}  // namespace acid

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <stop_token>
+
+#include "engine/drivers/run_spec.hpp"
+#include "engine/drivers/simulation.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+struct VirtualOptions {
+  /// false ("duration"): a gradient begins, takes its time, and is committed. true ("poisson"): unit
+  /// rate Poisson events at which a gradient of the current x is committed at once, the setting of
+  /// the theory. Synchronous methods know durations only.
+  bool poisson_clock = false;
+  ComputeModel compute;
+  NetworkModel network;
+  CostModel cost;
+  /// Threads that compute; 0: everything on the calling thread. Changes no bit of the result.
+  int threads = 0;
+};
+
+/// Discrete-event simulation with real gradients. When events happen never depends on parameter
+/// values, so the schedule runs ahead of the arithmetic, which follows on a pool of threads in each
+/// worker's order of events: the same bits for any number of threads.
+///
+/// Returns at the end of the budget, when `stop` is requested (Ending::stopped), or when a loss or
+/// the consensus distance is no longer finite (Ending::diverged). The objective must have
+/// max(1, threads) lanes. Blocks; call from one thread.
+Outcome run_virtual(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+                    Recorder& recorder, std::stop_token stop);
+
+}  // namespace acid

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/fields.hpp"
+#include "engine/base/rng.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+enum class Init {
+  zeros,
+  ones,
+  kaiming_normal,  // N(0, 2/fan_in): He et al. 2015
+  linear_uniform,  // U(±1/√fan_in): the default of torch's Linear and Conv2d
+};
+
+struct LayoutTensor {
+  Segment segment;
+  Init init = Init::zeros;
+  std::int64_t fan_in = 1;
+};
+
+/// The tensors of a model, in forward order: what plan, checkpoints and safetensors need to know
+/// without LibTorch, and what the LibTorch model binds its parameters to.
+struct Layout {
+  std::vector<LayoutTensor> parameters;
+  std::vector<LayoutTensor> buffers;
+  std::int64_t parameter_count() const;
+  std::int64_t buffer_count() const;
+};
+
+struct Network;
+
+/// A model a recipe can name. `options` hold every field.
+struct ModelEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Field> fields;
+  /// Tensors and steps; the LibTorch module runs the steps. Throws UsageError when the model cannot
+  /// take such inputs (a cnn on flat data).
+  Network (*build)(const nlohmann::json& options, const DataShape& shape);
+  Layout layout(const nlohmann::json& options, const DataShape& shape) const;
+};
+/// In catalog order.
+std::span<const ModelEntry> model_catalog();
+/// nullptr when unknown.
+const ModelEntry* find_model(std::string_view name);
+
+/// The start point: parameter tensor k from sub-stream k of Purpose::init, so it does not depend on
+/// LibTorch. Buffers start at zeros or ones.
+void initialise(const Layout& layout, const Seeds& seeds, std::span<float> parameters,
+                std::span<float> buffers);
+
+}  // namespace acid

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+struct Batch {
+  std::span<const float> features;       // rows × shape.features(), row-major
+  std::span<const std::int64_t> labels;  // rows
+};
+
+/// One lane's instance of a model: cross-entropy loss, gradient and evaluation on flat vectors that
+/// the caller owns. One thread at a time. Implemented with LibTorch in a module that is loaded only
+/// by runs that need it (loading LibTorch costs 0.4–0.6 s).
+class Model {
+ public:
+  virtual ~Model() = default;
+  /// Mean loss over the batch, at parameters x; its gradient goes to g. Training mode: `buffers`
+  /// (running statistics) are read and updated.
+  virtual double loss_and_gradient(std::span<const float> x, std::span<float> buffers,
+                                   const Batch& batch, std::span<float> g) = 0;
+  /// Sums over the batch, evaluation mode.
+  virtual PartialEvaluation evaluate(std::span<const float> x, std::span<const float> buffers,
+                                     const Batch& batch) = 0;
+};
+
+/// The LibTorch module's side of the contract; obtained with load_model_runtime().
+class ModelRuntime {
+ public:
+  virtual ~ModelRuntime() = default;
+  /// `options` has "kind" and every field. `device` is "cpu" or "cuda" (Error when there is none).
+  virtual std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
+                                      const std::string& device) = 0;
+  /// Sets LibTorch, OpenMP and OpenBLAS to `threads` for the calling thread and reads them back;
+  /// throws Error when one of them differs. Every thread calls it before its first gradient.
+  virtual void pin_threads(int threads) = 0;
+  /// {"libtorch": version, "blas_library": path of what provides sgemm_, "blas_core",
+  /// "blas_config", "blas_threads", "cpu_capability": "AVX2", "mkldnn": version, "cuda": whether it
+  /// can be used}.
+  virtual nlohmann::json environment() = 0;
+};
+
+/// Loads acid-torch.so from the folder of the running executable, or from ACID_TORCH_MODULE. The
+/// runtime lives until the process ends. Throws Error saying what is missing and how to install it.
+ModelRuntime& load_model_runtime();
+
+/// Classification with a LibTorch model on a data set: all workers start at the same parameters.
+/// `lanes` models are made. `model` and `partition` are resolved options with "kind"; `runtime`
+/// must outlive the objective. Every thread that calls it is pinned to `threads_per_worker` at its
+/// first gradient or evaluation. Throws UsageError for a model that cannot take the data or more
+/// workers than examples, Error for a device that is not there.
+std::unique_ptr<Objective> make_supervised(ModelRuntime& runtime, const nlohmann::json& model,
+                                           Dataset dataset, const nlohmann::json& partition,
+                                           int batch_size, int workers, int threads_per_worker,
+                                           const std::string& device, const Seeds& seeds,
+                                           int lanes);
+
+}  // namespace acid

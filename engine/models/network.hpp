@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+
+namespace acid {
+
+// What one step of a network does to a batch of activations. Tensors are given by their index in
+// Layout::parameters or Layout::buffers; -1 is no tensor.
+struct Linear {
+  int weight, bias;
+};
+struct Convolution {
+  int weight, bias, stride, padding;
+};
+/// Ioffe & Szegedy 2015: batch statistics in training, running ones in evaluation; ε = 1e-5. In
+/// training running ← 0.9·running + 0.1·batch, with the unbiased batch variance.
+struct BatchNorm {
+  int weight, bias, running_mean, running_variance;
+};
+enum class Activation { relu, tanh, gelu };
+struct MaxPool {
+  int kernel, stride, padding;
+};
+struct GlobalAveragePool {};  // (channels, height, width) → (channels)
+struct Flatten {};            // (channels, height, width) → (channels · height · width)
+/// The parameter-free shortcut of He et al. 2015 (option A): every stride-th pixel of every
+/// stride-th row, then zero channels on both sides, the odd one last.
+struct PadShortcut {
+  int stride, channels_before, channels_after;
+};
+struct Add {
+  int other;  // a value, like Step::input
+};
+using Operation = std::variant<Linear, Convolution, BatchNorm, Activation, MaxPool,
+                               GlobalAveragePool, Flatten, PadShortcut, Add>;
+
+/// One step. Value 0 is the batch of features; value k + 1 is what step k produces.
+struct Step {
+  Operation operation;
+  int input = 0;
+  bool in_place = false;     // nothing reads the input later, so it may be overwritten
+  std::vector<int> expired;  // values that no later step reads
+};
+
+/// A feed-forward classifier without LibTorch: its tensors, and the steps that turn features into
+/// logits (the last value). Immutable once built.
+struct Network {
+  Layout layout;
+  std::vector<Step> steps;
+};
+
+/// Writes down a network step by step; shapes follow from the data's. Tensors are named as torch
+/// names them: builder.linear("fc", …) makes "fc.weight" and "fc.bias".
+class NetworkBuilder {
+ public:
+  /// An activation of one example; flat ones are (features, 1, 1).
+  struct Value {
+    int id = 0;
+    int channels = 1;
+    int height = 1;
+    int width = 1;
+  };
+
+  explicit NetworkBuilder(const DataShape& shape) : shape_(shape) {}
+  Value features() const { return {0, shape_.channels, shape_.height, shape_.width}; }
+
+  /// Weight (outputs, inputs) and bias, both U(±1/√fan_in). A value with height and width is
+  /// flattened first.
+  Value linear(const std::string& name, Value input, int outputs);
+  /// Zero padding kernel/2, so stride 1 keeps the size for odd kernels. With a bias: weight and
+  /// bias U(±1/√fan_in), torch's default. Without: weight N(0, 2/fan_in).
+  Value convolution(const std::string& name, Value input, int channels, int kernel, int stride,
+                    bool bias);
+  Value batch_norm(const std::string& name, Value input);
+  Value activation(Value input, Activation kind);
+  Value max_pool(Value input, int kernel, int stride);
+  Value global_average_pool(Value input);
+  Value pad_shortcut(Value input, int channels, int stride);
+  Value add(Value input, Value other);
+
+  /// The network whose logits are the value made last. Call once.
+  Network finish();
+
+ private:
+  int parameter(std::string name, std::vector<std::int64_t> shape, Init init, std::int64_t fan_in);
+  int buffer(std::string name, std::int64_t size, Init init);
+  Value step(Operation operation, Value input, Value output);
+
+  DataShape shape_;
+  Network network_;
+};
+
+/// Throws UsageError unless examples have height and width: convolutions need images.
+void require_images(std::string_view model, const DataShape& shape);
+/// The value of an "activation" field.
+Activation parse_activation(std::string_view name);
+
+}  // namespace acid

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/models/model.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::int64_t kEvaluationChunk = 250;
+
+Layout checked_layout(const nlohmann::json& options, const DataShape& shape) {
+  const std::string kind = text(options, "kind");
+  const ModelEntry* entry = find_model(kind);
+  ACID_ASSERT(entry != nullptr, "model '{}'", kind);
+  return entry->layout(options, shape);
+}
+
+std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
+  std::vector<Segment> segments;
+  for (const LayoutTensor& tensor : tensors) segments.push_back(tensor.segment);
+  return segments;
+}
+
+class Supervised : public Objective {
+ public:
+  Supervised(ModelRuntime& runtime, const nlohmann::json& model, Dataset dataset,
+             const nlohmann::json& partition, int batch_size, int workers, int threads_per_worker,
+             const std::string& device, const Seeds& seeds, int lanes)
+      : runtime_(runtime),
+        dataset_(std::move(dataset)),
+        batch_size_(batch_size),
+        threads_per_worker_(threads_per_worker),
+        layout_(checked_layout(model, dataset_.shape)),
+        shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
+        start_parameters_(static_cast<std::size_t>(layout_.parameter_count())),
+        start_buffers_(static_cast<std::size_t>(layout_.buffer_count())) {
+    initialise(layout_, seeds, start_parameters_, start_buffers_);
+    for (int worker = 0; worker < workers; ++worker)
+      orders_.emplace_back(shards_.of(worker), seeds, worker);
+    for (int lane = 0; lane < lanes; ++lane)
+      lanes_.push_back({runtime.make(model, dataset_.shape, device), {}, {}});
+  }
+
+  std::size_t dimension() const override { return start_parameters_.size(); }
+  std::size_t buffer_size() const override { return start_buffers_.size(); }
+  std::vector<Segment> segments() const override { return segments_of(layout_.parameters); }
+  std::vector<Segment> buffer_segments() const override { return segments_of(layout_.buffers); }
+
+  void start(int /*worker*/, std::span<float> x, std::span<float> buffers) const override {
+    ACID_ASSERT(x.size() == dimension() && buffers.size() == buffer_size(),
+                "{} parameters and {} buffers", x.size(), buffers.size());
+    std::ranges::copy(start_parameters_, x.begin());
+    std::ranges::copy(start_buffers_, buffers.begin());
+  }
+
+  double gradient(int lane_index, int worker, std::int64_t step, std::span<const float> x,
+                  std::span<float> buffers, std::span<float> g) override {
+    pin_this_thread();
+    Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
+    const DataOrder& order = orders_[static_cast<std::size_t>(worker)];
+    lane.resize(batch_size_, dataset_.shape.features());
+    for (int row = 0; row < batch_size_; ++row)
+      gather(*dataset_.train, order.at(step * batch_size_ + row), lane, row);
+    return lane.model->loss_and_gradient(x, buffers, lane.batch(), g);
+  }
+
+  int evaluation_chunks() const override {
+    return static_cast<int>((dataset_.test->size() + kEvaluationChunk - 1) / kEvaluationChunk);
+  }
+
+  PartialEvaluation evaluate(int lane_index, int chunk, std::span<const float> x,
+                             std::span<const float> buffers) override {
+    pin_this_thread();
+    Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
+    const std::int64_t first = chunk * kEvaluationChunk;
+    const std::int64_t rows = std::min(kEvaluationChunk, dataset_.test->size() - first);
+    ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks());
+    lane.resize(rows, dataset_.shape.features());
+    for (std::int64_t row = 0; row < rows; ++row) gather(*dataset_.test, first + row, lane, row);
+    return lane.model->evaluate(x, buffers, lane.batch());
+  }
+
+  bool has_accuracy() const override { return true; }
+
+ private:
+  struct Lane {
+    std::unique_ptr<Model> model;
+    std::vector<float> features;
+    std::vector<std::int64_t> labels;
+
+    void resize(std::int64_t rows, std::int64_t width) {
+      features.resize(static_cast<std::size_t>(rows * width));
+      labels.resize(static_cast<std::size_t>(rows));
+    }
+    Batch batch() const { return {features, labels}; }
+  };
+
+  void gather(const Split& split, std::int64_t example, Lane& lane, std::int64_t row) const {
+    const auto width = static_cast<std::size_t>(dataset_.shape.features());
+    const auto at = static_cast<std::size_t>(row);
+    split.copy_features(example, std::span(lane.features).subspan(at * width, width));
+    lane.labels[at] = split.label(example);
+  }
+
+  /// Thread counts are settings of a thread as well as of the process, so every thread that comes
+  /// here for the first time sets them.
+  void pin_this_thread() const {
+    thread_local std::pair<const ModelRuntime*, int> pinned;
+    const std::pair<const ModelRuntime*, int> wanted(&runtime_, threads_per_worker_);
+    if (pinned == wanted) return;
+    runtime_.pin_threads(threads_per_worker_);
+    pinned = wanted;
+  }
+
+  // Immutable after construction.
+  ModelRuntime& runtime_;
+  const Dataset dataset_;
+  const int batch_size_;
+  const int threads_per_worker_;
+  const Layout layout_;
+  const Shards shards_;
+  std::vector<float> start_parameters_, start_buffers_;
+  std::vector<DataOrder> orders_;  // they point into shards_
+  // Each is used by one thread at a time.
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> make_supervised(ModelRuntime& runtime, const nlohmann::json& model,
+                                           Dataset dataset, const nlohmann::json& partition,
+                                           int batch_size, int workers, int threads_per_worker,
+                                           const std::string& device, const Seeds& seeds,
+                                           int lanes) {
+  ACID_ASSERT(batch_size > 0 && workers > 0 && lanes > 0, "batch {}, {} workers, {} lanes",
+              batch_size, workers, lanes);
+  return std::make_unique<Supervised>(runtime, model, std::move(dataset), partition, batch_size,
+                                      workers, threads_per_worker, device, seeds, lanes);
+}
+
+}  // namespace acid

@@ -1,0 +1,103 @@
+#include "engine/models/torch/forward.hpp"
+
+#include <utility>
+
+namespace acid {
+namespace {
+
+constexpr double kBatchNormMomentum = 0.1;
+constexpr double kBatchNormEpsilon = 1e-5;
+
+/// Runs one step at a time; operator() is one overload per Operation.
+class Interpreter {
+ public:
+  Interpreter(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& buffers,
+              bool training, std::size_t steps)
+      : parameters_(parameters), buffers_(buffers), training_(training) {
+    values_.reserve(steps + 1);
+  }
+
+  at::Tensor run(const Network& network, const at::Tensor& features) {
+    values_.push_back(features);
+    for (const Step& step : network.steps) {
+      input_ = values_[static_cast<std::size_t>(step.input)];
+      in_place_ = step.in_place;
+      values_.push_back(std::visit(*this, step.operation));
+      for (const int value : step.expired) values_[static_cast<std::size_t>(value)].reset();
+    }
+    return values_.back();
+  }
+
+  at::Tensor operator()(const Linear& linear) const {
+    return at::linear(input_, parameter(linear.weight), parameter(linear.bias));
+  }
+
+  at::Tensor operator()(const Convolution& convolution) const {
+    return at::conv2d(input_, parameter(convolution.weight), parameter(convolution.bias),
+                      {convolution.stride, convolution.stride},
+                      {convolution.padding, convolution.padding});
+  }
+
+  at::Tensor operator()(const BatchNorm& norm) const {
+    return at::batch_norm(input_, parameter(norm.weight), parameter(norm.bias),
+                          buffers_[static_cast<std::size_t>(norm.running_mean)],
+                          buffers_[static_cast<std::size_t>(norm.running_variance)], training_,
+                          kBatchNormMomentum, kBatchNormEpsilon, /*cudnn_enabled=*/true);
+  }
+
+  at::Tensor operator()(Activation activation) {
+    switch (activation) {
+      case Activation::relu:
+        return in_place_ ? at::relu_(input_) : at::relu(input_);
+      case Activation::tanh:
+        return in_place_ ? at::tanh_(input_) : at::tanh(input_);
+      case Activation::gelu:
+        return at::gelu(input_);
+    }
+    return {};
+  }
+
+  at::Tensor operator()(const MaxPool& pool) const {
+    return at::max_pool2d(input_, {pool.kernel, pool.kernel}, {pool.stride, pool.stride},
+                          {pool.padding, pool.padding});
+  }
+
+  at::Tensor operator()(const GlobalAveragePool& /*pool*/) const { return input_.mean({2, 3}); }
+
+  at::Tensor operator()(const Flatten& /*flatten*/) const { return input_.flatten(1); }
+
+  at::Tensor operator()(const PadShortcut& shortcut) const {
+    const at::Tensor kept = input_.slice(2, 0, input_.size(2), shortcut.stride)
+                                .slice(3, 0, input_.size(3), shortcut.stride);
+    return at::constant_pad_nd(kept,
+                               {0, 0, 0, 0, shortcut.channels_before, shortcut.channels_after});
+  }
+
+  at::Tensor operator()(const Add& add) {
+    const at::Tensor& other = values_[static_cast<std::size_t>(add.other)];
+    return in_place_ ? input_.add_(other) : at::add(input_, other);
+  }
+
+ private:
+  /// An undefined tensor, LibTorch's "none", for index -1.
+  at::Tensor parameter(int index) const {
+    return index < 0 ? at::Tensor() : parameters_[static_cast<std::size_t>(index)];
+  }
+
+  const std::vector<at::Tensor>& parameters_;
+  const std::vector<at::Tensor>& buffers_;
+  const bool training_;
+  std::vector<at::Tensor> values_;
+  at::Tensor input_;
+  bool in_place_ = false;
+};
+
+}  // namespace
+
+at::Tensor forward(const Network& network, const std::vector<at::Tensor>& parameters,
+                   const std::vector<at::Tensor>& buffers, const at::Tensor& features,
+                   bool training) {
+  return Interpreter(parameters, buffers, training, network.steps.size()).run(network, features);
+}
+
+}  // namespace acid

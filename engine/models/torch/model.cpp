@@ -1,0 +1,135 @@
+#include "engine/models/torch/model.hpp"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+
+#include "engine/models/torch/forward.hpp"
+
+namespace acid {
+namespace {
+
+/// A tensor over memory that its user keeps alive. LibTorch has no read-only tensors: what is given
+/// as const is only read.
+at::Tensor view(const float* data, at::IntArrayRef shape, at::Device device) {
+  return at::from_blob(const_cast<float*>(data), shape,
+                       at::TensorOptions().dtype(at::kFloat).device(device));
+}
+
+at::Tensor flat_view(std::span<const float> values) {
+  return view(values.data(), {static_cast<std::int64_t>(values.size())}, at::kCPU);
+}
+
+}  // namespace
+
+TorchModel::TorchModel(Network network, const DataShape& shape, at::Device device)
+    : network_(std::move(network)), shape_(shape), device_(device) {
+  if (device_.is_cpu()) return;
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(device_);
+  parameters_.device_array = at::empty({network_.layout.parameter_count()}, options);
+  gradients_.device_array = at::empty({network_.layout.parameter_count()}, options);
+  buffers_.device_array = at::empty({network_.layout.buffer_count()}, options);
+}
+
+bool TorchModel::bind(Bound& bound, std::span<const float> values,
+                      const std::vector<LayoutTensor>& parts) {
+  float* base = bound.device_array.defined() ? bound.device_array.data_ptr<float>()
+                                             : const_cast<float*>(values.data());
+  if (base == bound.base && bound.tensors.size() == parts.size()) return false;
+  bound.base = base;
+  bound.tensors.clear();
+  for (const LayoutTensor& part : parts)
+    bound.tensors.push_back(view(base + part.segment.offset, part.segment.shape, device_));
+  return true;
+}
+
+void TorchModel::bind_parameters(std::span<const float> x) {
+  ACID_ASSERT(static_cast<std::int64_t>(x.size()) == network_.layout.parameter_count(),
+              "{} values for {} parameters", x.size(), network_.layout.parameter_count());
+  if (parameters_.device_array.defined()) parameters_.device_array.copy_(flat_view(x));
+  if (!bind(parameters_, x, network_.layout.parameters)) return;
+  for (at::Tensor& tensor : parameters_.tensors) tensor.requires_grad_(true);
+  gradients_.base = nullptr;  // the new tensors have no .grad() yet
+}
+
+void TorchModel::bind_gradients(std::span<float> g) {
+  ACID_ASSERT(static_cast<std::int64_t>(g.size()) == network_.layout.parameter_count(),
+              "{} values for {} parameters", g.size(), network_.layout.parameter_count());
+  if (bind(gradients_, g, network_.layout.parameters)) {
+    for (std::size_t k = 0; k < parameters_.tensors.size(); ++k)
+      parameters_.tensors[k].mutable_grad() = gradients_.tensors[k];
+  }
+  if (gradients_.device_array.defined())
+    gradients_.device_array.zero_();
+  else
+    std::ranges::fill(g, 0.0F);
+}
+
+at::Tensor TorchModel::features(const Batch& batch) const {
+  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  ACID_ASSERT(static_cast<std::int64_t>(batch.features.size()) == rows * shape_.features(),
+              "{} features for {} examples of {}", batch.features.size(), rows, shape_.features());
+  return view(batch.features.data(), {rows, shape_.channels, shape_.height, shape_.width}, at::kCPU)
+      .to(device_);
+}
+
+at::Tensor TorchModel::labels(const Batch& batch) const {
+  return at::from_blob(const_cast<std::int64_t*>(batch.labels.data()),
+                       {static_cast<std::int64_t>(batch.labels.size())}, at::kLong)
+      .to(device_);
+}
+
+double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> buffers,
+                                     const Batch& batch, std::span<float> g) {
+  return translating_errors([&] {
+    if (buffers_.device_array.defined()) buffers_.device_array.copy_(flat_view(buffers));
+    bind(buffers_, buffers, network_.layout.buffers);
+    bind_parameters(x);
+    bind_gradients(g);
+
+    const at::Tensor logits =
+        forward(network_, parameters_.tensors, buffers_.tensors, features(batch), true);
+    const at::Tensor loss = at::cross_entropy_loss(logits, labels(batch));
+    loss.backward();  // adds to the zeroed .grad() tensors, which are views of g
+
+    for (std::size_t k = 0; k < gradients_.tensors.size(); ++k) {
+      ACID_ASSERT(parameters_.tensors[k].grad().data_ptr() == gradients_.tensors[k].data_ptr(),
+                  "LibTorch moved the gradient of '{}' to memory of its own",
+                  network_.layout.parameters[k].segment.name);
+    }
+    if (!device_.is_cpu()) {
+      flat_view(g).copy_(gradients_.device_array);
+      flat_view(buffers).copy_(buffers_.device_array);
+    }
+    return loss.item<double>();
+  });
+}
+
+PartialEvaluation TorchModel::evaluate(std::span<const float> x, std::span<const float> buffers,
+                                       const Batch& batch) {
+  return translating_errors([&] {
+    if (buffers_.device_array.defined()) buffers_.device_array.copy_(flat_view(buffers));
+    bind(buffers_, buffers, network_.layout.buffers);
+    bind_parameters(x);
+
+    const c10::InferenceMode inference;
+    const at::Tensor logits =
+        forward(network_, parameters_.tensors, buffers_.tensors, features(batch), false);
+    const at::Tensor losses =
+        at::cross_entropy_loss(logits, labels(batch), /*weight=*/{}, at::Reduction::None)
+            .to(at::kCPU);
+    const at::Tensor predictions = logits.argmax(1).to(at::kCPU);
+
+    PartialEvaluation sums;
+    sums.count = static_cast<std::int64_t>(batch.labels.size());
+    const float* loss = losses.data_ptr<float>();
+    const std::int64_t* prediction = predictions.data_ptr<std::int64_t>();
+    for (std::size_t row = 0; row < batch.labels.size(); ++row) {
+      sums.loss_sum += static_cast<double>(loss[row]);
+      sums.correct += prediction[row] == batch.labels[row] ? 1 : 0;
+    }
+    return sums;
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/models/model.hpp"
+#include "engine/models/network.hpp"
+
+namespace acid {
+
+/// A Network run by LibTorch. Parameters, buffers and gradients are LibTorch tensors over the
+/// caller's arrays, not copies of them; on a GPU, over one device array each, copied there and back
+/// at every call.
+class TorchModel : public Model {
+ public:
+  TorchModel(Network network, const DataShape& shape, at::Device device);
+  double loss_and_gradient(std::span<const float> x, std::span<float> buffers, const Batch& batch,
+                           std::span<float> g) override;
+  PartialEvaluation evaluate(std::span<const float> x, std::span<const float> buffers,
+                             const Batch& batch) override;
+
+ private:
+  /// One flat vector of the caller's, and one tensor for each of its parts.
+  struct Bound {
+    float* base = nullptr;    // what `tensors` view: the caller's array, or device_array
+    at::Tensor device_array;  // undefined on the CPU
+    std::vector<at::Tensor> tensors;
+  };
+  /// Makes bound.tensors show `values`; true when they are new ones. No work when they already do:
+  /// a caller that keeps its arrays pays for this once.
+  bool bind(Bound& bound, std::span<const float> values, const std::vector<LayoutTensor>& parts);
+  void bind_parameters(std::span<const float> x);
+  void bind_gradients(std::span<float> g);
+  at::Tensor features(const Batch& batch) const;
+  at::Tensor labels(const Batch& batch) const;
+
+  const Network network_;
+  const DataShape shape_;
+  const at::Device device_;
+  Bound parameters_, buffers_, gradients_;
+};
+
+/// Calls f; an exception of LibTorch becomes an acid::Error.
+template <typename F>
+auto translating_errors(F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const c10::Error& error) {
+    throw Error(std::string("LibTorch: ") + error.what_without_backtrace());
+  }
+}
+
+}  // namespace acid

@@ -1,0 +1,58 @@
+#include <torch/version.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "engine/models/torch/model.hpp"
+#include "engine/models/torch/threads.hpp"
+
+namespace acid {
+namespace {
+
+at::Device parse_device(const std::string& name) {
+  if (name == "cpu") return at::kCPU;
+  ACID_ASSERT(name == "cuda", "device '{}'", name);
+  if (!at::hasCUDA()) {
+    throw Error(
+        "this LibTorch has no CUDA, or this machine no GPU that it can use; set execution.device = "
+        "\"cpu\", or build acid with a CUDA LibTorch in CMAKE_PREFIX_PATH");
+  }
+  // Atomic additions in the backward kernels would make a run irreproducible. Warnings only: what
+  // has no deterministic kernel still runs. The workspace setting is cuBLAS's condition for it.
+  setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+  // Deterministic mode would otherwise fill every tensor before it is written.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+#endif
+  return at::kCUDA;
+}
+
+class TorchRuntime : public ModelRuntime {
+ public:
+  std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
+                              const std::string& device) override {
+    const std::string kind = text(options, "kind");
+    const ModelEntry* entry = find_model(kind);
+    ACID_ASSERT(entry != nullptr, "model '{}'", kind);
+    return translating_errors([&]() -> std::unique_ptr<Model> {
+      return std::make_unique<TorchModel>(entry->build(options, shape), shape,
+                                          parse_device(device));
+    });
+  }
+
+  void pin_threads(int threads) override { pin_library_threads(threads); }
+
+  nlohmann::json environment() override { return library_environment(); }
+};
+
+}  // namespace
+}  // namespace acid
+
+/// The module's only entry point; see load_model_runtime().
+extern "C" acid::ModelRuntime* acid_torch_runtime() {
+  static acid::TorchRuntime runtime;
+  return &runtime;
+}

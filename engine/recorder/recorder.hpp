@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace acid {
+
+/// Where a run stands when something is measured; every axis a curve can be drawn against.
+struct Position {
+  std::int64_t gradients = 0;   // committed, summed over workers
+  double normalised_time = 0;   // in expected gradient durations
+  double seconds = 0;           // wall clock since the attempt began; simulated in `virtual`
+  std::int64_t bytes = 0;       // sent, summed over workers
+};
+
+inline constexpr int kWholeRun = -1;
+
+/// One measured number. `metric` is one of the names in metrics.hpp; `worker` is kWholeRun or a
+/// worker's index. Values may be NaN or infinite.
+struct Value {
+  std::string_view metric;
+  int worker = kWholeRun;
+  double value = 0;
+};
+
+enum class Severity { info, warning, error };
+
+/// What the engine reports to while a run goes on. Calls never block training and never drop
+/// anything; any thread may call. Positions of successive samples never decrease.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  /// All values measured at one position.
+  virtual void sample(const Position& position, std::span<const Value> values) = 0;
+  /// How far the run is; cheap enough to be called after every gradient.
+  virtual void progress(const Position& position) = 0;
+  virtual void note(Severity severity, std::string_view text) = 0;
+};
+
+}  // namespace acid

@@ -1,0 +1,10 @@
+#include "engine/topology/catalog.hpp"
+
+namespace acid {
+namespace {
+Topology make(int workers, const nlohmann::json&) { return Topology::complete(workers); }
+}  // namespace
+
+const TopologyEntry complete_topology{"complete", "every pair of workers", {}, &make};
+
+}  // namespace acid

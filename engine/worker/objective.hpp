@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// One named parameter tensor inside the flat vector of parameters.
+struct Segment {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::int64_t offset = 0;  // in elements
+  std::int64_t size = 0;
+};
+
+/// A sum over part of the test set.
+struct PartialEvaluation {
+  double loss_sum = 0;
+  std::int64_t correct = 0;
+  std::int64_t count = 0;
+};
+
+/// What is being trained: start points, stochastic gradients and evaluation. Knows nothing of time,
+/// topology or algorithms.
+///
+/// Threads: start() and the const members may be called from any thread. gradient() and evaluate()
+/// use the scratch space of a lane: at most one thread at a time per lane, 0 ≤ lane < the lane count
+/// the objective was made with. Results never depend on the lane.
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  /// Number of parameters, d.
+  virtual std::size_t dimension() const = 0;
+  /// Floats of per-worker model state that is not trained (batch-norm running statistics).
+  virtual std::size_t buffer_size() const { return 0; }
+  /// Tensors that make up the parameters, in order, covering [0, d).
+  virtual std::vector<Segment> segments() const = 0;
+  virtual std::vector<Segment> buffer_segments() const { return {}; }
+
+  /// Worker's start point and buffers. The same for all workers unless the task says otherwise.
+  virtual void start(int worker, std::span<float> x, std::span<float> buffers) const = 0;
+
+  /// Gradient of worker's minibatch number `step` (0, 1, …: a pure function of the run's seeds,
+  /// worker and step) at parameters x, written to g; returns the minibatch loss. May update
+  /// `buffers`, the worker's own.
+  virtual double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
+                          std::span<float> buffers, std::span<float> g) = 0;
+
+  /// The test set is cut into this many fixed chunks; callers add them up in chunk order, so the
+  /// result does not depend on how many threads evaluate.
+  virtual int evaluation_chunks() const = 0;
+  virtual PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+                                     std::span<const float> buffers) = 0;
+  /// False: `correct` is meaningless and no accuracy is reported.
+  virtual bool has_accuracy() const = 0;
+};
+
+}  // namespace acid

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+enum class OptimizerKind { sgd, adam, adamw };
+
+/// How a gradient becomes a step. Semantics of torch.optim.SGD (dampening 0), Adam and AdamW.
+struct OptimizerSettings {
+  OptimizerKind kind = OptimizerKind::sgd;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  bool decay_one_dimensional = true;  // false spares biases and norms from weight decay
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+};
+
+/// A run of parameters that share one weight decay.
+struct DecayRange {
+  std::size_t begin = 0, end = 0;
+  double decay = 0;
+};
+/// Covers [0, dimension) in order; neighbouring segments with equal decay are joined.
+std::vector<DecayRange> decay_ranges(const OptimizerSettings& settings,
+                                     std::span<const Segment> segments, std::size_t dimension);
+
+enum class ScheduleKind { constant, step, cosine, inverse_sqrt };
+
+/// Learning rate as a function of global progress, so that a slow worker and a fast one use the same
+/// rate at the same moment (DESIGN §5).
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::constant;
+  double learning_rate = 0.05;
+  std::vector<double> milestones;  // step: fractions of the budget, ascending
+  double gamma = 0.1;              // step: factor at each milestone
+  double minimum = 0;              // cosine: final factor
+  double warmup = 0;               // fraction of the budget over which the factor rises linearly
+  double scale = 1;                // B·n/reference for linear scaling (Goyal et al. 2017), else 1
+
+  /// Factor × scale × learning_rate at progress ∈ [0, 1] (gradients of all workers ÷ budget).
+  /// Warm-up rises from learning_rate to the scaled rate when scale > 1 (Goyal et al. §2.2), from 0
+  /// otherwise; inverse_sqrt decays as √(warmup/progress) after it.
+  double rate(double progress) const;
+};
+
+}  // namespace acid

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/base/mixing.hpp"
+#include "engine/worker/arena.hpp"
+#include "engine/worker/optimizer.hpp"
+
+namespace acid {
+
+/// What all workers of a run share; outlives them.
+struct WorkerSettings {
+  std::size_t dimension = 0;
+  std::size_t buffer_size = 0;
+  Mixing mixing;
+  OptimizerSettings optimizer;
+  std::vector<DecayRange> decay;  // covers [0, dimension)
+};
+
+/// c = ½(1 − e^(−2ητ)) for τ = elapsed normalised time; asserts τ ≥ 0.
+double mixing_coefficient(double eta, double elapsed);
+
+/// The steps along m = own offer − partner's offer that make an exchange applied `late` (normalised
+/// time after the offers) the same as one applied at once: with c as above, x moves by
+/// α + c(α̃ − α) and x̃ by α̃ − c(α̃ − α).
+struct ApplySteps {
+  double x = 0;
+  double x_tilde = 0;
+};
+ApplySteps apply_steps(const Mixing& mixing, double late);
+
+/// One replica of the model: x, and for A²CiD² its momentum copy x̃, with the optimiser's state.
+///
+/// State changes only through the events below (DESIGN §3), each a pure function of the state and
+/// the event's arguments; this is what makes an asynchronous run replayable. Times are normalised,
+/// and each event's t must not be before the last event's.
+///
+/// Not thread-safe: the driver serialises the events of a worker (the threads driver with the
+/// worker's mutex). Between begin_gradient and commit_gradient the snapshot may be read without it.
+template <class T>
+class BasicWorker {
+ public:
+  explicit BasicWorker(const WorkerSettings& settings);
+
+  /// x ← x0, x̃ ← x0; before any event.
+  void start(std::span<const T> x0, std::span<const float> buffers = {});
+
+  /// Snapshot s ← x, without mixing.
+  void begin_gradient(double t);
+  /// Mixes to t; the optimiser turns g into a step u; x −= γu, x̃ −= γu. With `begin_next` the next
+  /// gradient begins at the same t in the same pass, as if begin_gradient(t) followed.
+  void commit_gradient(double t, std::span<const T> g, double learning_rate,
+                       bool begin_next = false);
+  /// Mixes to t; out ← x. Both partners of an exchange offer at one t.
+  void offer(double t, std::span<T> out);
+  /// Mixes to t ≥ t_offer, then combines the two offers, so that the state is what it would be had
+  /// this happened at t_offer: with m = own − partner, x and x̃ move by −m times apply_steps.
+  void apply(double t, double t_offer, std::span<const T> own, std::span<const T> partner);
+  /// x ← values, for synchronous methods (which have no x̃).
+  void assign(double t, std::span<const T> values);
+  /// Mixes to t_end; what remains is the result.
+  void finish(double t_end);
+
+  /// offer and apply of both partners at one t in a single pass; the same bits as the four events.
+  static void exchange(BasicWorker& i, BasicWorker& j, double t);
+
+  /// out ← elements [first, first + out.size()) of x as they would be when mixed to t; changes
+  /// nothing (DESIGN §3: measuring never does).
+  void read_at(double t, std::size_t first, std::span<T> out) const;
+
+  std::span<const T> x() const { return x_.span(); }
+  /// Empty when the method keeps no momentum copy.
+  std::span<const T> x_tilde() const { return x_tilde_.span(); }
+  std::span<const T> snapshot() const { return snapshot_.span(); }
+  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in hand
+  /// works on a copy of its own, gradient_buffers(), which its commit makes current.
+  std::span<const float> buffers() const { return buffers_.span(); }
+  std::span<float> gradient_buffers() { return gradient_buffers_.span(); }
+
+  double last_event() const { return last_; }
+  std::int64_t gradients() const { return gradients_; }
+  /// Updates applied to x between the last committed gradient's snapshot and its commit.
+  std::int64_t staleness() const { return staleness_; }
+
+ private:
+  void take_snapshot_notes();
+  /// Moves the clock to t; the coefficient that mixes the elapsed time.
+  T advance(double t);
+  T* tilde() { return x_tilde_.size() == 0 ? nullptr : x_tilde_.data(); }
+  const T* tilde() const { return x_tilde_.size() == 0 ? nullptr : x_tilde_.data(); }
+  void step(T c, std::span<const T> g, double learning_rate, T* snapshot);
+
+  const WorkerSettings* settings_;
+  Arena<T> x_, x_tilde_, snapshot_;
+  Arena<T> moment1_, moment2_;
+  Arena<float> buffers_, gradient_buffers_;
+  double last_ = 0;
+  std::int64_t gradients_ = 0;       // committed
+  std::int64_t updates_ = 0;         // of x, by any event
+  std::int64_t snapshot_updates_ = 0;
+  std::int64_t staleness_ = 0;
+};
+
+using Worker = BasicWorker<float>;
+extern template class BasicWorker<float>;
+extern template class BasicWorker<double>;
+
+}  // namespace acid

@@ -1,0 +1,95 @@
+#include "recipes/cadence.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kEvaluations = 20;         // of a run whose recipe does not say
+constexpr double kConsensusSamples = 2000;  // at most, of such a run
+constexpr double kLargestBudget = 1e15;
+
+std::optional<double> take(json& section, const char* key) {
+  const auto found = section.find(key);
+  if (found == section.end()) return std::nullopt;
+  const double value = found->get<double>();
+  section.erase(found);
+  return value;
+}
+
+bool epochs_mean_something(const Pace& pace, std::string_view path, const Report& report) {
+  if (pace.train_size > 0) return true;
+  report(path, {fmt::format("{} has no meaning: the task has no finite data set", path),
+                "count in gradients or normalised time instead"});
+  return false;
+}
+
+// The cadence in normalised time, whichever way it was given.
+std::optional<double> every_time(json& section, const std::string& path, const Pace& pace,
+                                 const Report& report) {
+  if (const auto time = take(section, "every_time")) return time;
+  if (const auto gradients = take(section, "every_gradients")) return *gradients / pace.workers;
+  if (const auto epochs = take(section, "every_epochs"))
+    if (epochs_mean_something(pace, path + ".every_epochs", report))
+      return pace.gradients(*epochs) / pace.workers;
+  return std::nullopt;
+}
+
+// A quotient that should be whole must not be rounded up because of its last bit.
+double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
+
+}  // namespace
+
+bool resolve_budget(json& budget, const Pace& pace, const Report& report) {
+  double gradients = 0;
+  std::string key = "gradients";
+  json time;
+  if (const auto epochs = take(budget, "epochs")) {
+    key = "epochs";
+    if (!epochs_mean_something(pace, "budget.epochs", report)) return false;
+    gradients = rounded_up(pace.gradients(*epochs));
+  } else if (const auto normalised = take(budget, "normalised_time")) {
+    key = "normalised_time";
+    time = *normalised;
+    gradients = rounded_up(*normalised * pace.workers);
+  } else {
+    gradients = budget.at("gradients").get<double>();
+  }
+  if (gradients > kLargestBudget) {
+    report("budget." + key, {fmt::format("the budget is {:.3g} gradients", gradients),
+                             fmt::format("ask for at most {:.0e}", kLargestBudget)});
+    return false;
+  }
+  budget["gradients"] = static_cast<std::int64_t>(gradients);
+  budget["normalised_time"] = time;
+  return true;
+}
+
+void resolve_evaluation(json& evaluation, const Pace& pace, std::int64_t budget_gradients,
+                        const Report& report) {
+  const double end = static_cast<double>(budget_gradients) / pace.workers;
+  const bool by_time = evaluation.contains("every_time");
+  const auto given = every_time(evaluation, "evaluation", pace, report);
+  const double every = given.value_or(end / kEvaluations);
+  evaluation["every_time"] = every;
+  json& consensus = evaluation["consensus_every_time"];
+  if (!consensus.is_null()) return;
+  if (by_time)
+    consensus = every;
+  else
+    consensus = end <= kConsensusSamples ? 1.0 : end / kConsensusSamples;
+}
+
+void resolve_checkpoint(json& checkpoint, const Pace& pace, const Report& report) {
+  const auto seconds = take(checkpoint, "every_seconds");
+  const auto time = every_time(checkpoint, "checkpoint", pace, report);
+  checkpoint["every_seconds"] = seconds ? json(*seconds) : json();
+  checkpoint["every_time"] = time ? json(*time) : json();
+}
+
+}  // namespace acid

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "recipes/node.hpp"
+
+namespace acid {
+
+/// What turns epochs into gradients and gradients into normalised time.
+struct Pace {
+  int workers = 1;
+  std::int64_t train_size = 0;  // 0: epochs have no meaning
+  std::int64_t batch_size = 0;
+  double gradients(double epochs) const {
+    return epochs * static_cast<double>(train_size) / static_cast<double>(batch_size);
+  }
+};
+
+/// Called with the dotted path of the key at fault.
+using Report = std::function<void(std::string_view path, Problem problem)>;
+
+/// Sections as check_* leave them → resolved:
+/// budget {gradients, normalised_time (null unless it is what the recipe gave), seconds, bytes,
+/// target}; false after reporting.
+bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& report);
+/// evaluation {every_time, consensus_every_time, workers}, in normalised time.
+void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, std::int64_t budget_gradients,
+                        const Report& report);
+/// checkpoint {every_time, every_seconds, keep}; both null: only at interruption.
+void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, const Report& report);
+
+}  // namespace acid

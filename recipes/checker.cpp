@@ -1,0 +1,163 @@
+#include "recipes/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/names.hpp"
+#include "recipes/utf8.hpp"
+
+namespace acid {
+namespace {
+
+const Field* find_field(std::span<const Field> fields, std::string_view name) {
+  for (const Field& field : fields)
+    if (field.name == name) return &field;
+  return nullptr;
+}
+
+bool is_known(const Shape& shape, std::string_view key) {
+  return find_field(shape.fields, key) != nullptr ||
+         std::find(shape.elsewhere.begin(), shape.elsewhere.end(), key) != shape.elsewhere.end();
+}
+
+void add_names(std::vector<std::string>& names, std::span<const Field> fields) {
+  for (const Field& field : fields) names.emplace_back(field.name);
+}
+
+std::vector<std::string> names_of(const Shape& shape) {
+  std::vector<std::string> names;
+  add_names(names, shape.fields);
+  names.insert(names.end(), shape.elsewhere.begin(), shape.elsewhere.end());
+  return names;
+}
+
+nlohmann::json fallback_of(const Field& field) {
+  return field.fallback.empty() ? nlohmann::json() : nlohmann::json::parse(field.fallback);
+}
+
+const Kind* find_kind(std::span<const Kind> kinds, std::string_view name) {
+  for (const Kind& kind : kinds)
+    if (kind.name == name) return &kind;
+  return nullptr;
+}
+
+// "adam and adamw": the kinds that take a key.
+std::string owners_of(std::span<const Kind> kinds, std::string_view key) {
+  std::string owners;
+  for (const Kind& kind : kinds)
+    if (find_field(kind.fields, key) != nullptr)
+      owners += (owners.empty() ? "" : " and ") + fmt::format("'{}'", kind.name);
+  return owners;
+}
+
+}  // namespace
+
+void Checker::fill(nlohmann::json& out, const Node* node, std::string_view path,
+                   std::span<const Field> fields, const Place& where, bool usable) {
+  for (const Field& field : fields) {
+    const std::string name(field.name);
+    const std::string full = path.empty() ? name : fmt::format("{}.{}", path, name);
+    const Node* given = node == nullptr ? nullptr : node->find(field.name);
+    if (given == nullptr && field.fallback.empty() && usable)
+      diagnostics_->error(where, fmt::format("{} is required", full),
+                          fmt::format("{}: {}", name, field.help));
+    out[name] = fallback_of(field);
+    if (given != nullptr)
+      if (auto checked = value(*given, field, full)) out[name] = std::move(*checked);
+  }
+}
+
+nlohmann::json Checker::table(const Node* node, std::string_view path, const Shape& shape) {
+  const bool usable = is_type(node, Node::Type::table, path, "a table");
+  if (!usable) node = nullptr;
+  nlohmann::json out = nlohmann::json::object();
+  if (node != nullptr)
+    for (const Node& child : node->children)
+      if (!is_known(shape, child.key))
+        unknown(child.key_place, "key", child.key, names_of(shape), fmt::format(" in {}", path));
+  fill(out, node, path, shape.fields, node == nullptr ? Place{} : node->place, usable);
+  return out;
+}
+
+nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
+                               std::string_view fallback, const Shape& common) {
+  nlohmann::json out = nlohmann::json::object();
+  if (node != nullptr && !node->is_table() && !node->is_text()) {
+    diagnostics_->error(
+        node->place,
+        fmt::format("{} must be a name or a table with a kind, not {}", path, describe(*node)),
+        fmt::format("write {} = \"{}\"", path, kinds.front().name));
+    return out;
+  }
+  const Node* given = node != nullptr && node->is_table() ? node->find("kind") : node;
+  const Place where = node == nullptr ? Place{} : node->place;
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  if (given == nullptr && fallback.empty()) {
+    diagnostics_->error(where, fmt::format("{} needs a kind", path),
+                        fmt::format("known: {}", one_of(names)));
+    return out;
+  }
+  if (!is_type(given, Node::Type::text, fmt::format("{}.kind", path), "text in quotes")) return out;
+  const std::string name = given == nullptr ? std::string(fallback) : given->text();
+  const Kind* kind = find_kind(kinds, name);
+  if (kind == nullptr) {
+    unknown(given->place, path, name, names);
+    return out;
+  }
+  out["kind"] = name;
+  const Node* table = node != nullptr && node->is_table() ? node : nullptr;
+  Node own;
+  if (table != nullptr) {
+    const Origin origin = given == nullptr ? Origin::file : given->origin;
+    own = *table;
+    std::erase_if(own.children, [&](const Node& child) {
+      const bool of_kind = find_field(kind->fields, child.key) != nullptr;
+      return !of_kind && !is_known(common, child.key) && child.origin < origin &&
+             !owners_of(kinds, child.key).empty();
+    });
+    check_kind_keys(own, path, kinds, *kind, common);
+  }
+  fill(out, table == nullptr ? nullptr : &own, path, common.fields, where);
+  fill(out, table == nullptr ? nullptr : &own, path, kind->fields, where);
+  return out;
+}
+
+void Checker::check_kind_keys(const Node& table, std::string_view path, std::span<const Kind> kinds,
+                              const Kind& kind, const Shape& common) {
+  std::vector<std::string> known = names_of(common);
+  add_names(known, kind.fields);
+  known.emplace_back("kind");
+  for (const Node& child : table.children) {
+    if (std::find(known.begin(), known.end(), child.key) != known.end()) continue;
+    const std::string owners = owners_of(kinds, child.key);
+    if (owners.empty()) {
+      unknown(child.key_place, "key", child.key, known,
+              fmt::format(" in {} of kind '{}'", path, kind.name));
+    } else {
+      diagnostics_->error(
+          child.key_place,
+          fmt::format("{}.{} belongs to kind {}, not to '{}'", path, child.key, owners, kind.name),
+          "remove the key or change the kind");
+    }
+  }
+}
+
+const Node* Checker::only_one(const Node* node, std::string_view path,
+                              std::span<const std::string_view> keys) {
+  const Node* chosen = nullptr;
+  if (node == nullptr) return nullptr;
+  for (const Node& child : node->children) {
+    if (std::find(keys.begin(), keys.end(), child.key) == keys.end()) continue;
+    if (chosen != nullptr && chosen->origin == child.origin)
+      diagnostics_->error(
+          child.key_place,
+          fmt::format("{}.{} and {}.{} exclude each other", path, chosen->key, path, child.key),
+          "keep one of the two");
+    if (chosen == nullptr || child.origin >= chosen->origin) chosen = &child;
+  }
+  return chosen;
+}
+
+}  // namespace acid

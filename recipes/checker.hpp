@@ -1,0 +1,88 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/fields.hpp"
+#include "recipes/diagnostics.hpp"
+#include "recipes/node.hpp"
+
+namespace acid {
+
+/// One alternative of a table that has a "kind", and the keys it takes besides the common ones.
+struct Kind {
+  std::string_view name;
+  std::span<const Field> fields;
+};
+
+template <class Entry>
+void add_kinds(std::vector<Kind>& kinds, std::span<const Entry> catalog) {
+  for (const Entry& entry : catalog) kinds.push_back({entry.name, entry.fields});
+}
+template <class Entry>
+std::vector<Kind> kinds_of(std::span<const Entry> catalog) {
+  std::vector<Kind> kinds;
+  add_kinds(kinds, catalog);
+  return kinds;
+}
+
+/// The shape of a table. `elsewhere` are keys that the caller reads itself.
+struct Shape {
+  std::span<const Field> fields = {};
+  std::span<const std::string_view> elsewhere = {};
+};
+
+/// Checks TOML values against Fields and completes them to resolved JSON. Everything wrong is
+/// reported at its place; what it returns then is only good for checking further.
+class Checker {
+ public:
+  /// Relative file names are taken from `folder`.
+  Checker(Diagnostics& diagnostics, std::filesystem::path folder)
+      : diagnostics_(&diagnostics), folder_(std::move(folder)) {}
+
+  Diagnostics& diagnostics() { return *diagnostics_; }
+
+  /// One value of a field; nothing after reporting what is wrong with it. `path` names it.
+  std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
+  /// A plain table. `node` may be nullptr: every key takes its fallback.
+  nlohmann::json table(const Node* node, std::string_view path, const Shape& shape);
+  /// A table with "kind", or its bare name. Keys of other kinds are told apart from unknown ones;
+  /// those that an earlier Origin than the kind's gave are dropped, so that a swept kind starts
+  /// from its own defaults. Without `fallback` the kind is required.
+  nlohmann::json kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
+                        std::string_view fallback, const Shape& common = {});
+  /// Of keys that exclude each other, the one that was given last; nullptr when none was.
+  const Node* only_one(const Node* node, std::string_view path,
+                       std::span<const std::string_view> keys);
+  /// Reports an unknown name, with the nearest known one or all of them.
+  /// "unknown WHAT 'NAME'WHERE".
+  void unknown(const Place& place, std::string_view what, std::string_view name,
+               std::span<const std::string> known, std::string_view where = {});
+  /// Reports unless the node is absent or of this type.
+  bool is_type(const Node* node, Node::Type type, std::string_view path, std::string_view expected);
+
+ private:
+  void fill(nlohmann::json& out, const Node* node, std::string_view path,
+            std::span<const Field> fields, const Place& where, bool usable = true);
+  void wrong_type(const Node& node, const Field& field, std::string_view path,
+                  std::string_view expected);
+  std::optional<nlohmann::json> number(const Node& node, const Field& field, std::string_view path,
+                                       bool whole);
+  std::optional<nlohmann::json> choice(const Node& node, const Field& field, std::string_view path);
+  std::optional<nlohmann::json> file(const Node& node, const Field& field, std::string_view path);
+  std::optional<nlohmann::json> list(const Node& node, const Field& field, std::string_view path,
+                                     bool whole);
+  std::optional<nlohmann::json> edges(const Node& node, const Field& field, std::string_view path);
+  void check_kind_keys(const Node& table, std::string_view path, std::span<const Kind> kinds,
+                       const Kind& kind, const Shape& common);
+
+  Diagnostics* diagnostics_;
+  std::filesystem::path folder_;
+};
+
+}  // namespace acid

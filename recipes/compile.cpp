@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/names.hpp"
+#include "recipes/checker.hpp"
+#include "recipes/parse.hpp"
+#include "recipes/resolve.hpp"
+#include "recipes/sections.hpp"
+#include "recipes/sweep.hpp"
+#include "recipes/utf8.hpp"
+
+namespace acid {
+namespace {
+
+// A recipe with this many different mistakes is not helped by looking for more.
+constexpr std::size_t kEnoughErrors = 100;
+
+std::vector<std::string> section_names() {
+  std::vector<std::string> names;
+  for (const Section& section : run_sections()) names.emplace_back(section.name);
+  return names;
+}
+
+class Compiler {
+ public:
+  Compiler(const std::string& path, Diagnostics& diagnostics)
+      : out_(diagnostics),
+        sections_(section_names()),
+        checker_(diagnostics, std::filesystem::path(path).parent_path()) {}
+
+  void compile(const Node& root, Plan& plan);
+
+ private:
+  void check_top(const Node& root);
+  void read_name(const Node& root, Plan& plan);
+  void read_seeds(const Node& root);
+  void compile_point(Node root, const SweepPoint& point, Plan& plan);
+  void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
+  void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place, Plan& plan);
+
+  Diagnostics& out_;
+  std::vector<std::string> sections_;
+  Checker checker_;
+  Facts facts_;
+  std::vector<std::uint64_t> seeds_;
+  std::map<std::string, std::size_t> owners_;  // digest → index of its [[algorithms]] entry
+};
+
+void Compiler::compile(const Node& root, Plan& plan) {
+  check_top(root);
+  read_name(root, plan);
+  read_seeds(root);
+  for (const SweepPoint& point : sweep_points(root.find("sweep"), out_)) {
+    if (out_.error_count() > kEnoughErrors) break;
+    compile_point(root, point, plan);
+  }
+}
+
+void Compiler::check_top(const Node& root) {
+  std::vector<std::string> known = {"name", "seeds", "algorithms", "sweep"};
+  known.insert(known.end(), sections_.begin(), sections_.end());
+  for (const Node& child : root.children)
+    if (std::find(known.begin(), known.end(), child.key) == known.end())
+      checker_.unknown(child.key_place, "key", child.key, known);
+}
+
+void Compiler::read_name(const Node& root, Plan& plan) {
+  const Node* name = root.find("name");
+  if (name == nullptr || !checker_.is_type(name, Node::Type::text, "name", "text in quotes"))
+    return;
+  if (name->text().empty())
+    out_.error(name->place, "name is empty", "name the experiment, or remove the key");
+  plan.name = name->text();
+}
+
+void Compiler::read_seeds(const Node& root) {
+  seeds_ = {1};
+  const Node* seeds = root.find("seeds");
+  constexpr const char* kRemedy = "list different whole numbers from 0: seeds = [1, 2, 3]";
+  if (seeds == nullptr || !checker_.is_type(seeds, Node::Type::list, "seeds", "a list of numbers"))
+    return;
+  if (seeds->children.empty()) out_.error(seeds->place, "seeds is empty", kRemedy);
+  seeds_.clear();
+  for (const Node& seed : seeds->children) {
+    if (seed.type != Node::Type::integer || seed.scalar.get<std::int64_t>() < 0) {
+      out_.error(seed.place,
+                 fmt::format("a seed must be a whole number from 0, not {}", describe(seed)),
+                 kRemedy);
+      continue;
+    }
+    const auto value = seed.scalar.get<std::uint64_t>();
+    if (std::find(seeds_.begin(), seeds_.end(), value) != seeds_.end())
+      out_.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
+    seeds_.push_back(value);
+  }
+}
+
+void Compiler::compile_point(Node root, const SweepPoint& point, Plan& plan) {
+  std::vector<std::string> roots = sections_;
+  roots.emplace_back("algorithms");
+  apply_assignments(root, point, Origin::sweep, roots, out_);
+  const Node* algorithms = root.find("algorithms");
+  const bool is_list = checker_.is_type(algorithms, Node::Type::list, "algorithms",
+                                        "a list of tables, [[algorithms]]");
+  if (algorithms != nullptr && is_list && !algorithms->children.empty()) {
+    for (std::size_t i = 0; i < algorithms->children.size(); ++i)
+      compile_algorithm(root, algorithms->children[i], i, plan);
+    return;
+  }
+  if (is_list)
+    out_.error(algorithms == nullptr ? Place{} : algorithms->place,
+               "the recipe has no [[algorithms]]",
+               "add [[algorithms]] with kind = \"ad-psgd\", or several to compare");
+  // The other sections are worth checking all the same.
+  Node any;
+  any.type = Node::Type::text;
+  any.scalar = "ar-sgd";
+  compile_algorithm(root, any, 0, plan);
+}
+
+void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::size_t index,
+                                 Plan& plan) {
+  Node tree;
+  for (const Node& child : point.children)
+    if (std::find(sections_.begin(), sections_.end(), child.key) != sections_.end())
+      tree.children.push_back(child);
+  std::string label;
+  if (const Node* given = algorithm.find("label");
+      given != nullptr && checker_.is_type(given, Node::Type::text, "label", "text in quotes"))
+    label = given->text();
+  if (const Node* set = algorithm.find("set");
+      set != nullptr && checker_.is_type(set, Node::Type::table, "set", "a table of dotted keys"))
+    apply_assignments(tree, set_assignments(*set), Origin::algorithm_set, sections_, out_);
+  Node own = algorithm;
+  own.key = "algorithm";
+  own.erase("label");
+  own.erase("set");
+  tree.children.push_back(std::move(own));
+  const Draft draft = check_sections(checker_, tree);
+  add(resolve(tree, draft, label, seeds_, facts_, out_), index, algorithm.place, plan);
+}
+
+void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
+                   Plan& plan) {
+  for (PlannedRun& run : runs) {
+    const auto [owner, is_new] = owners_.emplace(run.digest, index);
+    if (is_new) {
+      plan.runs.push_back(std::move(run));
+    } else if (owner->second != index) {
+      out_.error(place,
+                 fmt::format("[[algorithms]] entries {} and {} ({}) are the same run",
+                             owner->second + 1, index + 1, clip(run.label, 40)),
+                 "remove one, or change a setting of it; labels make no difference");
+      return;
+    }
+    // Otherwise the sweep varied what this algorithm has set for itself: one run is enough.
+  }
+}
+
+// Later overrides win over earlier ones; returns whether all were understood.
+void apply_overrides(Node& root, const std::vector<std::string>& overrides, Diagnostics& out) {
+  for (std::size_t i = 0; i < overrides.size(); ++i)
+    if (auto override = parse_override(overrides[i], static_cast<int>(i), out)) {
+      const Place key = override->value.key_place;
+      if (auto problem =
+              assign(root, override->key, std::move(override->value), Origin::override_text))
+        out.error(key, std::move(*problem));
+    }
+}
+
+std::string recipe_digest(const std::string& text, const std::vector<std::string>& overrides) {
+  nlohmann::json whole = {text, overrides};
+  return sha256_hex(whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+}  // namespace
+
+Plan compile_recipe(const std::string& path, const std::string& recipe_text,
+                    const std::vector<std::string>& overrides) {
+  Diagnostics diagnostics(path, recipe_text, overrides);
+  Plan plan{.name = std::filesystem::path(path).stem().string(),
+            .recipe_path = path,
+            .recipe_text = recipe_text,
+            .recipe_digest = recipe_digest(recipe_text, overrides),
+            .overrides = overrides,
+            .runs = {},
+            .warnings = {}};
+  if (auto root = parse_recipe(recipe_text, diagnostics)) {
+    apply_overrides(*root, overrides, diagnostics);
+    Compiler(path, diagnostics).compile(*root, plan);
+  }
+  if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
+  plan.warnings = diagnostics.warnings();
+  return plan;
+}
+
+Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!std::filesystem::is_regular_file(path) || !file || !(text << file.rdbuf()))
+    throw UsageError(fmt::format("cannot read the recipe '{}': check the path and its permissions",
+                                 clip(path, 200)));
+  return compile_recipe(path, text.str(), overrides);
+}
+
+}  // namespace acid

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "recipes/node.hpp"
+#include "recipes/plan.hpp"
+
+namespace acid {
+
+/// Collects everything that is wrong with one recipe. The same finding at the same place (as every
+/// point of a sweep repeats it) is kept once.
+class Diagnostics {
+ public:
+  Diagnostics(std::string file, std::string_view text, std::vector<std::string> overrides);
+
+  void error(const Place& place, Problem problem);
+  void error(const Place& place, std::string message, std::string remedy) {
+    error(place, Problem{std::move(message), std::move(remedy)});
+  }
+  void warn(const Place& place, Problem problem);
+
+  /// How often error() was called, repetitions included: unchanged means a stretch was clean.
+  int reported() const { return reported_; }
+  bool has_errors() const { return !errors_.empty(); }
+  std::size_t error_count() const { return errors_.size(); }
+  /// In file order; --set texts and what has no place at all come last.
+  std::vector<Diagnostic> errors() const;
+  std::vector<Diagnostic> warnings() const;
+
+ private:
+  struct Finding {
+    Place place;
+    Problem problem;
+  };
+  void add(std::vector<Finding>& findings, const Place& place, Problem problem);
+  std::vector<Diagnostic> in_order(std::vector<Finding> findings) const;
+  Diagnostic locate(const Finding& finding) const;
+
+  std::string file_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> overrides_;
+  std::vector<Finding> errors_, warnings_;
+  int reported_ = 0;
+};
+
+}  // namespace acid

@@ -1,0 +1,293 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "recipes/sections.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kExecution = {
+    Field{.name = "driver",
+          .type = FieldType::text,
+          .fallback = "\"virtual\"",
+          .help = "virtual: simulated time; threads: one thread per worker, wall clock",
+          .choices = "virtual,threads,mpi"},
+    Field{.name = "device",
+          .type = FieldType::text,
+          .fallback = "\"cpu\"",
+          .help = "where gradients are computed",
+          .choices = "cpu,cuda"},
+    Field{.name = "threads_per_worker",
+          .type = FieldType::integer,
+          .fallback = "1",
+          .help = "threads inside one gradient; part of the arithmetic, so part of the digest",
+          .minimum = 1,
+          .maximum = 1024},
+    Field{.name = "max_backlog",
+          .type = FieldType::integer,
+          .fallback = "4",
+          .help = "due edges that may wait, times max(1, worker rate), before gradients hold",
+          .minimum = 1,
+          .maximum = 1e6},
+};
+constexpr std::array<std::string_view, 2> kExecutionElsewhere = {"virtual", "threads"};
+
+constexpr std::array kVirtual = {
+    Field{.name = "gradient_clock",
+          .type = FieldType::text,
+          .fallback = "\"duration\"",
+          .help = "duration: gradients take time; poisson: unit-rate events, as in the theory",
+          .choices = "duration,poisson"},
+};
+constexpr std::array<std::string_view, 6> kVirtualElsewhere = {
+    "compute", "slow_workers", "random_slowdown", "pauses", "network", "cost"};
+
+constexpr std::array kShift = {
+    Field{.name = "shift",
+          .type = FieldType::number,
+          .fallback = "0.5",
+          .help = "share of the mean duration that is constant",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+};
+constexpr std::array kSigma = {
+    Field{.name = "sigma",
+          .type = FieldType::number,
+          .fallback = "0.2",
+          .help = "standard deviation of the logarithm of the duration",
+          .minimum = 0,
+          .maximum = 10},
+};
+constexpr std::array kShape = {
+    Field{.name = "shape",
+          .type = FieldType::number,
+          .fallback = "3.0",
+          .help = "tail exponent; the mean is finite above 1",
+          .minimum = 1,
+          .minimum_excluded = true},
+};
+constexpr std::array kCompute = {Kind{"constant", {}}, Kind{"exponential", {}},
+                                 Kind{"shifted-exponential", kShift}, Kind{"lognormal", kSigma},
+                                 Kind{"pareto", kShape}};
+
+constexpr std::array kSlowdown = {
+    Field{.name = "probability",
+          .type = FieldType::number,
+          .fallback = {},
+          .help = "share of the gradients that are slowed down",
+          .minimum = 0,
+          .maximum = 1},
+    Field{.name = "factor",
+          .type = FieldType::number,
+          .fallback = {},
+          .help = "how many times longer they take",
+          .minimum = 0,
+          .minimum_excluded = true},
+};
+constexpr std::array kPause = {
+    Field{.name = "worker",
+          .type = FieldType::integer,
+          .fallback = {},
+          .help = "who pauses",
+          .minimum = 0},
+    Field{.name = "at_seconds",
+          .type = FieldType::number,
+          .fallback = {},
+          .help = "when the pause begins",
+          .minimum = 0},
+    Field{.name = "for_seconds",
+          .type = FieldType::number,
+          .fallback = {},
+          .help = "how long it lasts",
+          .minimum = 0,
+          .minimum_excluded = true},
+};
+
+constexpr Field kBandwidth = {.name = "bandwidth_bytes_per_second",
+                              .type = FieldType::number,
+                              .fallback = "null",
+                              .help = "of a link, each way; absent: unlimited",
+                              .minimum = 0,
+                              .minimum_excluded = true};
+constexpr std::array kNetwork = {
+    Field{.name = "latency_seconds",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "of a message",
+          .minimum = 0},
+    kBandwidth,
+    Field{.name = "gradient_seconds",
+          .type = FieldType::number,
+          .fallback = "1.0",
+          .help = "mean duration of one gradient of a nominal worker",
+          .minimum = 0,
+          .minimum_excluded = true},
+    Field{.name = "all_reduce",
+          .type = FieldType::text,
+          .fallback = "\"ring\"",
+          .help = "algorithm whose cost an all-reduce has",
+          .choices = "ring,tree"},
+};
+constexpr std::array<std::string_view, 1> kNetworkElsewhere = {"edges"};
+constexpr std::array kEdge = {
+    Field{.name = "edge",
+          .type = FieldType::integers,
+          .fallback = {},
+          .help = "the two workers of the link",
+          .minimum = 0},
+    Field{.name = "latency_seconds",
+          .type = FieldType::number,
+          .fallback = "null",
+          .help = "of a message; absent: the network's",
+          .minimum = 0},
+    kBandwidth,
+};
+constexpr std::array kCost = {
+    Field{.name = "forward_share",
+          .type = FieldType::number,
+          .fallback = "0.3333333333333333",
+          .help = "share of a gradient's time before the first bucket is ready",
+          .minimum = 0,
+          .maximum = 1},
+    Field{.name = "buckets",
+          .type = FieldType::integer,
+          .fallback = "1",
+          .help = "parts in which an all-reduce overlaps the backward pass",
+          .minimum = 1,
+          .maximum = 1e6},
+    Field{.name = "optimizer_share",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "the optimiser's time in gradient durations, on top of the gradient",
+          .minimum = 0},
+};
+
+constexpr std::array kThreads = {
+    Field{.name = "exchange_threads",
+          .type = FieldType::integer,
+          .fallback = "null",
+          .help = "threads that carry out exchanges; absent: chosen from cores and workers",
+          .minimum = 1,
+          .maximum = 1024},
+};
+constexpr std::array<std::string_view, 1> kThreadsElsewhere = {"slow_workers"};
+constexpr Field kFactor = {.name = "slow_workers",
+                           .type = FieldType::number,
+                           .fallback = {},
+                           .help = "worker = factor by which its gradients take longer",
+                           .minimum = 0,
+                           .minimum_excluded = true};
+
+const Node* member(const Node* node, std::string_view name) {
+  return node == nullptr ? nullptr : node->find(name);
+}
+
+bool is_index(std::string_view key) {
+  const bool digits =
+      std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return digits && !key.empty() && key.size() < 8 && (key.size() == 1 || key[0] != '0');
+}
+
+// { "0": 4.0 }: whether the workers exist is known only with their count.
+json slow_workers_of(Checker& checker, const Node* node, const std::string& path) {
+  json factors = json::object();
+  if (node == nullptr || !checker.is_type(node, Node::Type::table, path, "a table { 0 = 4.0 }"))
+    return factors;
+  for (const Node& child : node->children) {
+    if (!is_index(child.key))
+      checker.unknown(child.key_place, path + " worker", child.key,
+                      std::vector<std::string>{"a worker's number, counted from 0"});
+    else if (auto factor = checker.value(child, kFactor, fmt::format("{}.{}", path, child.key)))
+      factors[child.key] = *factor;
+  }
+  return factors;
+}
+
+json tables_of(Checker& checker, const Node* node, const std::string& path,
+               std::span<const Field> fields) {
+  json items = json::array();
+  if (node == nullptr || !checker.is_type(node, Node::Type::list, path, "a list of tables"))
+    return items;
+  for (std::size_t i = 0; i < node->children.size(); ++i)
+    items.push_back(checker.table(&node->children[i], fmt::format("{}[{}]", path, i), {fields}));
+  return items;
+}
+
+json no_slowdown() { return {{"probability", 0.0}, {"factor", 1.0}}; }
+
+// Each overridden link with both numbers; what it leaves out is the network's.
+json links_of(Checker& checker, const Node* node, const json& network) {
+  const std::string path = "execution.virtual.network.edges";
+  json links = tables_of(checker, node, path, kEdge);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    json& link = links[i];
+    const json& edge = link["edge"];
+    if (edge.is_array() && (edge.size() != 2 || edge[0] == edge[1]))
+      checker.diagnostics().error(place_of(node->children[i], "edge"),
+                                  fmt::format("{}[{}].edge must name two workers", path, i),
+                                  "write edge = [0, 1]");
+    if (link["latency_seconds"].is_null()) link["latency_seconds"] = network["latency_seconds"];
+    if (link[kBandwidth.name.data()].is_null())
+      link[kBandwidth.name.data()] = network[kBandwidth.name.data()];
+  }
+  return links;
+}
+
+json virtual_of(Checker& checker, const Node* node) {
+  const std::string path = "execution.virtual";
+  json out = checker.table(node, path, {kVirtual, kVirtualElsewhere});
+  out["compute"] = checker.kinded(member(node, "compute"), path + ".compute", kCompute, "constant");
+  out["slow_workers"] =
+      slow_workers_of(checker, member(node, "slow_workers"), path + ".slow_workers");
+  const Node* slowdown = member(node, "random_slowdown");
+  out["random_slowdown"] = slowdown == nullptr
+                               ? no_slowdown()
+                               : checker.table(slowdown, path + ".random_slowdown", {kSlowdown});
+  out["pauses"] = tables_of(checker, member(node, "pauses"), path + ".pauses", kPause);
+  const Node* network = member(node, "network");
+  out["network"] = checker.table(network, path + ".network", {kNetwork, kNetworkElsewhere});
+  out["network"]["edges"] = links_of(checker, member(network, "edges"), out["network"]);
+  out["cost"] = checker.table(member(node, "cost"), path + ".cost", {kCost});
+  return out;
+}
+
+// Under the Poisson clock gradients are instantaneous events: nothing can stretch them.
+void check_poisson(Checker& checker, const Node* node, const json& model) {
+  if (node == nullptr || model["gradient_clock"] != "poisson") return;
+  const auto refuse_unless = [&](bool unused, const char* key) {
+    if (unused) return;
+    checker.diagnostics().error(
+        place_of(*node, key),
+        fmt::format("execution.virtual.{} has no effect with gradient_clock = \"poisson\"", key),
+        "remove it, or use gradient_clock = \"duration\", where gradients take time");
+  };
+  refuse_unless(model["compute"].value("kind", "constant") == "constant", "compute");
+  refuse_unless(model["slow_workers"].empty(), "slow_workers");
+  refuse_unless(model["random_slowdown"] == no_slowdown(), "random_slowdown");
+  refuse_unless(model["pauses"].empty(), "pauses");
+}
+
+}  // namespace
+
+json check_execution(Checker& checker, const Node* node) {
+  json execution = checker.table(node, "execution", {kExecution, kExecutionElsewhere});
+  if (execution["driver"] == "mpi")
+    checker.diagnostics().error(place_of(*node, "driver"),
+                                "the mpi driver is not built into this version",
+                                "use driver = \"threads\": real asynchrony on one machine");
+  const Node* simulated = member(node, "virtual");
+  execution["virtual"] = virtual_of(checker, simulated);
+  check_poisson(checker, simulated, execution["virtual"]);
+  const Node* threads = member(node, "threads");
+  execution["threads"] = checker.table(threads, "execution.threads", {kThreads, kThreadsElsewhere});
+  execution["threads"]["slow_workers"] =
+      slow_workers_of(checker, member(threads, "slow_workers"), "execution.threads.slow_workers");
+  return execution;
+}
+
+}  // namespace acid

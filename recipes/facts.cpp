@@ -1,0 +1,51 @@
+#include "recipes/facts.hpp"
+
+#include "engine/base/digest.hpp"
+#include "engine/data/analytic.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+
+namespace acid {
+namespace {
+
+template <class Map, class Make>
+const typename Map::mapped_type& once(Map& known, const typename Map::key_type& key, Make make) {
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, make()).first->second;
+}
+
+}  // namespace
+
+const Facts::Task& Facts::dataset(const nlohmann::json& options) {
+  return once(datasets_, options, [&] {
+    const std::string kind = text(options, "kind");
+    if (const AnalyticEntry* analytic = find_analytic(kind)) {
+      const AnalyticEntry::Info info = analytic->inspect(options);
+      return Task{info.dimension, info.train_size, info.files};
+    }
+    const DataInfo info = find_dataset(kind)->inspect(options);
+    return Task{0, info.train_size, info.files};
+  });
+}
+
+std::int64_t Facts::parameters(const nlohmann::json& model, const nlohmann::json& dataset) {
+  return once(parameters_, {model, dataset}, [&] {
+    const DataInfo info = find_dataset(text(dataset, "kind"))->inspect(dataset);
+    return find_model(text(model, "kind"))->layout(model, info.shape).parameter_count();
+  });
+}
+
+const Topology& Facts::topology(int workers, const nlohmann::json& options) {
+  return once(topologies_, {workers, options}, [&] { return make_topology(workers, options); });
+}
+
+const Spectral& Facts::spectral(int workers, const nlohmann::json& topology_options, double rate) {
+  return once(spectra_, {workers, topology_options, rate},
+              [&] { return acid::spectral(topology(workers, topology_options), rate); });
+}
+
+const std::string& Facts::file_digest(const std::string& path) {
+  return once(digests_, path, [&] { return sha256_file(path); });
+}
+
+}  // namespace acid

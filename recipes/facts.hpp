@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/topology/spectral.hpp"
+#include "engine/topology/topology.hpp"
+
+namespace acid {
+
+/// What compiling has to find out about data, models and graphs. Each answer is worked out once,
+/// however many runs of a sweep share it. Arguments are resolved options; all throw what the
+/// catalog entries throw. Not thread-safe.
+class Facts {
+ public:
+  struct Task {
+    std::int64_t parameters = 0;
+    std::int64_t train_size = 0;  // 0: epochs have no meaning
+    std::vector<std::string> files;
+  };
+  /// Sizes and files of a data set; `parameters` only for analytic ones.
+  const Task& dataset(const nlohmann::json& options);
+  /// Number of parameters of a model on a data set.
+  std::int64_t parameters(const nlohmann::json& model, const nlohmann::json& dataset);
+  const Topology& topology(int workers, const nlohmann::json& options);
+  /// workers ≥ 2, rate > 0.
+  const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);
+  /// SHA-256 of a file's content.
+  const std::string& file_digest(const std::string& path);
+
+ private:
+  std::map<nlohmann::json, Task> datasets_;
+  std::map<nlohmann::json, std::int64_t> parameters_;
+  std::map<nlohmann::json, Topology> topologies_;
+  std::map<nlohmann::json, Spectral> spectra_;
+  std::map<std::string, std::string> digests_;
+};
+
+}  // namespace acid

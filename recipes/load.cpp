@@ -1,0 +1,55 @@
+#include "recipes/load.hpp"
+
+#include <string>
+#include <vector>
+
+#include "engine/base/fields.hpp"
+
+namespace acid {
+namespace {
+
+double exchange_seconds(const nlohmann::json& link, double bytes) {
+  const nlohmann::json& bandwidth = link.at("bandwidth_bytes_per_second");
+  const double transfer = bandwidth.is_null() ? 0 : bytes / bandwidth.get<double>();
+  return number(link, "latency_seconds") + transfer;
+}
+
+// Seconds of one unit of normalised time, while every worker computes: the inverse of the mean of
+// 1/E[durationᵢ].
+double unit_seconds(int workers, const nlohmann::json& model) {
+  const nlohmann::json& slowdown = model.at("random_slowdown");
+  const double seconds = number(model.at("network"), "gradient_seconds") *
+                         (1 + number(slowdown, "probability") * (number(slowdown, "factor") - 1));
+  double speeds = workers;
+  for (const auto& [worker, factor] : model.at("slow_workers").items())
+    speeds += 1 / factor.get<double>() - 1;
+  return seconds * workers / speeds;
+}
+
+}  // namespace
+
+Load gossip_load(const Topology& topology, double rate, double vector_bytes,
+                 const nlohmann::json& model) {
+  const int n = topology.workers();
+  const nlohmann::json& network = model.at("network");
+  const double usual = exchange_seconds(network, vector_bytes);
+  std::vector<double> busy(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i)
+    busy[static_cast<std::size_t>(i)] = topology.worker_rate(i, rate) * usual;
+  for (const nlohmann::json& link : network.at("edges")) {
+    const int i = link.at("edge").at(0), j = link.at("edge").at(1);
+    const double extra =
+        topology.edge_rate(i, j, rate) * (exchange_seconds(link, vector_bytes) - usual);
+    busy[static_cast<std::size_t>(i)] += extra;
+    busy[static_cast<std::size_t>(j)] += extra;
+  }
+  Load load;
+  const double unit = unit_seconds(n, model);
+  for (int i = 0; i < n; ++i) {
+    const double share = busy[static_cast<std::size_t>(i)] / unit;
+    if (share > load.largest) load = {share, i};
+  }
+  return load;
+}
+
+}  // namespace acid

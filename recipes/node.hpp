@@ -1,0 +1,65 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// Where something stands in what a person wrote.
+struct Place {
+  int line = 0;             // from 1; 0: nowhere in the recipe
+  int column = 0;           // from 1, in characters
+  int length = 1;           // characters
+  int override_index = -1;  // ≥ 0: column and length count in this --set text instead
+};
+
+/// Which of several sources gave a value. A later one wins over what an earlier one said, also
+/// where the two are different keys that exclude each other (budget.epochs, budget.gradients).
+enum class Origin { file, override_text, sweep, algorithm_set };
+
+/// A TOML value that remembers where it was written, so that a value moved about by --set, sweeps
+/// and per-algorithm settings is still reported at its own place.
+struct Node {
+  enum class Type { boolean, integer, number, text, time, list, table };
+  Type type = Type::table;
+  nlohmann::json scalar;       // boolean, integer, number and text
+  std::vector<Node> children;  // of lists, and of tables in the order written
+  std::string key;             // within a table
+  Place key_place;
+  Place place;  // of the value
+  Origin origin = Origin::file;
+
+  bool is_table() const { return type == Type::table; }
+  bool is_list() const { return type == Type::list; }
+  bool is_text() const { return type == Type::text; }
+  std::string text() const { return scalar.get<std::string>(); }
+  /// The member called `name`; nullptr when absent or when this is no table.
+  const Node* find(std::string_view name) const;
+  Node* find(std::string_view name);
+  void erase(std::string_view name);
+};
+
+/// "the text \"fast\"", "the number 1.5", "a table": what a type error says was found.
+std::string describe(const Node& node);
+
+/// What is wrong with a request, and what to do.
+struct Problem {
+  std::string message;
+  std::string remedy;
+};
+
+std::vector<std::string> split_path(std::string_view dotted);
+
+/// Sets the value at a dotted path below `root`; a number steps into a list ("algorithms.0.label").
+/// Missing tables are created; a bare name on the way ("glyphs") becomes { kind = "glyphs" } first.
+/// The new member's key stands at value.key_place.
+std::optional<Problem> assign(Node& root, std::string_view path, Node value, Origin origin);
+
+/// Where to point when something is wrong with the value at a dotted path: the deepest node on it
+/// that exists. Nowhere when nothing on the path does.
+Place place_of(const Node& root, std::string_view path);
+
+}  // namespace acid

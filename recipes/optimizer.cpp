@@ -1,0 +1,140 @@
+#include <array>
+
+#include "recipes/sections.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array kCommon = {
+    Field{.name = "learning_rate",
+          .type = FieldType::number,
+          .fallback = "0.05",
+          .help = "step size before schedule and scaling",
+          .minimum = 0,
+          .minimum_excluded = true},
+    Field{.name = "weight_decay",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "L2 penalty (sgd, adam) or decoupled decay (adamw)",
+          .minimum = 0},
+    Field{.name = "decay_one_dimensional",
+          .type = FieldType::boolean,
+          .fallback = "true",
+          .help = "false spares biases and norms from weight decay"},
+};
+constexpr std::array kSgd = {
+    Field{.name = "momentum",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "share of the last step that is kept; each worker has its own",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "nesterov",
+          .type = FieldType::boolean,
+          .fallback = "false",
+          .help = "look ahead along the momentum"},
+};
+constexpr std::array kAdam = {
+    Field{.name = "beta1",
+          .type = FieldType::number,
+          .fallback = "0.9",
+          .help = "decay of the gradient's mean",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "beta2",
+          .type = FieldType::number,
+          .fallback = "0.999",
+          .help = "decay of the gradient's second moment",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "epsilon",
+          .type = FieldType::number,
+          .fallback = "1e-8",
+          .help = "added to the root of the second moment",
+          .minimum = 0,
+          .minimum_excluded = true},
+};
+constexpr std::array kOptimizers = {Kind{"sgd", kSgd}, Kind{"adam", kAdam}, Kind{"adamw", kAdam}};
+
+constexpr std::array kScheduleCommon = {
+    Field{.name = "warmup",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "fraction of the budget over which the learning rate rises linearly",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "scale_with_workers",
+          .type = FieldType::text,
+          .fallback = "\"none\"",
+          .help = "linear: times batch_size x workers / reference_batch (Goyal et al. 2017)",
+          .choices = "none,linear"},
+    Field{.name = "reference_batch",
+          .type = FieldType::integer,
+          .fallback = "256",
+          .help = "total batch at which the learning rate is meant, for linear scaling",
+          .minimum = 1},
+};
+constexpr std::array kStep = {
+    Field{.name = "milestones",
+          .type = FieldType::numbers,
+          .fallback = "[0.5, 0.75]",
+          .help = "ascending fractions of the budget at which the learning rate drops",
+          .minimum = 0,
+          .maximum = 1,
+          .minimum_excluded = true,
+          .maximum_excluded = true},
+    Field{.name = "gamma",
+          .type = FieldType::number,
+          .fallback = "0.1",
+          .help = "factor at each milestone",
+          .minimum = 0,
+          .minimum_excluded = true},
+};
+constexpr std::array kCosine = {
+    Field{.name = "minimum",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "final factor",
+          .minimum = 0,
+          .maximum = 1},
+};
+constexpr std::array kSchedules = {Kind{"constant", {}}, Kind{"step", kStep},
+                                   Kind{"cosine", kCosine}, Kind{"inverse-sqrt", {}}};
+constexpr std::array<std::string_view, 1> kElsewhere = {"schedule"};
+
+void check_milestones(Checker& checker, const Node& node, const nlohmann::json& schedule) {
+  const auto milestones = schedule.find("milestones");
+  if (milestones == schedule.end()) return;
+  double last = 0;
+  for (const nlohmann::json& milestone : *milestones) {
+    if (milestone.get<double>() <= last) {
+      checker.diagnostics().error(place_of(node, "milestones"),
+                                  "optimizer.schedule.milestones must ascend",
+                                  "sort the fractions, each once: milestones = [0.5, 0.75]");
+      return;
+    }
+    last = milestone.get<double>();
+  }
+}
+
+}  // namespace
+
+nlohmann::json check_optimizer(Checker& checker, const Node* node) {
+  nlohmann::json optimizer =
+      checker.kinded(node, "optimizer", kOptimizers, "sgd", {kCommon, kElsewhere});
+  const Node* schedule = node == nullptr ? nullptr : node->find("schedule");
+  optimizer["schedule"] =
+      checker.kinded(schedule, "optimizer.schedule", kSchedules, "constant", {kScheduleCommon});
+  if (schedule != nullptr) check_milestones(checker, *schedule, optimizer["schedule"]);
+  if (optimizer.value("nesterov", false) && optimizer.value("momentum", 0.0) == 0)
+    checker.diagnostics().error(place_of(*node, "nesterov"),
+                                "optimizer.nesterov needs momentum, which is 0",
+                                "set momentum, such as 0.9, or remove nesterov");
+  return optimizer;
+}
+
+}  // namespace acid

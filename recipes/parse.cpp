@@ -1,0 +1,127 @@
+#include "recipes/parse.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "recipes/utf8.hpp"
+
+namespace acid {
+namespace {
+
+Place place_in(const toml::source_region& region) {
+  Place place{.line = static_cast<int>(region.begin.line),
+              .column = static_cast<int>(region.begin.column)};
+  // A value of several lines is underlined to the end of its first one.
+  place.length = region.end.line == region.begin.line
+                     ? std::max(1, static_cast<int>(region.end.column) - place.column)
+                     : 1'000'000;
+  return place;
+}
+
+Node converted(const toml::node& source) {
+  Node node;
+  node.place = place_in(source.source());
+  switch (source.type()) {
+    case toml::node_type::boolean:
+      node.type = Node::Type::boolean;
+      node.scalar = source.as_boolean()->get();
+      break;
+    case toml::node_type::integer:
+      node.type = Node::Type::integer;
+      node.scalar = source.as_integer()->get();
+      break;
+    case toml::node_type::floating_point:
+      node.type = Node::Type::number;
+      node.scalar = source.as_floating_point()->get();
+      break;
+    case toml::node_type::string:
+      node.type = Node::Type::text;
+      node.scalar = source.as_string()->get();
+      break;
+    case toml::node_type::array:
+      node.type = Node::Type::list;
+      for (const toml::node& item : *source.as_array()) node.children.push_back(converted(item));
+      break;
+    case toml::node_type::table:
+      for (const auto& [key, value] : *source.as_table()) {
+        node.children.push_back(converted(value));
+        node.children.back().key = std::string(key.str());
+        node.children.back().key_place = place_in(key.source());
+      }
+      // toml++ sorts by name; people read in the order they wrote.
+      std::stable_sort(node.children.begin(), node.children.end(),
+                       [](const Node& a, const Node& b) {
+                         return std::tie(a.key_place.line, a.key_place.column) <
+                                std::tie(b.key_place.line, b.key_place.column);
+                       });
+      break;
+    default:
+      node.type = Node::Type::time;
+      break;
+  }
+  return node;
+}
+
+void move_to(Node& node, const Place& key, const Place& value) {
+  node.key_place = key;
+  node.place = value;
+  for (Node& child : node.children) move_to(child, value, value);
+}
+
+// VALUE as TOML, or as plain text when it is not a TOML value.
+Node override_value(const std::string& value) {
+  try {
+    const toml::table parsed = toml::parse("value = " + value);
+    // A line break could smuggle in a second key; then the text is no single value.
+    if (parsed.size() == 1 && parsed.contains("value")) return converted(*parsed.get("value"));
+  } catch (const toml::parse_error&) {
+  }
+  Node node;
+  node.type = Node::Type::text;
+  node.scalar = value;
+  return node;
+}
+
+}  // namespace
+
+std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics) {
+  try {
+    const toml::table table = toml::parse(text);
+    Node root = converted(table);
+    root.place = {};
+    return root;
+  } catch (const toml::parse_error& error) {
+    diagnostics.error(place_in(error.source()), clip(error.description(), 200),
+                      "this is not valid TOML: fix the syntax here (texts need quotes)");
+    return std::nullopt;
+  }
+}
+
+std::optional<Override> parse_override(const std::string& text, int index,
+                                       Diagnostics& diagnostics) {
+  const auto width = [](std::string_view part) { return static_cast<int>(printable(part).size()); };
+  const std::size_t equals = text.find('=');
+  const auto trimmed = [](std::string part) {
+    part.erase(0, std::min(part.find_first_not_of(" \t\""), part.size()));
+    part.erase(part.find_last_not_of(" \t\"") + 1);
+    return part;
+  };
+  const std::string key = trimmed(text.substr(0, equals));
+  if (equals == std::string::npos || key.empty() || !is_valid_utf8(text)) {
+    diagnostics.error({.column = 1, .length = width(text), .override_index = index},
+                      "--set needs KEY=VALUE",
+                      "write a dotted key and a value, such as optimizer.learning_rate=0.1");
+    return std::nullopt;
+  }
+  const int key_width = width(text.substr(0, equals));
+  Override result{.key = key, .value = override_value(text.substr(equals + 1))};
+  move_to(result.value, {.column = 1, .length = key_width, .override_index = index},
+          {.column = key_width + 2,
+           .length = std::max(1, width(text.substr(equals + 1))),
+           .override_index = index});
+  return result;
+}
+
+}  // namespace acid

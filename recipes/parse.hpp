@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "recipes/diagnostics.hpp"
+#include "recipes/node.hpp"
+
+namespace acid {
+
+/// Parses a whole recipe. A syntax error is reported and gives nothing.
+std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics);
+
+/// One "--set KEY=VALUE".
+struct Override {
+  std::string key;
+  Node value;
+};
+
+/// VALUE is a TOML value; what is not one is taken as text, so quotes may be left out. Reports and
+/// gives nothing when there is no key. `index` is its number among the overrides.
+std::optional<Override> parse_override(const std::string& text, int index,
+                                       Diagnostics& diagnostics);
+
+}  // namespace acid

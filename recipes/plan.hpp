@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+/// Something wrong (or doubtful) in a recipe, ready to be shown with the text underlined.
+struct Diagnostic {
+  std::string file;
+  int line = 0;    // from 1; 0: not at a place in the file (a --set override, a missing section)
+  int column = 0;  // from 1
+  int length = 1;  // columns to underline
+  std::string source_line;
+  std::string message;  // what is wrong and what was expected
+  std::string remedy;   // "did you mean 'momentum'?" or what to change; may be empty
+};
+
+/// file:line:column: error: message, the source line, and a caret line; several lines of text.
+std::string render(const Diagnostic& diagnostic, const char* severity = "error");
+
+/// All errors of a recipe at once; what() is their rendering. Exit code 2.
+class RecipeError : public UsageError {
+ public:
+  explicit RecipeError(std::vector<Diagnostic> diagnostics);
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// One fully resolved run.
+///
+/// `settings` holds every key of DESIGN §6 with its value, nothing left to default:
+///   algorithm {kind, …; pairwise: communication_rate, eta, alpha, alpha_tilde as numbers},
+///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
+///   target {metric, value} or null},
+///   checkpoint {every_time, every_seconds, keep},
+///   evaluation {every_time, consensus_every_time, workers}, all cadences in normalised time,
+///   execution {driver, device, threads_per_worker, max_backlog, virtual {…}, threads {…}},
+///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events}, seed,
+///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
+///   partition {kind, …}, buffers}, topology {kind, …}, workers {count}.
+/// Tables that may be written as a bare name ("cnn") are always objects with "kind" here.
+/// Analytic tasks have task.model = null, and batch_size = partition = null unless they use
+/// batches.
+struct PlannedRun {
+  std::string id;         // first 12 digits of `digest`
+  std::string algorithm;  // the preset's name
+  std::string label;      // for people: the recipe's label or the algorithm's own
+  std::uint64_t seed = 0;
+  std::string digest;  // SHA-256 of the canonical settings: no paths, file contents instead
+  std::string group;   // the same without the seed
+  nlohmann::json settings;
+
+  int workers = 1;
+  std::int64_t parameters = 0;        // d
+  std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up
+  std::optional<double> chi1, chi2;   // absent for n = 1 and patterns without a rate
+  std::optional<double> alpha, eta, alpha_tilde;
+  double bytes = 0;         // expected to move over the whole budget
+  double largest_load = 0;  // max ρᵢ (DESIGN §3); 0 for instantaneous exchanges
+  int largest_load_worker = 0;
+  std::vector<std::string> warnings;
+};
+
+/// What a recipe compiles to.
+struct Plan {
+  std::string name;
+  std::string recipe_path;
+  std::string recipe_text;
+  std::string recipe_digest;           // SHA-256 of text and overrides
+  std::vector<std::string> overrides;  // as given: "optimizer.learning_rate=0.1"
+  std::vector<PlannedRun> runs;        // sweep point, then algorithm, then seed
+  std::vector<Diagnostic> warnings;
+};
+
+/// Compiles recipe text. `path` is for messages and for relative file names. Throws RecipeError
+/// with everything that is wrong. Pure but for reading the data files the recipe names.
+///
+/// An override is KEY=VALUE: a dotted key, which may be new and may step into a list by number
+/// ("algorithms.0.communication_rate=2"), and a TOML value; what is no TOML value is taken as text.
+/// What is said later wins: overrides over the file, a sweep over both, an algorithm's `set` over
+/// all. That includes keys which exclude each other: "budget.gradients=50" replaces budget.epochs,
+/// and "topology.kind=star" drops the options of the kind before.
+Plan compile_recipe(const std::string& path, const std::string& recipe_text,
+                    const std::vector<std::string>& overrides = {});
+/// Reads the file, then as above. UsageError when it cannot be read.
+Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
+
+/// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
+/// seed, digest, group, settings, budget_gradients, chi1, chi2, eta, alpha, alpha_tilde, bytes,
+/// load, warnings}]}; absent numbers are null.
+nlohmann::json to_json(const Plan& plan);
+
+}  // namespace acid

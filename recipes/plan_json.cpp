@@ -1,0 +1,43 @@
+#include "recipes/plan.hpp"
+
+namespace acid {
+namespace {
+
+nlohmann::json or_null(const std::optional<double>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+nlohmann::json run_json(const PlannedRun& run) {
+  return {{"id", run.id},
+          {"algorithm", run.algorithm},
+          {"label", run.label},
+          {"seed", run.seed},
+          {"digest", run.digest},
+          {"group", run.group},
+          {"settings", run.settings},
+          {"workers", run.workers},
+          {"parameters", run.parameters},
+          {"budget_gradients", run.budget_gradients},
+          {"chi1", or_null(run.chi1)},
+          {"chi2", or_null(run.chi2)},
+          {"eta", or_null(run.eta)},
+          {"alpha", or_null(run.alpha)},
+          {"alpha_tilde", or_null(run.alpha_tilde)},
+          {"bytes", run.bytes},
+          {"load", run.largest_load},
+          {"load_worker", run.largest_load_worker},
+          {"warnings", run.warnings}};
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Plan& plan) {
+  nlohmann::json runs = nlohmann::json::array();
+  for (const PlannedRun& run : plan.runs) runs.push_back(run_json(run));
+  return {{"schema_version", 1},
+          {"name", plan.name},
+          {"recipe_digest", plan.recipe_digest},
+          {"runs", runs}};
+}
+
+}  // namespace acid

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipes/diagnostics.hpp"
+#include "recipes/node.hpp"
+
+namespace acid {
+
+/// A dotted key and what it is set to; value.key_place is where the key was written.
+struct Assignment {
+  std::string key;
+  Node value;
+};
+
+/// One point of a sweep: everything it sets.
+using SweepPoint = std::vector<Assignment>;
+
+/// The cartesian product of the lists of [sweep] and of each [[sweep.zip]] group, whose lists vary
+/// together and have equal lengths; the first axis varies slowest. `sweep` may be nullptr: one
+/// point that sets nothing. Keys may be dotted with or without quotes.
+std::vector<SweepPoint> sweep_points(const Node* sweep, Diagnostics& diagnostics);
+
+/// The entries of an algorithm's `set`. A table below a key without dots is a section, so that
+/// `optimizer.learning_rate = 0.1` needs no quotes; below a dotted key it is the value.
+std::vector<Assignment> set_assignments(const Node& set);
+
+/// Sets each key below `root`. Problems are reported at the keys. `roots` are the sections that
+/// keys may start with.
+void apply_assignments(Node& root, const std::vector<Assignment>& assignments, Origin origin,
+                       const std::vector<std::string>& roots, Diagnostics& diagnostics);
+
+}  // namespace acid

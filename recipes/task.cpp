@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/data/analytic.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+#include "recipes/sections.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array kPlain = {
+    Field{.name = "buffers",
+          .type = FieldType::text,
+          .fallback = "\"average\"",
+          .help = "batch-norm statistics: averaged with the parameters, or each worker's own",
+          .choices = "average,local"},
+};
+constexpr Field kBatchSize = {.name = "batch_size",
+                              .type = FieldType::integer,
+                              .fallback = "32",
+                              .help = "examples per gradient and worker",
+                              .minimum = 1,
+                              .maximum = 1e9};
+constexpr std::array<std::string_view, 4> kElsewhere = {"dataset", "model", "batch_size",
+                                                        "partition"};
+
+nlohmann::json dataset_of(Checker& checker, const Node* node) {
+  std::vector<Kind> kinds = kinds_of(dataset_catalog());
+  add_kinds(kinds, analytic_catalog());
+  return checker.kinded(node, "task.dataset", kinds, "");
+}
+
+const AnalyticEntry* analytic_of(const nlohmann::json& dataset) {
+  const auto kind = dataset.find("kind");
+  return kind == dataset.end() ? nullptr : find_analytic(kind->get<std::string>());
+}
+
+// A key that an analytic task cannot use.
+void refuse(Checker& checker, const Node* given, const AnalyticEntry& entry) {
+  if (given == nullptr) return;
+  checker.diagnostics().error(
+      given->key_place,
+      fmt::format("task.{} has no meaning for the analytic task '{}'", given->key, entry.name),
+      fmt::format("remove {}: {}", given->key, entry.summary));
+}
+
+}  // namespace
+
+nlohmann::json check_task(Checker& checker, const Node* node) {
+  if (node == nullptr) {
+    checker.diagnostics().error({}, "the section [task] is missing",
+                                "add [task] with dataset and model, what is to be trained");
+    return nullptr;
+  }
+  if (!checker.is_type(node, Node::Type::table, "task", "a table")) return nullptr;
+  nlohmann::json task = checker.table(node, "task", {kPlain, kElsewhere});
+  const auto require = [&](const char* key, const char* remedy) {
+    const Node* found = node->find(key);
+    if (found == nullptr)
+      checker.diagnostics().error(node->place, fmt::format("task.{} is required", key), remedy);
+    return found;
+  };
+
+  const Node* dataset = require("dataset", "dataset = \"glyphs\" needs no files");
+  task["dataset"] = dataset == nullptr ? nlohmann::json::object() : dataset_of(checker, dataset);
+  const AnalyticEntry* analytic = analytic_of(task["dataset"]);
+  const bool batches = analytic == nullptr || analytic->uses_batches;
+
+  task["model"] = nullptr;
+  if (analytic != nullptr) {
+    refuse(checker, node->find("model"), *analytic);
+  } else if (task["dataset"].contains("kind")) {
+    if (const Node* model = require("model", "model = \"linear\" is the smallest one"))
+      task["model"] = checker.kinded(model, "task.model", kinds_of(model_catalog()), "");
+  } else if (const Node* model = node->find("model")) {
+    // The data set is unknown: the model is checked by itself.
+    checker.kinded(model, "task.model", kinds_of(model_catalog()), "");
+  }
+
+  const Node* batch_size = node->find("batch_size");
+  const Node* partition = node->find("partition");
+  task["batch_size"] = task["partition"] = nullptr;
+  if (!batches) {
+    refuse(checker, batch_size, *analytic);
+    refuse(checker, partition, *analytic);
+    return task;
+  }
+  task["batch_size"] = nlohmann::json::parse(kBatchSize.fallback);
+  if (batch_size != nullptr)
+    if (auto size = checker.value(*batch_size, kBatchSize, "task.batch_size"))
+      task["batch_size"] = *size;
+  task["partition"] =
+      checker.kinded(partition, "task.partition", kinds_of(partition_catalog()), "shared");
+  return task;
+}
+
+}  // namespace acid

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace acid {
+
+/// The characters of UTF-8 text. Bytes that are not valid UTF-8, and control characters, which
+/// could disturb a terminal, become '?'; a tab becomes a space.
+std::u32string printable(std::string_view text);
+std::string to_utf8(std::u32string_view characters);
+bool is_valid_utf8(std::string_view text);
+
+/// Terminal columns of a character: 0 for combining marks, 2 for wide East Asian ones and emoji.
+int display_width(char32_t character);
+
+/// At most `characters` printable characters, the last an ellipsis when something was cut.
+std::string clip(std::string_view text, std::size_t characters);
+
+}  // namespace acid

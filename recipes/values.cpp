@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <system_error>
+
+#include "engine/base/names.hpp"
+#include "recipes/checker.hpp"
+#include "recipes/utf8.hpp"
+
+namespace acid {
+namespace {
+
+std::string help_of(const Field& field) { return fmt::format("{}: {}", field.name, field.help); }
+
+// "at least 0 and below 1"
+std::string bounds_of(const Field& field) {
+  std::string text;
+  if (std::isfinite(field.minimum))
+    text = fmt::format("{} {}", field.minimum_excluded ? "above" : "at least", field.minimum);
+  if (std::isfinite(field.maximum))
+    text += fmt::format("{}{} {}", text.empty() ? "" : " and ",
+                        field.maximum_excluded ? "below" : "at most", field.maximum);
+  return text;
+}
+
+bool within_bounds(double value, const Field& field) {
+  const bool above = field.minimum_excluded ? value > field.minimum : value >= field.minimum;
+  const bool below = field.maximum_excluded ? value < field.maximum : value <= field.maximum;
+  return above && below;
+}
+
+std::vector<std::string> split_choices(std::string_view choices) {
+  std::vector<std::string> names(1);
+  for (const char c : choices) {
+    if (c == ',')
+      names.emplace_back();
+    else if (c != ' ')
+      names.back() += c;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<nlohmann::json> Checker::value(const Node& node, const Field& field,
+                                             std::string_view path) {
+  switch (field.type) {
+    case FieldType::boolean:
+      if (node.type == Node::Type::boolean) return node.scalar;
+      wrong_type(node, field, path, "true or false");
+      return std::nullopt;
+    case FieldType::integer:
+      return number(node, field, path, true);
+    case FieldType::number:
+      return number(node, field, path, false);
+    case FieldType::text:
+      return choice(node, field, path);
+    case FieldType::file:
+      return file(node, field, path);
+    case FieldType::integers:
+      return list(node, field, path, true);
+    case FieldType::numbers:
+      return list(node, field, path, false);
+    case FieldType::edges:
+      return edges(node, field, path);
+  }
+  return std::nullopt;
+}
+
+void Checker::wrong_type(const Node& node, const Field& field, std::string_view path,
+                         std::string_view expected) {
+  diagnostics_->error(node.place,
+                      fmt::format("{} must be {}, not {}", path, expected, describe(node)),
+                      help_of(field));
+}
+
+std::optional<nlohmann::json> Checker::number(const Node& node, const Field& field,
+                                              std::string_view path, bool whole) {
+  const bool is_whole = node.type == Node::Type::integer;
+  if (!is_whole && (whole || node.type != Node::Type::number)) {
+    wrong_type(node, field, path, whole ? "a whole number" : "a number");
+    return std::nullopt;
+  }
+  const double number = node.scalar.get<double>();
+  if (!std::isfinite(number) || !within_bounds(number, field)) {
+    const std::string bounds = bounds_of(field);
+    diagnostics_->error(
+        node.place,
+        fmt::format("{} must be {}, not {}", path, bounds.empty() ? "finite" : bounds, number),
+        help_of(field));
+    return std::nullopt;
+  }
+  // One spelling per value, so that 1, 1.0 and -0.0 give the digests of their equals.
+  if (whole) return node.scalar;
+  return number + 0.0;
+}
+
+std::optional<nlohmann::json> Checker::choice(const Node& node, const Field& field,
+                                              std::string_view path) {
+  if (!node.is_text()) {
+    wrong_type(node, field, path, "text in quotes");
+    return std::nullopt;
+  }
+  if (field.choices.empty()) return node.scalar;
+  const std::vector<std::string> known = split_choices(field.choices);
+  for (const std::string& name : known)
+    if (name == node.text()) return node.scalar;
+  unknown(node.place, path, node.text(), known);
+  return std::nullopt;
+}
+
+std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field,
+                                            std::string_view path) {
+  if (!node.is_text()) {
+    wrong_type(node, field, path, "a path in quotes");
+    return std::nullopt;
+  }
+  const std::filesystem::path full =
+      std::filesystem::absolute(folder_ / node.text()).lexically_normal();
+  std::error_code error;
+  if (node.text().empty() || !std::filesystem::exists(full, error)) {
+    diagnostics_->error(node.place,
+                        fmt::format("{}: '{}' does not exist", path, clip(node.text(), 80)),
+                        fmt::format("looked for {}; relative paths start at the recipe's folder",
+                                    clip(full.string(), 200)));
+    return std::nullopt;
+  }
+  return full.string();
+}
+
+std::optional<nlohmann::json> Checker::list(const Node& node, const Field& field,
+                                            std::string_view path, bool whole) {
+  if (!node.is_list()) {
+    wrong_type(node, field, path, whole ? "a list of whole numbers" : "a list of numbers");
+    return std::nullopt;
+  }
+  nlohmann::json values = nlohmann::json::array();
+  bool good = true;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const auto item = number(node.children[i], field, fmt::format("{}[{}]", path, i), whole);
+    good = good && item.has_value();
+    values.push_back(item.value_or(nullptr));
+  }
+  return good ? std::optional(values) : std::nullopt;
+}
+
+std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& field,
+                                             std::string_view path) {
+  if (node.is_text()) return file(node, field, path);
+  if (!node.is_list()) {
+    wrong_type(node, field, path, "a list of [i, j] or [i, j, weight], or a file of such lines");
+    return std::nullopt;
+  }
+  nlohmann::json values = nlohmann::json::array();
+  bool good = true;
+  for (const Node& edge : node.children) {
+    const auto is = [&](std::size_t at, bool whole) {
+      const Node& part = edge.children[at];
+      if (part.type == Node::Type::integer) return part.scalar.get<std::int64_t>() >= 0;
+      return !whole && part.type == Node::Type::number && std::isfinite(part.scalar.get<double>());
+    };
+    const std::size_t size = edge.children.size();
+    if (!edge.is_list() || size < 2 || size > 3 || !is(0, true) || !is(1, true) ||
+        (size == 3 && !is(2, false))) {
+      wrong_type(edge, field, path, "a list of edges [i, j] or [i, j, weight], workers from 0");
+      good = false;
+      continue;
+    }
+    nlohmann::json item = {edge.children[0].scalar, edge.children[1].scalar};
+    if (size == 3) item.push_back(edge.children[2].scalar.get<double>());
+    values.push_back(item);
+  }
+  return good ? std::optional(values) : std::nullopt;
+}
+
+void Checker::unknown(const Place& place, std::string_view what, std::string_view name,
+                      std::span<const std::string> known, std::string_view where) {
+  const auto nearest = nearest_name(name, known);
+  diagnostics_->error(place, fmt::format("unknown {} '{}'{}", what, clip(name, 60), where),
+                      nearest ? fmt::format("did you mean '{}'?", *nearest)
+                              : fmt::format("known: {}", one_of(known)));
+}
+
+bool Checker::is_type(const Node* node, Node::Type type, std::string_view path,
+                      std::string_view expected) {
+  if (node == nullptr || node->type == type) return true;
+  diagnostics_->error(node->place,
+                      fmt::format("{} must be {}, not {}", path, expected, describe(*node)),
+                      fmt::format("write {} as {}", path, expected));
+  return false;
+}
+
+}  // namespace acid

@@ -1,0 +1,258 @@
+#include "reports/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "reports/grouping.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array<std::string_view, 12> kDefaultMetrics{"eval_accuracy",
+                                                           "eval_loss",
+                                                           "train_loss",
+                                                           "consensus_distance",
+                                                           "consensus_distance_mid",
+                                                           "gradients_to_target",
+                                                           "seconds_to_target",
+                                                           "bytes_to_target",
+                                                           "gradients",
+                                                           "seconds",
+                                                           "bytes",
+                                                           "gradients_per_second"};
+constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
+                                                        "consensus_distance_mid"};
+constexpr double kSignificance = 0.05;
+
+std::vector<std::string> recorded_metrics(const Comparison& comparison) {
+  std::set<std::string> names;
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs)
+      for (const auto& [name, value] : run.metrics) names.insert(name);
+  return {names.begin(), names.end()};
+}
+
+void choose_metrics(Comparison& comparison, const std::vector<std::string>& asked) {
+  const std::vector<std::string> known = recorded_metrics(comparison);
+  const auto is_known = [&](std::string_view name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  };
+  if (asked.empty()) {
+    for (const std::string_view name : kDefaultMetrics)
+      if (is_known(name)) comparison.metrics.emplace_back(name);
+    return;
+  }
+  for (const std::string& name : asked) {
+    if (!known.empty() && !is_known(name))
+      throw UsageError(fmt::format("no finished run here has the metric '{}'; they have {}", name,
+                                   one_of(known)));
+    comparison.metrics.push_back(name);
+  }
+}
+
+void estimate_metrics(Comparison& comparison) {
+  for (ComparedGroup& group : comparison.groups)
+    for (const std::string& metric : comparison.metrics) {
+      std::vector<double> values;
+      for (const RunSummary& run : group.runs)
+        if (const auto found = run.metrics.find(metric); found != run.metrics.end())
+          values.push_back(found->second);
+      if (!values.empty()) group.metrics[metric] = estimate(values);
+    }
+}
+
+struct Pairs {
+  std::vector<double> a, b;
+};
+
+/// The metric in both groups, for the seeds that have it in both.
+Pairs pairs_by_seed(const ComparedGroup& a, const ComparedGroup& b, const std::string& metric) {
+  Pairs pairs;
+  for (const RunSummary& run : a.runs)
+    for (const RunSummary& partner : b.runs) {
+      if (run.seed != partner.seed) continue;
+      const auto mine = run.metrics.find(metric), theirs = partner.metrics.find(metric);
+      if (mine == run.metrics.end() || theirs == partner.metrics.end()) continue;
+      pairs.a.push_back(mine->second);
+      pairs.b.push_back(theirs->second);
+    }
+  return pairs;
+}
+
+void find_differences(Comparison& comparison) {
+  for (const std::string& metric : comparison.metrics) {
+    const std::size_t first = comparison.differences.size();
+    for (const ComparedPoint& point : comparison.points) {
+      if (!point.baseline) continue;
+      const ComparedGroup& baseline = comparison.groups[*point.baseline];
+      for (const std::size_t g : point.groups) {
+        if (g == *point.baseline) continue;
+        const Pairs pairs = pairs_by_seed(comparison.groups[g], baseline, metric);
+        if (pairs.a.empty()) continue;
+        comparison.differences.push_back({comparison.groups[g].group, baseline.group, metric,
+                                          paired_difference(pairs.a, pairs.b), std::nullopt});
+      }
+    }
+    std::vector<double> p;
+    for (std::size_t k = first; k < comparison.differences.size(); ++k)
+      if (comparison.differences[k].value.p) p.push_back(*comparison.differences[k].value.p);
+    const std::vector<double> adjusted = holm(p);
+    for (std::size_t k = first, next = 0; k < comparison.differences.size(); ++k)
+      if (comparison.differences[k].value.p) comparison.differences[k].p_holm = adjusted[next++];
+  }
+}
+
+bool all_positive(const ComparedGroup& group, const std::string& metric) {
+  const auto usable = [&](const RunSummary& run) {
+    const auto found = run.metrics.find(metric);
+    return found != run.metrics.end() && found->second > 0 && std::isfinite(found->second);
+  };
+  return !group.runs.empty() && std::all_of(group.runs.begin(), group.runs.end(), usable);
+}
+
+void find_ratios(Comparison& comparison) {
+  for (const std::string_view name : kRatioMetrics) {
+    const std::string metric(name);
+    if (std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) ==
+        comparison.metrics.end())
+      continue;
+    for (const ComparedPoint& point : comparison.points) {
+      std::vector<std::size_t> order = point.groups;
+      if (point.baseline) order.insert(order.begin(), *point.baseline);
+      const auto reference = std::find_if(order.begin(), order.end(), [&](std::size_t g) {
+        return all_positive(comparison.groups[g], metric);
+      });
+      if (reference == order.end()) continue;
+      for (const std::size_t g : point.groups) {
+        if (g == *reference) continue;
+        const Pairs pairs =
+            pairs_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
+        if (const auto ratio = paired_ratio(pairs.a, pairs.b))
+          comparison.ratios.push_back(
+              {comparison.groups[g].group, comparison.groups[*reference].group, metric, *ratio});
+      }
+    }
+  }
+}
+
+std::string where(const ComparedPoint& point) {
+  return point.settings.empty() ? "" : fmt::format(" at {}", point_title(point));
+}
+
+void note_seeds(Comparison& comparison) {
+  int smallest = 0;
+  for (const ComparedDifference& difference : comparison.differences) {
+    const int n = difference.value.difference.n;
+    smallest = smallest == 0 ? n : std::min(smallest, n);
+  }
+  if (smallest == 1)
+    comparison.notes.push_back(
+        "n = 1: one seed has no interval and no p; what differs may be the seed alone");
+  else if (smallest > 1 && 2.0 / std::exp2(smallest) > kSignificance)
+    comparison.notes.push_back(fmt::format(
+        "n = {} is too small to reach p = 0.05: the smallest p of the exact sign-flip test is {}; "
+        "6 seeds could",
+        smallest, format_number(2.0 / std::exp2(smallest))));
+}
+
+void note_points(Comparison& comparison) {
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.baseline) {
+      comparison.notes.push_back(
+          fmt::format("no run of the baseline {}{}", comparison.baseline, where(point)));
+      continue;
+    }
+    const FlatSettings baseline = flatten(comparison.groups[*point.baseline].settings);
+    for (const std::size_t g : point.groups) {
+      const FlatSettings own = flatten(comparison.groups[g].settings);
+      std::string what;
+      for (const std::string& key : varying_keys({&baseline, &own}))
+        if (!is_algorithm_key(key))
+          what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
+                              value_text(value_at(own, key)), value_text(value_at(baseline, key)));
+      if (!what.empty())
+        comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
+                                               comparison.groups[g].label, where(point), what));
+    }
+  }
+}
+
+void note_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      if (group.unfinished == 0) continue;
+      std::map<std::string, int> states;
+      for (const ComparedRun& run : runs)
+        if (run.summary.group == group.group && run.summary.state != RunState::finished)
+          ++states[std::string(state_name(run.summary.state))];
+      std::string what;
+      for (const auto& [state, count] : states)
+        what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, state);
+      comparison.notes.push_back(fmt::format(
+          "{}{}: {} of {} runs are not in the numbers ({})", group.label, where(point),
+          group.unfinished, group.unfinished + static_cast<int>(group.runs.size()), what));
+    }
+  for (const ComparedGroup& group : comparison.groups)
+    for (const auto& [metric, e] : group.metrics)
+      if (e.n < static_cast<int>(group.runs.size()))
+        comparison.notes.push_back(
+            fmt::format("{}: {} of {} runs have {}", group.label, e.n, group.runs.size(), metric));
+}
+
+/// The baseline asked for or, when no group has that name, the first algorithm.
+void settle_baseline(Comparison& comparison, const std::string& asked) {
+  const auto named = [&](const ComparedGroup& g) {
+    return g.algorithm == asked || g.label == asked;
+  };
+  comparison.baseline = asked;
+  if (std::any_of(comparison.groups.begin(), comparison.groups.end(), named)) return;
+  comparison.baseline = comparison.groups.front().label;
+  if (comparison.groups.size() > 1)
+    comparison.notes.push_back(fmt::format("no run of {} here: differences are to {}, the first",
+                                           asked, comparison.baseline));
+}
+
+}  // namespace
+
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
+  if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
+  Comparison comparison;
+  form_groups(comparison, runs);
+  settle_baseline(comparison, options.baseline);
+  form_points(comparison);
+  distinguish_labels(comparison);
+  choose_metrics(comparison, options.metrics);
+  estimate_metrics(comparison);
+  find_differences(comparison);
+  find_ratios(comparison);
+  note_groups(comparison, runs);
+  note_points(comparison);
+  note_seeds(comparison);
+  return comparison;
+}
+
+const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
+                                          const std::string& metric) {
+  for (const ComparedDifference& difference : comparison.differences)
+    if (difference.group == group && difference.metric == metric) return &difference;
+  return nullptr;
+}
+
+const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,
+                                const std::string& metric) {
+  for (const ComparedRatio& ratio : comparison.ratios)
+    if (ratio.group == group && ratio.metric == metric) return &ratio;
+  return nullptr;
+}
+
+}  // namespace acid

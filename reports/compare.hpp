@@ -1,0 +1,120 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/statistics.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+struct CompareOptions {
+  std::string baseline = "ar-sgd";   // algorithm or label
+  std::vector<std::string> metrics;  // empty: eval_accuracy, eval_loss, train_loss,
+                                     // consensus_distance and totals, as far as recorded
+};
+
+/// Beside the last values of recorded series (DESIGN §8), a run has these derived metrics:
+///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the
+///                           gradient budget. The last value depends on where the last exchange
+///                           fell and on a learning rate that has decayed; this one compares
+///                           methods.
+///   gradients, seconds, bytes, gradients_per_second   totals where the run ended; seconds are
+///                           simulated in `virtual`.
+///   gradients_to_target, seconds_to_target, bytes_to_target   where the metric of the recipe's
+///                           budget.target first reached its value; absent in runs that never did.
+
+/// One algorithm at one setting, over its seeds.
+struct ComparedGroup {
+  std::string group;                 // digest
+  std::string algorithm, label;      // no two groups of a sweep point share a label
+  nlohmann::json settings;           // of its first run, without the seed
+  std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
+  std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
+  int unfinished = 0;
+  std::map<std::string, Estimate> metrics;  // last values over seeds
+};
+
+struct ComparedDifference {
+  std::string group, baseline;  // digests
+  std::string metric;
+  PairedDifference value;        // by seed: this group − baseline
+  std::optional<double> p_holm;  // p adjusted over all differences of the metric
+};
+
+/// How many times larger a positive metric is than the reference's: the honest scale for consensus
+/// distances. The reference is the sweep point's baseline or, where that is zero (all-reduce), its
+/// first group that is not.
+struct ComparedRatio {
+  std::string group, reference;  // digests
+  std::string metric;
+  PairedRatio value;  // by seed: this group / reference
+};
+
+/// Groups that share every swept setting; only algorithms, and what a recipe sets for one of them,
+/// differ within a point.
+struct ComparedPoint {
+  std::vector<std::pair<std::string, nlohmann::json>> settings;  // the swept keys; may be empty
+  std::vector<std::size_t> groups;                               // indices, in the recipe's order
+  std::optional<std::size_t> baseline;                           // index of its baseline group
+};
+
+struct Comparison {
+  std::vector<ComparedGroup> groups;            // in the recipe's order
+  std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
+  std::string baseline;
+  std::vector<std::string> notes;     // "n = 3 is too small to reach p = 0.05", missing runs, …
+  std::vector<std::string> metrics;   // those compared, in the order shown
+  std::vector<ComparedPoint> points;  // every group is in exactly one
+  std::vector<ComparedRatio> ratios;
+};
+
+/// Reads the runs' summaries, and the consensus series where it compares them. Groups are in the
+/// order of `run_ids`. UsageError for no runs and for a metric that none of them has.
+Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
+                   const CompareOptions& options = {});
+
+/// One finished or unfinished run as compare() takes it: everything it reads from the store.
+struct ComparedRun {
+  RunSummary summary;  // derived metrics included
+  nlohmann::json settings;
+};
+/// The run with its derived metrics but for consensus_distance_mid.
+ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
+                              const nlohmann::json& settings);
+/// consensus_distance_mid of a run from its consensus series.
+std::optional<double> consensus_mid(const RunSummary& run, const std::vector<SeriesPoint>& points);
+/// compare() without the store.
+Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
+
+/// nullptr when the group has no difference (ratio) in the metric.
+const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
+                                          const std::string& metric);
+const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,
+                                const std::string& metric);
+/// "workers.count = 16, topology.kind = ring"; empty without swept settings.
+std::string point_title(const ComparedPoint& point);
+/// An estimate in the metric's unit: bytes and seconds in units a person would choose.
+std::string format_metric(const std::string& metric, const Estimate& estimate);
+
+/// For a terminal 80 columns wide. Colour is the caller's choice.
+std::string to_text(const Comparison& comparison, bool colour);
+/// {"schema_version", "baseline", "metrics": [name], "groups": [{"group", "algorithm", "label",
+/// "settings", "varying": {key: value}, "n", "unfinished", "runs": [id], "seeds": [seed],
+/// "metrics": {name: {"n", "mean", "sd", "se", "ci_low", "ci_high"}}}], "differences": [{"group",
+/// "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low", "ci_high", "p",
+/// "p_holm"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean", "ci_low",
+/// "ci_high"}], "notes": [text]}. A missing interval and a value that is not finite are null.
+nlohmann::json to_json(const Comparison& comparison);
+/// One row per group and metric: group, algorithm, label, the varying settings by dotted key,
+/// metric, n, mean, sd, se, ci_low, ci_high, baseline, difference, difference_ci_low,
+/// difference_ci_high, p, p_holm. Absent numbers are empty fields. RFC 4180 quoting, "\n" line
+/// ends.
+std::string to_csv(const Comparison& comparison);
+std::string to_markdown(const Comparison& comparison);
+
+}  // namespace acid

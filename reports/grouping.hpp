@@ -1,0 +1,16 @@
+#pragma once
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// Runs by group digest, groups in order of first appearance, finished runs by seed. Labels are
+/// made unique within a sweep point by the algorithm's own settings that differ.
+void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);
+/// Sweep points, and each one's baseline. A key is swept when one label has several values of it: a
+/// key that a recipe sets for one algorithm only does not separate that algorithm from the rest.
+void form_points(Comparison& comparison);
+/// Labels unique within a point. After form_points.
+void distinguish_labels(Comparison& comparison);
+
+}  // namespace acid

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/network_charts.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWidth = 300, kHeight = 110, kLeft = 44, kTop = 6, kBottom = 26;
+
+std::string value_label(double value, bool as_share) {
+  return as_share ? format_number(100 * value, 3) + " %" : format_count(value);
+}
+
+std::string summary_of(std::vector<double> values, bool as_share) {
+  std::sort(values.begin(), values.end());
+  return fmt::format("{} workers: smallest {}, median {}, largest {}.", values.size(),
+                     value_label(values.front(), as_share),
+                     value_label(values[values.size() / 2], as_share),
+                     value_label(values.back(), as_share));
+}
+
+}  // namespace
+
+std::string draw_bars(const std::string& id, const std::string& title, int style,
+                      const std::vector<double>& values, bool as_share) {
+  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(title));
+  if (values.empty()) return "";
+  const std::string summary = summary_of(values, as_share);
+  const double largest = *std::max_element(values.begin(), values.end());
+  const bool drawable = values.size() <= kMostDrawnWorkers && std::isfinite(largest);
+  if (!drawable)
+    return fmt::format("<figure class=\"small\">\n{}<p class=\"note\">{}</p>\n</figure>\n", caption,
+                       escaped(summary));
+  const Scale y{0, largest > 0 ? largest : 1, kHeight - kBottom, kTop, false};
+  std::string out = svg_open(id, "bars", kWidth, kHeight, title, summary);
+  for (const double value : ticks(y, 3)) {
+    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kLeft),
+                       svg_number(y(value)), svg_number(kWidth));
+    out += svg_text(kLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
+  }
+  const double step = (kWidth - kLeft) / static_cast<double>(values.size());
+  const double width = std::min(0.72 * step, 24.0);
+  std::string path;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = kLeft + (static_cast<double>(i) + 0.5) * step;
+    path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
+                        svg_number(y(std::max(0.0, values[i]))), svg_number(width),
+                        svg_number(y.begin));
+    const std::size_t every = (values.size() + 15) / 16;
+    if (i % every == 0) out += svg_text(x, y.begin + 12, "middle", std::to_string(i));
+  }
+  out += fmt::format("<path class=\"bar s{}\" d=\"{}\"/>\n", style, path);
+  out += svg_text((kLeft + kWidth) / 2, kHeight - 2, "middle", "worker", "name");
+  return fmt::format("<figure class=\"small\">\n{}{}</svg>\n</figure>\n", caption, out);
+}
+
+}  // namespace acid

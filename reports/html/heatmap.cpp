@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "reports/html/markup.hpp"
+#include "reports/html/network_charts.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSize = 200, kLeft = 22, kTop = 16, kScaleHeight = 36;
+constexpr int kLevels = 9;  // h0 … h8 in the style sheet
+
+int level_of(double value, double largest) {
+  if (!(largest > 0)) return 0;
+  return std::clamp(static_cast<int>(value / largest * kLevels), 0, kLevels - 1);
+}
+
+/// One path per colour, in units of one cell: far fewer bytes than a rectangle per pair.
+std::string cells(int workers, const std::vector<RatedEdge>& edges, double largest) {
+  std::array<std::string, kLevels> paths;
+  const auto fill = [&](int row, int column, double value) {
+    paths[static_cast<std::size_t>(level_of(value, largest))] +=
+        fmt::format("M{} {}h1v1h-1z", column, row);
+  };
+  for (const RatedEdge& edge : edges) {
+    const int low = std::min(edge.i, edge.j), high = std::max(edge.i, edge.j);
+    fill(low, high, edge.nominal);
+    fill(high, low, edge.realised);
+  }
+  const double cell = kSize / workers;
+  std::string out = fmt::format("<g transform=\"translate({} {}) scale({:.4f})\">\n",
+                                svg_number(kLeft), svg_number(kTop), cell);
+  for (int level = 0; level < kLevels; ++level)
+    if (const std::string& path = paths[static_cast<std::size_t>(level)]; !path.empty())
+      out += fmt::format("<path class=\"h{}\" d=\"{}\"/>\n", level, path);
+  return out + "</g>\n";
+}
+
+std::string colour_scale(double largest) {
+  const double y = kTop + kSize + 10, width = kSize / kLevels;
+  std::string out;
+  for (int level = 0; level < kLevels; ++level)
+    out += fmt::format("<rect class=\"h{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"8\"/>", level,
+                       svg_number(kLeft + level * width), svg_number(y), svg_number(width));
+  out += svg_text(kLeft, y + 20, "start", "0");
+  return out + svg_text(kLeft + kSize, y + 20, "end",
+                        format_number(largest, 3) + " exchanges per unit time");
+}
+
+}  // namespace
+
+std::string draw_pairing(const std::string& id, const std::string& title, int workers,
+                         const std::vector<RatedEdge>& edges) {
+  ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
+  double largest = 0;
+  const RatedEdge* furthest = nullptr;
+  const auto gap = [](const RatedEdge& e) { return std::abs(e.realised - e.nominal); };
+  for (const RatedEdge& edge : edges) {
+    largest = std::max({largest, edge.nominal, edge.realised});
+    if (furthest == nullptr || gap(edge) > gap(*furthest)) furthest = &edge;
+  }
+  std::string summary = "Nominal exchange rates above the diagonal, realised ones below.";
+  if (furthest != nullptr)
+    summary += fmt::format(" Largest deviation on edge {}–{}: {} nominal, {} realised.",
+                           furthest->i, furthest->j, format_number(furthest->nominal, 3),
+                           format_number(furthest->realised, 3));
+  std::string out =
+      svg_open(id, "heat", kLeft + kSize + 4, kTop + kSize + kScaleHeight, title, summary);
+  out += fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}zl{2} {2}\"/>\n",
+                     svg_number(kLeft), svg_number(kTop), svg_number(kSize));
+  out += cells(workers, edges, largest);
+  const double cell = kSize / workers;
+  for (const int i : {0, workers - 1}) {
+    out += svg_text(kLeft - 4, kTop + (i + 0.5) * cell + 3, "end", std::to_string(i));
+    out += svg_text(kLeft + (i + 0.5) * cell, kTop - 4, "middle", std::to_string(i));
+    if (workers == 1) break;
+  }
+  out += svg_text(kLeft + kSize / 2, kTop - 4, "middle", "nominal ◹  realised ◺");
+  out += colour_scale(largest) + "</svg>\n";
+  return fmt::format(
+      "<figure class=\"small\">\n<figcaption>{}</figcaption>\n{}<p class=\"note\">{}</p>\n"
+      "</figure>\n",
+      escaped(title), out, escaped(summary));
+}
+
+}  // namespace acid

@@ -1,0 +1,256 @@
+#include "reports/html/line_chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWidth = 420, kHeight = 236, kTop = 10, kBottom = 34, kLeft = 50;
+constexpr double kLabelSpacing = 12, kCharacterWidth = 6.7;
+constexpr int kLongestLabel = 16, kTableRows = 9;
+constexpr double kMostDecades = 10;
+
+struct Plot {
+  Scale x, y;
+  double floor = -std::numeric_limits<double>::infinity();  // smallest value drawn
+  double right = 0;
+
+  CurvePoint place(const CurvePoint& point) const {
+    return {x(point.x), std::clamp(y(point.y), y.end, y.begin)};
+  }
+};
+
+std::string tick_text(Axis axis, double value) {
+  switch (axis) {
+    case Axis::bytes:
+      return format_bytes(value);
+    case Axis::gradients:
+      return format_count(value);
+    default:
+      return format_number(value, 3);
+  }
+}
+
+std::vector<CurvePoint> line_of(const std::vector<double>& x, const std::vector<double>& y) {
+  std::vector<CurvePoint> points;
+  for (std::size_t k = 0; k < x.size(); ++k) points.push_back({x[k], y[k]});
+  return points;
+}
+
+std::vector<CurvePoint> placed(const std::vector<CurvePoint>& points, const Plot& plot) {
+  std::vector<CurvePoint> result;
+  result.reserve(points.size());
+  for (const CurvePoint& point : points)
+    if (point.y > plot.floor) result.push_back(plot.place(point));
+  return result;
+}
+
+/// The range of all that is drawn; false when there is nothing.
+bool fit(const LineChart& chart, Plot& plot) {
+  double last_x = 0, lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+  const auto widen = [&](const CurvePoint& point) {
+    if (point.y <= plot.floor) return;
+    last_x = std::max(last_x, point.x);
+    lowest = std::min(lowest, point.y);
+    highest = std::max(highest, point.y);
+  };
+  const auto widen_all = [&] {
+    for (const ChartSeries& series : chart.series) {
+      for (const auto& seed : series.seeds) std::for_each(seed.begin(), seed.end(), widen);
+      for (const CurvePoint& point : line_of(series.band.x, series.band.mean)) widen(point);
+    }
+  };
+  if (chart.logarithmic) plot.floor = 0;
+  widen_all();
+  if (!(highest >= lowest) || last_x <= 0) return false;
+  if (chart.logarithmic && highest / lowest > std::pow(10.0, kMostDecades)) {
+    plot.floor = highest * std::pow(10.0, -kMostDecades);
+    lowest = highest;
+    widen_all();
+  }
+  plot.x = {0, last_x, kLeft, plot.right, false};
+  plot.y = fitted(lowest, highest, chart.logarithmic);
+  plot.y.begin = kHeight - kBottom;
+  plot.y.end = kTop;
+  return true;
+}
+
+std::string axes(const LineChart& chart, const Plot& plot) {
+  std::string grid, labels;
+  const double bottom = kHeight - kBottom;
+  for (const double value : ticks(plot.y, 5)) {
+    const double y = plot.y(value);
+    grid += fmt::format("M{} {}H{}", svg_number(kLeft), svg_number(y), svg_number(plot.right));
+    labels += svg_text(kLeft - 6, y + 3.5, "end", format_number(value, 3));
+  }
+  for (const double value : ticks(plot.x, 5)) {
+    const double x = plot.x(value);
+    grid += fmt::format("M{} {}v4", svg_number(x), svg_number(bottom));
+    labels += svg_text(x, bottom + 16, "middle", tick_text(chart.x_axis, value));
+  }
+  return fmt::format(
+      "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", grid,
+      svg_number(kLeft), svg_number(bottom), svg_number(plot.right), labels,
+      svg_text((kLeft + plot.right) / 2, kHeight - 3, "middle", chart.x_label, "name"));
+}
+
+std::string band_area(const ChartSeries& series, const Plot& plot) {
+  if (series.seeds.size() < 2) return "";
+  std::vector<CurvePoint> outline;
+  for (const CurvePoint& point : line_of(series.band.x, series.band.high))
+    outline.push_back(plot.place({point.x, std::max(point.y, plot.floor)}));
+  std::vector<CurvePoint> lower;
+  for (const CurvePoint& point : line_of(series.band.x, series.band.low))
+    lower.push_back(point.y > plot.floor ? plot.place(point)
+                                         : CurvePoint{plot.x(point.x), plot.y.begin});
+  outline.insert(outline.end(), lower.rbegin(), lower.rend());
+  if (outline.empty()) return "";
+  return fmt::format("<path class=\"band\" d=\"{}z\"/>\n", path_data(outline));
+}
+
+/// Where each series ends, or nothing when it is not drawn.
+std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& plot) {
+  std::vector<std::vector<CurvePoint>> result;
+  for (const ChartSeries& series : chart.series) {
+    std::vector<CurvePoint> line = placed(line_of(series.band.x, series.band.mean), plot);
+    if (line.empty() && !series.seeds.empty()) line = placed(series.seeds.front(), plot);
+    if (line.empty())
+      result.emplace_back();
+    else
+      result.push_back({line.back()});
+  }
+  return result;
+}
+
+std::string direct_labels(const LineChart& chart, const Plot& plot) {
+  const auto last = ends(chart, plot);
+  std::vector<std::size_t> order;
+  for (std::size_t s = 0; s < last.size(); ++s)
+    if (!last[s].empty()) order.push_back(s);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return last[a][0].y < last[b][0].y; });
+  // Push down what overlaps, then push the whole stack up if it left the plot.
+  std::vector<double> y(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    y[k] = std::max(last[order[k]][0].y, kTop + 2);
+    if (k > 0) y[k] = std::max(y[k], y[k - 1] + kLabelSpacing);
+  }
+  double limit = kHeight - kBottom;
+  for (std::size_t k = order.size(); k-- > 0; limit -= kLabelSpacing) y[k] = std::min(y[k], limit);
+  std::string out;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const ChartSeries& series = chart.series[order[k]];
+    const CurvePoint& end = last[order[k]][0];
+    out += fmt::format("<g class=\"s{}\"><path class=\"lead\" d=\"M{} {}L{} {}\"/>{}</g>\n",
+                       series.style, svg_number(end.x + 1), svg_number(end.y),
+                       svg_number(plot.right + 8), svg_number(y[k]),
+                       svg_text(plot.right + 10, y[k] + 3.5, "start",
+                                shortened(series.label, kLongestLabel), "label"));
+  }
+  return out;
+}
+
+std::string lines(const LineChart& chart, const Plot& plot) {
+  std::string faint, bold;
+  for (const ChartSeries& series : chart.series) {
+    std::string seeds = band_area(series, plot);
+    for (const auto& seed : series.seeds)
+      if (const auto points = placed(seed, plot); !points.empty())
+        seeds += fmt::format("<path class=\"seed\" d=\"{}\"/>\n", path_data(points));
+    faint += fmt::format("<g class=\"s{}\">\n{}</g>\n", series.style, seeds);
+    if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty())
+      bold += fmt::format("<path class=\"mean s{}\" d=\"{}\"/>\n", series.style, path_data(mean));
+  }
+  return fmt::format("<g transform=\"scale(.1)\">\n{}{}</g>\n", faint, bold);
+}
+
+std::string cell_text(const Band& band, std::size_t k, bool geometric) {
+  const std::string mean = format_number(band.mean[k]);
+  if (band.low[k] == band.high[k]) return mean;
+  if (geometric)
+    return fmt::format("{} [{}, {}]", mean, format_number(band.low[k], 3),
+                       format_number(band.high[k], 3));
+  return format_plus_minus(band.mean[k], band.high[k] - band.mean[k]);
+}
+
+std::string data_table(const LineChart& chart, const Plot& plot) {
+  HtmlTable table;
+  table.first_number = 0;
+  table.head.push_back(chart.x_label);
+  for (const ChartSeries& series : chart.series) table.head.push_back(series.label);
+  for (int row = 0; row < kTableRows; ++row) {
+    const double x = plot.x.high * row / (kTableRows - 1);
+    std::vector<Markup> cells{number_text(tick_text(chart.x_axis, x))};
+    for (const ChartSeries& series : chart.series) {
+      const Band& band = series.band;
+      const auto next = std::lower_bound(band.x.begin(), band.x.end(), x);
+      // The cell whose middle is nearest, when it is no further than a cell away.
+      std::size_t k = static_cast<std::size_t>(next - band.x.begin());
+      if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
+      const double reach = plot.x.high / 100;
+      const bool covered = k < band.x.size() && std::abs(band.x[k] - x) <= reach;
+      cells.push_back(covered ? number_text(cell_text(band, k, chart.logarithmic)) : Markup{"–"});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return details("Data", table.html());
+}
+
+std::string missing_note(const LineChart& chart, const Plot& plot) {
+  std::string names;
+  for (const ChartSeries& series : chart.series) {
+    const bool drawn = std::any_of(series.seeds.begin(), series.seeds.end(), [&](const auto& seed) {
+      return std::any_of(seed.begin(), seed.end(),
+                         [&](const CurvePoint& point) { return point.y > plot.floor; });
+    });
+    if (!drawn) names += (names.empty() ? "" : ", ") + series.label;
+  }
+  if (names.empty() || !chart.logarithmic) return "";
+  return fmt::format("<p class=\"note\">{}: zero on this scale, not drawn.</p>\n", escaped(names));
+}
+
+std::string description(const LineChart& chart, const Plot& plot) {
+  std::string text = fmt::format("{} against {}{}.", chart.title, chart.x_label,
+                                 chart.logarithmic ? ", logarithmic scale" : "");
+  for (const ChartSeries& series : chart.series) {
+    if (series.band.mean.empty()) continue;
+    text +=
+        fmt::format(" {}: from {} to {}.", series.label, format_number(series.band.mean.front(), 3),
+                    format_number(series.band.mean.back(), 3));
+  }
+  return text + fmt::format(" {} runs to {}.", chart.x_label, tick_text(chart.x_axis, plot.x.high));
+}
+
+}  // namespace
+
+std::string draw(const LineChart& chart) {
+  int longest = 0;
+  for (const ChartSeries& series : chart.series)
+    longest = std::max(longest, terminal_columns(shortened(series.label, kLongestLabel)));
+  Plot plot;
+  plot.right = kWidth - 12 - kCharacterWidth * longest;
+  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(chart.title));
+  if (!fit(chart, plot))
+    return fmt::format(
+        "<figure class=\"chart\">\n{}<p class=\"note\">Nothing to draw: no value "
+        "here is finite{}.</p>\n</figure>\n",
+        caption, chart.logarithmic ? " and positive" : "");
+  return fmt::format(
+      "<figure class=\"chart\">\n{}{}{}{}{}</svg>\n{}{}</figure>\n", caption,
+      svg_open(chart.id, "line", kWidth, kHeight, chart.title, description(chart, plot)),
+      axes(chart, plot), lines(chart, plot), direct_labels(chart, plot), missing_note(chart, plot),
+      data_table(chart, plot));
+}
+
+}  // namespace acid

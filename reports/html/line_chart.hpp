@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/curves.hpp"
+
+namespace acid {
+
+/// One algorithm in a chart: its seeds drawn faint, their mean with its t band on top.
+struct ChartSeries {
+  std::string label;
+  int style = 0;  // colour and dash, see style.hpp
+  std::vector<std::vector<CurvePoint>> seeds;
+  Band band;
+};
+
+struct LineChart {
+  std::string id;                 // unique in the page
+  std::string title, x_label;     // plain text
+  Axis x_axis = Axis::gradients;  // how its ticks are written
+  bool logarithmic = false;       // y
+  std::vector<ChartSeries> series;
+};
+
+/// A figure: static SVG with axes, direct labels, an accessible title and description, and the mean
+/// curves as a table under <details>. On a logarithmic axis values at or below zero are not drawn,
+/// nor those more than ten decades below the largest; a note under the chart names the series that
+/// disappear. Without anything to draw the figure says so.
+std::string draw(const LineChart& chart);
+
+}  // namespace acid

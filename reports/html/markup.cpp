@@ -1,0 +1,108 @@
+#include "reports/html/markup.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+/// Bytes of the well-formed UTF-8 character at the start; 0 when there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned lead = byte(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xC2 ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if ((byte(k) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+std::string_view entity(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    const bool control = first == 0x7F || (first < 0x20 && first != '\n' && first != '\t');
+    if (length == 0 || control)
+      result += kReplacement;
+    else if (const std::string_view name = entity(text.front()); !name.empty())
+      result += name;
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
+Markup text(std::string_view plain) { return {escaped(plain)}; }
+
+std::string with_minus(std::string_view formatted) {
+  std::string result;
+  for (const char c : formatted) result += c == '-' ? std::string("−") : std::string(1, c);
+  return result;
+}
+
+Markup number_text(std::string_view formatted) { return text(with_minus(formatted)); }
+
+Markup code(std::string_view plain) { return {fmt::format("<code>{}</code>", escaped(plain))}; }
+
+std::string HtmlTable::html() const {
+  // The caption stands outside the box: inside it would scroll away with a wide table.
+  std::string out;
+  if (!caption.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escaped(caption));
+  out += fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
+      caption.empty() ? "table" : escaped(caption));
+  const auto kind = [&](std::size_t column) {
+    return column >= first_number ? " class=\"n\"" : "";
+  };
+  out += "<thead><tr>";
+  for (std::size_t c = 0; c < head.size(); ++c)
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind(c), escaped(head[c]));
+  out += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows) {
+    ACID_ASSERT(row.size() == head.size(), "{} cells, {} columns", row.size(), head.size());
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      out += c == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind(c), row[c].html)
+                    : fmt::format("<td{}>{}</td>", kind(c), row[c].html);
+    out += "</tr>\n";
+  }
+  return out + "</tbody>\n</table>\n</div>\n";
+}
+
+std::string details(std::string_view summary, std::string_view body) {
+  return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", escaped(summary), body);
+}
+
+std::string paragraph(std::string_view plain) { return fmt::format("<p>{}</p>\n", escaped(plain)); }
+
+}  // namespace acid

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// Text that is HTML already. Everything a person wrote becomes Markup through text() alone, so
+/// that nothing can be forgotten to be escaped.
+struct Markup {
+  std::string html;
+};
+
+/// & < > " ' as entities; bytes that are not UTF-8 and control characters become U+FFFD.
+std::string escaped(std::string_view text);
+Markup text(std::string_view plain);
+/// Hyphens of a formatted number as true minus signs; plain text still.
+std::string with_minus(std::string_view formatted);
+Markup number_text(std::string_view formatted);
+Markup code(std::string_view plain);
+
+/// A table in a box of its own that scrolls sideways on narrow screens.
+struct HtmlTable {
+  std::string caption;  // plain text; may be empty
+  std::vector<std::string> head;
+  std::vector<std::vector<Markup>> rows;
+  /// Columns from this one on hold numbers and are aligned right.
+  std::size_t first_number = 1;
+
+  std::string html() const;
+};
+
+/// <details> with the summary (plain text) and a body of HTML.
+std::string details(std::string_view summary, std::string_view body);
+std::string paragraph(std::string_view plain);
+
+}  // namespace acid

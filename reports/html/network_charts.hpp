@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// An edge with its nominal rate λᵢⱼ and the rate at which it exchanged, both per unit of
+/// normalised time.
+struct RatedEdge {
+  int i = 0, j = 0;
+  double nominal = 0, realised = 0;
+};
+
+/// Drawings of single workers and edges stop being readable beyond this many workers.
+inline constexpr int kMostDrawnWorkers = 64;
+
+/// Workers on a circle, from the top clockwise, or on a grid of `columns` when that is positive (a
+/// torus; its wrap-around edges are short stubs). workers ≤ kMostDrawnWorkers.
+std::string draw_topology(const std::string& id, const std::string& title, int workers,
+                          const std::vector<RatedEdge>& edges, int columns);
+
+/// Who averaged with whom: nominal rates above the diagonal, realised ones below, one colour scale.
+/// workers ≤ kMostDrawnWorkers.
+std::string draw_pairing(const std::string& id, const std::string& title, int workers,
+                         const std::vector<RatedEdge>& edges);
+
+/// One bar per worker from zero; `as_share` writes values as percentages. With more than
+/// kMostDrawnWorkers bars a sentence with smallest, median and largest instead.
+std::string draw_bars(const std::string& id, const std::string& title, int style,
+                      const std::vector<double>& values, bool as_share);
+
+}  // namespace acid

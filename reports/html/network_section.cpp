@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <set>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/style.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+struct SpectralColumn {
+  const char* key;
+  const char* head;
+};
+constexpr std::array kSpectralColumns{SpectralColumn{"rate", "r"},
+                                      SpectralColumn{"lambda2", "λ₂"},
+                                      SpectralColumn{"chi1", "χ₁"},
+                                      SpectralColumn{"chi2", "χ₂"},
+                                      SpectralColumn{"eta", "η"},
+                                      SpectralColumn{"alpha_tilde", "α̃"},
+                                      SpectralColumn{"realised_rate", "r, realised"},
+                                      SpectralColumn{"realised_chi1", "χ₁, realised"},
+                                      SpectralColumn{"realised_chi2", "χ₂, realised"}};
+
+bool has_rates(const GroupNetwork& network) {
+  for (const RatedEdge& edge : network.edges)
+    if (edge.nominal > 0 || edge.realised > 0) return true;
+  return false;
+}
+
+/// A group's name, with its sweep point where there are several.
+std::string full_label(const ReportData& data, std::size_t g) {
+  for (const ComparedPoint& point : data.comparison.points)
+    for (const std::size_t other : point.groups)
+      if (other == g && !point.settings.empty())
+        return fmt::format("{} ({})", data.comparison.groups[g].label, point_title(point));
+  return data.comparison.groups[g].label;
+}
+
+std::string drawings(const ReportData& data) {
+  std::string out;
+  std::set<std::string> drawn;
+  for (std::size_t g = 0; g < data.networks.size(); ++g) {
+    const GroupNetwork& network = data.networks[g];
+    const std::string title = fmt::format("{}, {} worker{}", network.kind, network.workers,
+                                          network.workers == 1 ? "" : "s");
+    if (network.workers < 2) continue;
+    // The same kind and size can be another graph: another seed, another degree.
+    std::string fingerprint = title;
+    for (const RatedEdge& edge : network.edges)
+      fingerprint += fmt::format(" {}-{}", edge.i, edge.j);
+    if (!drawn.insert(fingerprint).second) continue;
+    if (network.workers > kMostDrawnWorkers)
+      out += fmt::format(
+          "<figure class=\"small\">\n<figcaption>{}</figcaption>\n<p class=\"note\">"
+          "Not drawn: more than {} workers.</p>\n</figure>\n",
+          escaped(title), kMostDrawnWorkers);
+    else if (network.edges.empty())
+      out += fmt::format(
+          "<figure class=\"small\">\n<figcaption>{}</figcaption>\n<p class=\"note\">"
+          "No edges were recorded.</p>\n</figure>\n",
+          escaped(title));
+    else
+      out += draw_topology(fmt::format("g{}", g), title, network.workers, network.edges,
+                           network.grid_columns);
+  }
+  return out.empty() ? "" : "<div class=\"smalls\">\n" + out + "</div>\n";
+}
+
+std::string spectral_table(const ReportData& data) {
+  HtmlTable table;
+  table.caption =
+      "Numbers that govern gossip: λ₂ is the smallest positive eigenvalue of Λ, χ₁ = 1/λ₂, "
+      "χ₂ half the largest effective resistance of an edge; A²CiD² uses "
+      "η = 1/(2√(χ₁χ₂)) and α̃ = ½√(χ₁/χ₂). "
+      "Fit: p of the χ² test of the exchanges per edge against λᵢⱼ.";
+  table.head = {"algorithm"};
+  std::vector<const char*> keys;
+  for (const SpectralColumn& column : kSpectralColumns)
+    for (const GroupNetwork& network : data.networks)
+      if (network.numbers.count(column.key) > 0) {
+        keys.push_back(column.key);
+        table.head.emplace_back(column.head);
+        break;
+      }
+  if (keys.empty()) return "";
+  table.head.emplace_back("fit");
+  for (std::size_t g = 0; g < data.networks.size(); ++g) {
+    const GroupNetwork& network = data.networks[g];
+    if (network.numbers.empty()) continue;
+    std::vector<Markup> row{text(full_label(data, g))};
+    for (const char* key : keys) {
+      const auto found = network.numbers.find(key);
+      row.push_back(found == network.numbers.end() ? Markup{"–"}
+                                                   : number_text(format_number(found->second)));
+    }
+    row.push_back(text(format_p(network.deviation_p)));
+    table.rows.push_back(std::move(row));
+  }
+  return table.html();
+}
+
+std::string pairings(const ReportData& data) {
+  std::string out;
+  for (std::size_t g = 0; g < data.networks.size(); ++g)
+    if (const GroupNetwork& network = data.networks[g];
+        has_rates(network) && network.workers <= kMostDrawnWorkers)
+      out +=
+          draw_pairing(fmt::format("h{}", g), full_label(data, g), network.workers, network.edges);
+  if (out.empty()) return "";
+  return "<h3>Who averaged with whom</h3>\n<div class=\"smalls\">\n" + out + "</div>\n";
+}
+
+std::string worker_bars(const ReportData& data) {
+  std::string out;
+  for (std::size_t g = 0; g < data.networks.size(); ++g) {
+    const GroupNetwork& network = data.networks[g];
+    if (network.workers < 2) continue;
+    out += draw_bars(fmt::format("w{}", g), full_label(data, g) + ": gradients", data.styles[g],
+                     network.worker_gradients, false);
+    out += draw_bars(fmt::format("i{}", g), full_label(data, g) + ": share of time idle",
+                     data.styles[g], network.worker_idle_share, true);
+  }
+  if (out.empty()) return "";
+  return "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + "<div class=\"smalls\">\n" + out +
+         "</div>\n";
+}
+
+}  // namespace
+
+std::string network_section(const ReportData& data) {
+  const std::string body =
+      drawings(data) + spectral_table(data) + pairings(data) + worker_bars(data);
+  if (body.empty()) return "";
+  return "<section id=\"network\">\n<h2>Network and workers</h2>\n" + body + "</section>\n";
+}
+
+}  // namespace acid

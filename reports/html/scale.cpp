@@ -1,0 +1,71 @@
+#include "reports/html/scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace acid {
+namespace {
+
+std::vector<double> linear_ticks(const Scale& scale, int wanted) {
+  const double raw = (scale.high - scale.low) / wanted;
+  const double power = std::pow(10.0, std::floor(std::log10(raw)));
+  const double ratio = raw / power;
+  const double step = (ratio <= 1 ? 1 : ratio <= 2 ? 2 : ratio <= 5 ? 5 : 10) * power;
+  std::vector<double> values;
+  const double slack = 1e-9 * (scale.high - scale.low);
+  for (double k = std::ceil((scale.low - slack) / step); k * step <= scale.high + slack; ++k)
+    values.push_back(k == 0 ? 0.0 : k * step);
+  return values;
+}
+
+std::vector<double> logarithmic_ticks(const Scale& scale, int wanted) {
+  const double first = std::floor(std::log10(scale.low)), last = std::ceil(std::log10(scale.high));
+  const double decades = std::log10(scale.high / scale.low);
+  const int every = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
+  std::vector<double> values;
+  const auto add = [&](double value) {
+    if (value >= scale.low * (1 - 1e-9) && value <= scale.high * (1 + 1e-9))
+      values.push_back(value);
+  };
+  for (double decade = first; decade <= last; ++decade) {
+    if (std::fmod(std::abs(decade), every) != 0) continue;
+    const double power = std::pow(10.0, decade);
+    add(power);
+    if (decades > 2) continue;
+    add(2 * power);
+    add(5 * power);
+  }
+  // Within less than a factor of two there may be no such value.
+  return values.size() >= 2 ? values : linear_ticks(scale, wanted);
+}
+
+}  // namespace
+
+double Scale::operator()(double value) const {
+  const double share =
+      logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  return begin + share * (end - begin);
+}
+
+Scale fitted(double lowest, double highest, bool logarithmic) {
+  Scale scale;
+  scale.logarithmic = logarithmic;
+  if (logarithmic) {
+    const double margin = highest > lowest ? std::pow(highest / lowest, 0.04) : 2;
+    scale.low = lowest / margin;
+    scale.high = highest * margin;
+    return scale;
+  }
+  const double magnitude = std::max(std::abs(lowest), std::abs(highest));
+  const bool flat = highest - lowest <= 1e-12 * magnitude;
+  const double margin = flat ? (magnitude > 0 ? 0.1 * magnitude : 1) : 0.04 * (highest - lowest);
+  scale.low = lowest >= 0 ? std::max(0.0, lowest - margin) : lowest - margin;
+  scale.high = highest <= 0 && lowest < 0 ? std::min(0.0, highest + margin) : highest + margin;
+  return scale;
+}
+
+std::vector<double> ticks(const Scale& scale, int wanted) {
+  return scale.logarithmic ? logarithmic_ticks(scale, wanted) : linear_ticks(scale, wanted);
+}
+
+}  // namespace acid

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/html/report_data.hpp"
+
+namespace acid {
+
+/// The sections of a page, each a pure function of the data. Each begins with its heading, except
+/// that an empty string means there is nothing to say.
+std::string verdict_section(const ReportData& data);
+std::string curves_section(const ReportData& data);
+std::string network_section(const ReportData& data);
+std::string seeds_section(const ReportData& data);
+std::string settings_section(const ReportData& data);
+std::string environment_section(const ReportData& data);
+std::string reproduce_section(const ReportData& data);
+
+/// What a reader should know before believing the page: notes of the comparison, interrupted
+/// attempts, several binaries. Plain sentences.
+std::vector<std::string> warnings(const ReportData& data);
+
+/// The verdict in plain sentences, one list per sweep point. A difference is claimed only when the
+/// 95 % interval of the paired difference does not cover zero.
+std::vector<std::string> verdict_sentences(const Comparison& comparison,
+                                           const ComparedPoint& point);
+
+/// A word a shell takes for one argument, quoted only where it must be.
+std::string shell_word(const std::string& word);
+
+}  // namespace acid

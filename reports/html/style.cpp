@@ -1,0 +1,154 @@
+#include "reports/html/style.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "engine/base/digest.hpp"
+
+namespace acid {
+namespace {
+
+// Strokes inside scale(.1) are in tenths of a unit. Dark colours are the Okabe–Ito ones that keep
+// a contrast of 3:1 on the dark background, light ones likewise on white.
+constexpr std::string_view kStyleSheet = R"css(
+:root{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
+--wash:#f6f6f4;--k0:#1a1a1a;--k1:#0072b2;--k2:#d55e00;--k3:#009e73;--k4:#cc79a7;--warn:#8a4b00}
+@media (prefers-color-scheme:dark){:root{--ink:#e8e6e3;--soft:#a5a29d;--rule:#3a3a38;
+--paper:#161616;--wash:#1f1f1e;--k0:#e8e6e3;--k1:#56b4e9;--k2:#e69f00;--k3:#00b484;--k4:#d894ba;
+--warn:#f0b060}}
+*{box-sizing:border-box}
+html{background:var(--paper);color:var(--ink);-webkit-text-size-adjust:100%}
+body{max-width:66rem;margin:0 auto;padding:2.5rem 1.25rem 4rem;
+font:1.0625rem/1.55 Charter,"Bitstream Charter","Iowan Old Style","Palatino Linotype",Palatino,
+"Source Serif 4",Georgia,"DejaVu Serif",serif}
+svg,table,figcaption,.tabs,.legend,nav,.note,summary,.facts{
+font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
+h1{font-size:2rem;line-height:1.2;font-weight:600;margin:0 0 .35rem;letter-spacing:-.01em;
+overflow-wrap:anywhere}
+h2{font-size:1.35rem;font-weight:600;margin:3rem 0 .75rem;padding-top:.9rem;
+border-top:1px solid var(--rule)}
+h3{font-size:1.08rem;font-weight:600;margin:2rem 0 .5rem;overflow-wrap:anywhere}
+p{margin:.5rem 0;max-width:44rem;overflow-wrap:anywhere}
+ul{padding-left:1.2rem;margin:.5rem 0;max-width:46rem}
+li{margin:.3rem 0;overflow-wrap:anywhere}
+a{color:inherit;text-underline-offset:.18em;text-decoration-color:var(--soft)}
+.lede{color:var(--soft);font-size:1.02rem;margin-bottom:.9rem}
+nav{font-size:.85rem;display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;margin:1rem 0 0}
+code,pre{font:.84em/1.5 ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
+code{overflow-wrap:anywhere}
+table code{overflow-wrap:normal;white-space:nowrap}
+thead .n{white-space:normal}tbody th{white-space:nowrap}
+pre{background:var(--wash);padding:.8rem 1rem;overflow-x:auto;border-radius:3px;margin:.6rem 0}
+.scroll{overflow-x:auto;margin:.8rem 0;max-width:100%}
+table{border-collapse:collapse;font-size:.82rem;line-height:1.4;
+font-variant-numeric:tabular-nums lining-nums;border-top:1.5px solid var(--ink);
+border-bottom:1.5px solid var(--ink)}
+th,td{padding:.28rem .9rem .28rem 0;text-align:left;vertical-align:baseline;font-weight:400}
+th:last-child,td:last-child{padding-right:.2rem}
+thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:bottom}
+tbody tr+tr>*{border-top:1px solid var(--rule)}
+.n{text-align:right;white-space:nowrap}
+td small{color:var(--soft);font-size:.92em}
+.warnings{border-left:3px solid var(--warn);padding:.1rem 0 .1rem 1rem;margin:1rem 0}
+.warnings li{list-style:none;margin-left:-1.2rem}
+details{margin:.4rem 0}
+summary{cursor:pointer;color:var(--soft);font-size:.85rem;width:fit-content}
+:focus-visible{outline:2px solid var(--k1);outline-offset:2px}
+figure{margin:0;min-width:0}
+figcaption{font-size:.88rem;font-weight:600;margin:0 0 .25rem;overflow-wrap:anywhere}
+.note{font-size:.8rem;color:var(--soft);margin:.25rem 0}
+.note+.scroll{margin-top:.4rem}
+.panel{display:none;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1.6rem 2rem;margin-top:.9rem}
+.pick{position:absolute;opacity:0;pointer-events:none}
+.pick0:checked~.panel0,.pick1:checked~.panel1,.pick2:checked~.panel2,
+.pick3:checked~.panel3{display:grid}
+.tabs{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .35rem;font-size:.85rem;
+margin-top:.7rem}
+.tabs span{color:var(--soft);margin-right:.3rem}
+.tabs label{padding:.15rem .6rem;border:1px solid var(--rule);border-radius:1rem;cursor:pointer}
+.pick0:checked~.tabs .tab0,.pick1:checked~.tabs .tab1,.pick2:checked~.tabs .tab2,
+.pick3:checked~.tabs .tab3{background:var(--ink);color:var(--paper);border-color:var(--ink)}
+.pick0:focus-visible~.tabs .tab0,.pick1:focus-visible~.tabs .tab1,
+.pick2:focus-visible~.tabs .tab2,.pick3:focus-visible~.tabs .tab3{
+outline:2px solid var(--k1);outline-offset:2px}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;font-size:.85rem;margin:.6rem 0}
+.swatch{width:1.9rem;height:.6rem;vertical-align:middle;margin-right:.45rem}
+svg{display:block;width:100%;height:auto;overflow:visible}
+svg.swatch{display:inline-block;width:1.9rem;height:.6rem}
+svg text{font-size:10.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
+svg.line{max-width:31rem}
+svg .label{fill:var(--c);font-weight:600;font-size:10.5px}
+.grid{stroke:var(--rule);stroke-width:.8;fill:none}
+.axis{stroke:var(--soft);stroke-width:1;fill:none}
+.s0,.s5{--c:var(--k0)}.s1,.s6{--c:var(--k1)}.s2,.s7{--c:var(--k2)}.s3,.s8{--c:var(--k3)}
+.s4,.s9{--c:var(--k4)}
+.mean{stroke:var(--c);stroke-width:19;fill:none;stroke-linejoin:round}
+.mean.s1{stroke-dasharray:90 28}.mean.s2{stroke-dasharray:34 26}
+.mean.s3{stroke-dasharray:120 28 24 28}.mean.s4{stroke-dasharray:18 22}
+.mean.s5{stroke-dasharray:60 20 18 20 18 20}.mean.s6{stroke-dasharray:40 60}
+.mean.s7{stroke-dasharray:150 40}.mean.s8{stroke-dasharray:20 50}
+.mean.s9{stroke-dasharray:70 18 70 50}
+.seed{stroke:var(--c);stroke-width:7;fill:none;opacity:.3;stroke-linejoin:round}
+.band{fill:var(--c);opacity:.13}
+.lead{stroke:var(--c);stroke-width:.7;fill:none;opacity:.55}
+.smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
+gap:1.6rem 2rem;margin:1rem 0}
+.small svg{max-width:19rem}.small svg.heat,.small svg.graph{max-width:15.5rem}
+.graph .edge{stroke:var(--soft);stroke-width:.9;fill:none;opacity:.75}
+.graph circle{fill:var(--paper);stroke:var(--ink);stroke-width:1}
+.graph text{font-size:8.5px;fill:var(--ink)}
+.bar{fill:var(--c)}
+.h0{fill:#00224e}.h1{fill:#123570}.h2{fill:#3b496c}.h3{fill:#575d6d}.h4{fill:#707173}
+.h5{fill:#8a8678}.h6{fill:#a59c74}.h7{fill:#c3b369}.h8{fill:#e1cc55}
+svg .name{fill:var(--soft)}
+dl.facts{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:.25rem 1.2rem;
+font-size:.85rem;margin:.6rem 0}
+dl.facts dt{color:var(--soft)}dl.facts dd{margin:0;overflow-wrap:anywhere}
+footer{margin-top:3rem;padding-top:.8rem;border-top:1px solid var(--rule);color:var(--soft);
+font-size:.88rem}
+@media (max-width:30rem){body{padding:1.25rem .9rem 3rem;font-size:1rem}h1{font-size:1.55rem}
+dl.facts{grid-template-columns:minmax(0,1fr);gap:0}dl.facts dd{margin-bottom:.5rem}
+svg text,svg .label{font-size:12px}.graph text{font-size:8.5px}}
+@media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4;--k0:#000;
+--k1:#0072b2;--k2:#d55e00;--k3:#009e73;--k4:#cc79a7}@page{margin:16mm}
+body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
+figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
+.panel{grid-template-columns:1fr 1fr}figure details{display:none}
+*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+)css";
+
+int hex_digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+}  // namespace
+
+std::string_view style_sheet() { return kStyleSheet; }
+
+std::string style_hash(std::string_view css) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string hex = sha256_hex(css);
+  std::string base64;
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char c : hex) {
+    bits = (bits << 4 | static_cast<std::uint32_t>(hex_digit(c))) & 0xFFFFu;
+    held += 4;
+    if (held < 6) continue;
+    held -= 6;
+    base64 += kAlphabet[bits >> held & 63u];
+  }
+  if (held > 0) base64 += kAlphabet[bits << (6 - held) & 63u];
+  while (base64.size() % 4 != 0) base64 += '=';
+  return "'sha256-" + base64 + "'";
+}
+
+std::string swatch(int style) {
+  return fmt::format(
+      "<svg class=\"swatch s{0}\" viewBox=\"0 0 300 90\" aria-hidden=\"true\">"
+      "<path class=\"mean s{0}\" d=\"M0 45h300\"/></svg>",
+      style);
+}
+
+}  // namespace acid

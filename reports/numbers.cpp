@@ -1,0 +1,108 @@
+#include "reports/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+namespace acid {
+namespace {
+
+constexpr int kSmallestPlainExponent = -4, kLargestPlainExponent = 5;
+constexpr int kMostDigits = 8;
+
+int exponent_of(double value) {
+  return value == 0 ? 0 : static_cast<int>(std::floor(std::log10(std::abs(value))));
+}
+
+bool plain(double value) {
+  const int exponent = exponent_of(value);
+  return exponent >= kSmallestPlainExponent && exponent <= kLargestPlainExponent;
+}
+
+/// "1.500" → "1.5", "20.0" → "20".
+std::string without_trailing_zeros(std::string text) {
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+struct Unit {
+  double size;
+  std::string_view name;
+};
+
+/// In the largest of the ascending units that is not larger than the value.
+template <std::size_t count>
+std::string in_units(double value, const std::array<Unit, count>& units) {
+  if (!std::isfinite(value)) return format_number(value);
+  const Unit* chosen = &units.front();
+  for (const Unit& unit : units)
+    if (std::abs(value) >= unit.size) chosen = &unit;
+  return fmt::format("{}{}", format_number(value / chosen->size, 3), chosen->name);
+}
+
+}  // namespace
+
+std::string format_number(double value, int significant_digits) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  if (value == 0) return "0";
+  if (!plain(value)) return fmt::format("{:.{}e}", value, significant_digits - 1);
+  const int decimals = std::max(0, significant_digits - 1 - exponent_of(value));
+  return without_trailing_zeros(fmt::format("{:.{}f}", value, decimals));
+}
+
+std::string format_plus_minus(double value, double half_width) {
+  if (!std::isfinite(value) || !std::isfinite(half_width) || half_width <= 0)
+    return fmt::format("{} ± {}", format_number(value), format_number(half_width));
+  const double larger = std::max(std::abs(value), half_width);
+  const double scale = plain(larger) ? 1 : std::pow(10.0, exponent_of(larger));
+  // More than eight digits of the value would tell nobody anything.
+  const int decimals = std::clamp(1 - exponent_of(half_width / scale), 0,
+                                  std::max(0, kMostDigits - 1 - exponent_of(larger / scale)));
+  std::string spread = fmt::format("{:.{}f}", half_width / scale, decimals);
+  if (half_width / scale < std::pow(10.0, -decimals)) spread = format_number(half_width / scale, 2);
+  const std::string text = fmt::format("{:.{}f} ± {}", value / scale, decimals, spread);
+  return scale == 1 ? text : fmt::format("({})e{:+03d}", text, exponent_of(larger));
+}
+
+std::string format_estimate(const Estimate& estimate) {
+  if (estimate.n == 0) return "–";
+  if (!estimate.ci_high) return format_number(estimate.mean) + " ± n/a";
+  return format_plus_minus(estimate.mean, *estimate.ci_high - estimate.mean);
+}
+
+std::string format_ratio(const PairedRatio& ratio) {
+  if (!ratio.ci_low) return format_number(ratio.mean, 3);
+  return fmt::format("{} [{}, {}]", format_number(ratio.mean, 3), format_number(*ratio.ci_low, 3),
+                     format_number(*ratio.ci_high, 3));
+}
+
+std::string format_p(std::optional<double> p) {
+  if (!p) return "–";
+  if (*p < 0.001) return "< 0.001";
+  return fmt::format("{:.{}f}", *p, *p < 0.1 ? 3 : 2);
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array<Unit, 5> kUnits{
+      {{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}}};
+  return in_units(bytes, kUnits);
+}
+
+std::string format_seconds(double seconds) {
+  static constexpr std::array<Unit, 5> kUnits{
+      {{1e-6, " µs"}, {1e-3, " ms"}, {1, " s"}, {60, " min"}, {3600, " h"}}};
+  return seconds == 0 ? "0 s" : in_units(seconds, kUnits);
+}
+
+std::string format_count(double count) {
+  static constexpr std::array<Unit, 4> kUnits{{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}}};
+  return in_units(count, kUnits);
+}
+
+}  // namespace acid

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reports/statistics.hpp"
+
+namespace acid {
+
+/// Numbers for people. The same value gives the same text everywhere: no locale, no padding.
+
+/// Four significant digits; scientific outside [1e-4, 1e6); "nan", "inf", "-inf".
+std::string format_number(double value, int significant_digits = 4);
+/// Both numbers to the same decimal place, two significant digits of the half-width:
+/// "0.9412 ± 0.0099", "(1.23 ± 0.04)e-07".
+std::string format_plus_minus(double value, double half_width);
+/// Mean ± half-width of its 95 % interval; "0.9412 ± n/a" for one seed, "–" for none.
+std::string format_estimate(const Estimate& estimate);
+/// "0.82 [0.71, 0.94]", or the ratio alone for one seed.
+std::string format_ratio(const PairedRatio& ratio);
+/// "0.25", "< 0.001"; "–" when absent.
+std::string format_p(std::optional<double> p);
+/// Decimal units: "1.5 GB".
+std::string format_bytes(double bytes);
+/// With a unit a person would choose: "12.3 ms", "45 s", "1.2 h".
+std::string format_seconds(double seconds);
+/// "950", "20k", "1.5M": for axis ticks and counts.
+std::string format_count(double count);
+
+}  // namespace acid

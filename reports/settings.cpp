@@ -1,0 +1,55 @@
+#include "reports/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace acid {
+namespace {
+
+void flatten_into(FlatSettings& flat, const std::string& prefix, const nlohmann::json& value) {
+  if (!value.is_object() || value.empty()) {
+    if (!prefix.empty()) flat[prefix] = value;
+    return;
+  }
+  for (const auto& [key, child] : value.items())
+    flatten_into(flat, prefix.empty() ? key : prefix + "." + key, child);
+}
+
+}  // namespace
+
+FlatSettings flatten(const nlohmann::json& settings) {
+  FlatSettings flat;
+  flatten_into(flat, "", settings);
+  return flat;
+}
+
+const nlohmann::json& value_at(const FlatSettings& settings, const std::string& key) {
+  static const nlohmann::json kMissing;
+  const auto found = settings.find(key);
+  return found == settings.end() ? kMissing : found->second;
+}
+
+std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all) {
+  std::set<std::string> keys;
+  for (const FlatSettings* settings : all)
+    for (const auto& [key, value] : *settings) keys.insert(key);
+  std::vector<std::string> varying;
+  for (const std::string& key : keys)
+    for (const FlatSettings* settings : all)
+      if (value_at(*settings, key) != value_at(*all.front(), key)) {
+        varying.push_back(key);
+        break;
+      }
+  return varying;
+}
+
+bool is_algorithm_key(std::string_view key) { return key.rfind("algorithm.", 0) == 0; }
+
+std::string value_text(const nlohmann::json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace acid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// Values by dotted key: {"optimizer": {"momentum": 0.9}} becomes "optimizer.momentum" → 0.9.
+/// Lists and empty objects are values.
+using FlatSettings = std::map<std::string, nlohmann::json>;
+FlatSettings flatten(const nlohmann::json& settings);
+
+/// The value of a dotted key; null when there is none.
+const nlohmann::json& value_at(const FlatSettings& settings, const std::string& key);
+
+/// Keys with more than one value among `all`, where a missing key is a value of its own.
+std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& all);
+
+/// Keys of the algorithm's own table, "algorithm.eta".
+bool is_algorithm_key(std::string_view key);
+
+/// For people: text without quotes, numbers with up to six digits, the rest as JSON.
+std::string value_text(const nlohmann::json& value);
+
+}  // namespace acid

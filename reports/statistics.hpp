@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace acid {
+
+/// Mean and its spread over seeds. The interval is Student's t at 95 %; with n = 1 it is absent.
+struct Estimate {
+  int n = 0;
+  double mean = 0;
+  std::optional<double> sd, se, ci_low, ci_high;
+};
+/// A value that is not finite makes mean and spread not finite: nothing is left out silently.
+Estimate estimate(std::span<const double> values);
+
+/// Differences a − b of values paired by seed: mean, t interval, and the exact two-sided p of the
+/// sign-flip permutation test (absent for n < 2 pairs, for more than kMaxExactPairs, and when a
+/// difference is not finite). Smallest possible p is 2/2ⁿ.
+struct PairedDifference {
+  Estimate difference;
+  std::optional<double> p;
+};
+inline constexpr int kMaxExactPairs = 40;
+PairedDifference paired_difference(std::span<const double> a, std::span<const double> b);
+
+/// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
+/// times larger a is. Absent unless every value is positive and finite and there is a pair.
+struct PairedRatio {
+  int n = 0;
+  double mean = 1;
+  std::optional<double> ci_low, ci_high;
+};
+std::optional<PairedRatio> paired_ratio(std::span<const double> a, std::span<const double> b);
+
+/// Holm's step-down adjustment, in the order given.
+std::vector<double> holm(std::span<const double> p);
+
+/// Quantile of Student's t with `degrees` degrees of freedom; probability in (0, 1).
+double student_t_quantile(double probability, double degrees);
+
+/// P(X ≥ statistic) for X chi-squared with `degrees` degrees of freedom.
+double chi_squared_tail(double statistic, double degrees);
+
+}  // namespace acid

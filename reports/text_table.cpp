@@ -1,0 +1,129 @@
+#include "reports/text_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+struct Range {
+  std::uint32_t first, last;
+};
+
+constexpr std::array kNoWidth{Range{0x300, 0x36F}, Range{0x200B, 0x200F}, Range{0x20D0, 0x20FF},
+                              Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}};
+constexpr std::array kWide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},  Range{0x3041, 0xA4CF},
+                           Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},
+                           Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
+                           Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
+
+bool within(std::uint32_t code, const auto& ranges) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& r) { return code >= r.first && code <= r.last; });
+}
+
+struct Character {
+  std::size_t bytes = 1;
+  int width = 1;
+};
+
+/// The character that starts at `at`.
+Character decode(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[at + k]); };
+  const unsigned lead = byte(0);
+  const std::size_t length = lead < 0x80             ? 1
+                             : (lead & 0xE0) == 0xC0 ? 2
+                             : (lead & 0xF0) == 0xE0 ? 3
+                             : (lead & 0xF8) == 0xF0 ? 4
+                                                     : 1;
+  if (length == 1 || at + length > text.size()) return {};
+  std::uint32_t code = lead & (0x7Fu >> length);
+  for (std::size_t k = 1; k < length; ++k) {
+    if ((byte(k) & 0xC0) != 0x80) return {};
+    code = code << 6 | (byte(k) & 0x3Fu);
+  }
+  return {length, within(code, kNoWidth) ? 0 : within(code, kWide) ? 2 : 1};
+}
+
+}  // namespace
+
+int terminal_columns(std::string_view text) {
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = decode(text, at);
+    width += character.width;
+    at += character.bytes;
+  }
+  return width;
+}
+
+std::string shortened(std::string_view text, int width) {
+  if (terminal_columns(text) <= width) return std::string(text);
+  std::size_t at = 0;
+  for (int used = 0; at < text.size();) {
+    const Character character = decode(text, at);
+    if (used + character.width > width - 1) break;
+    used += character.width;
+    at += character.bytes;
+  }
+  return std::string(text.substr(0, at)) + "…";
+}
+
+std::string wrapped(std::string_view text, int width, std::string_view indent) {
+  std::string result, line;
+  int line_width = 0;
+  const auto end_line = [&] {
+    result += line;
+    line.clear();
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t space = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, space - at);
+    const int word_width = terminal_columns(word);
+    if (line_width > 0 && line_width + 1 + word_width > width) {
+      end_line();
+      line = '\n';
+      line += indent;
+      line_width = terminal_columns(indent);
+    } else if (line_width > 0) {
+      line += ' ';
+      ++line_width;
+    }
+    line += word;
+    line_width += word_width;
+    at = space + 1;
+  }
+  end_line();
+  return result;
+}
+
+std::string TextTable::str() const {
+  std::vector<int> widths(alignment.size(), 0);
+  for (const auto& row : rows) {
+    ACID_ASSERT(row.size() == alignment.size(), "{} cells, {} columns", row.size(),
+                alignment.size());
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], terminal_columns(row[c]));
+  }
+  int line_width = terminal_columns(indent) - 2;
+  for (const int width : widths) line_width += width + 2;
+  if (line_width > total)
+    widths.front() = std::max(std::min(widths.front(), 8), widths.front() - (line_width - total));
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = indent;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string cell = shortened(row[c], widths[c]);
+      const std::string gap(static_cast<std::size_t>(widths[c] - terminal_columns(cell)), ' ');
+      line += (c == 0 ? "" : "  ") + (alignment[c] == Align::right ? gap + cell : cell + gap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace acid

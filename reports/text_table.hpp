@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// Columns a terminal needs for UTF-8 text: combining marks take none, East Asian wide characters
+/// and emoji two. A malformed byte counts as one column.
+int terminal_columns(std::string_view text);
+
+/// At most `width` columns; what is cut is replaced by "…".
+std::string shortened(std::string_view text, int width);
+
+/// Breaks at spaces into lines of at most `width` columns (a longer word has a line of its own);
+/// lines after the first start with `indent`.
+std::string wrapped(std::string_view text, int width, std::string_view indent = {});
+
+/// Aligned by display width, two spaces between columns, no trailing spaces, every line ended by a
+/// newline. Columns are as wide as their widest cell; when a line would be wider than `total`, the
+/// first column gives way, down to eight columns.
+struct TextTable {
+  enum class Align { left, right };
+  std::vector<Align> alignment;
+  std::vector<std::vector<std::string>> rows;
+  std::string indent;
+  int total = 80;
+
+  std::string str() const;
+};
+
+}  // namespace acid

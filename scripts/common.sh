@@ -1,0 +1,39 @@
+# Shared by ./quickstart and ./check; sourced, not run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+readonly jobs=2   # a file that includes LibTorch takes over 2 GB to compile
+
+# step TITLE COMMAND…: says what it does, and how long that took.
+step() {
+  local title=$1 begun=$SECONDS
+  shift
+  echo "== $title"
+  "$@" || { echo "== failed: $title ($((SECONDS - begun)) s)" >&2; exit 1; }
+  echo "== done: $title ($((SECONDS - begun)) s)"
+}
+
+# Installs what dpkg does not list as installed; asks for it where that is not allowed.
+install_packages() {
+  command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
+  local package missing=()
+  while read -r package; do
+    dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+      missing+=("$package")
+  done < <(grep -v '^#' scripts/packages.txt)
+  if [ ${#missing[@]} -eq 0 ]; then
+    echo "Nothing is missing."
+  elif [ "$(id -u)" -eq 0 ]; then
+    export DEBIAN_FRONTEND=noninteractive
+    local install=(apt-get install -y --no-install-recommends -q "${missing[@]}")
+    "${install[@]}" || { apt-get update -q && "${install[@]}"; }
+  else
+    echo "Some packages are missing. Please run this, then start again:" >&2
+    echo "  sudo apt-get update && sudo apt-get install ${missing[*]}" >&2
+    return 1
+  fi
+}
+
+# build PRESET: configures and builds everything of a preset.
+build() {
+  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" -j "$jobs"
+}

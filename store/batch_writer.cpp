@@ -1,0 +1,141 @@
+#include "store/batch_writer.hpp"
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "engine/recorder/metrics.hpp"
+#include "store/utc.hpp"
+
+namespace acid {
+namespace {
+
+// The summary of a series grows by what the batch adds. In SQL, so that a batch that has to be
+// written again starts from what is really there.
+constexpr const char* kUpsertSeries = R"sql(
+  INSERT INTO series (attempt, worker, metric, unit, better, count, last_tick, last, last_special,
+                      best_tick, best)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (attempt, worker, metric) DO UPDATE SET
+    count = count + excluded.count, last_tick = excluded.last_tick, last = excluded.last,
+    last_special = excluded.last_special,
+    best_tick = iif(best IS NULL OR better * excluded.best > better * best, excluded.best_tick,
+                    best_tick),
+    best = iif(best IS NULL OR better * excluded.best > better * best, excluded.best, best)
+  RETURNING id)sql";
+
+constexpr const char* kUpdateAttempt = R"sql(
+  UPDATE attempts SET heartbeat = ?, gradients = coalesce(?, gradients),
+    normalised_time = coalesce(?, normalised_time), seconds = coalesce(?, seconds),
+    bytes = coalesce(?, bytes)
+  WHERE id = ? AND outcome IS NULL)sql";
+
+constexpr std::array<std::string_view, 3> kSeverityNames{"info", "warning", "error"};
+
+int special(double value) {
+  if (std::isnan(value)) return 1;
+  if (std::isinf(value)) return value > 0 ? 2 : 3;
+  return 0;
+}
+
+}  // namespace
+
+BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt)
+    : connection_(folder, WritingConnection::Durability::batched),
+      attempt_(attempt),
+      upsert_series_(connection_.get(), kUpsertSeries),
+      insert_point_(connection_.get(), "INSERT INTO points VALUES (?, ?, ?, ?)"),
+      insert_tick_(connection_.get(), "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?)"),
+      insert_line_(connection_.get(),
+                   "INSERT INTO log (attempt, time, severity, text) VALUES (?, ?, ?, ?)"),
+      update_attempt_(connection_.get(), kUpdateAttempt) {
+  sqlite::Statement owner(
+      connection_.get(),
+      "SELECT r.id FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
+  const bool found = owner.bind(attempt).step();
+  ACID_ASSERT(found && owner.text(0) == run_id, "attempt {} is not one of run {}", attempt, run_id);
+}
+
+std::int64_t BatchWriter::next_tick() {
+  sqlite::Statement last(connection_.get(), "SELECT max(tick) FROM ticks WHERE attempt = ?");
+  last.bind(attempt_).step();
+  return last.integer(0) + 1;
+}
+
+void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {
+  names_.insert(names_.end(), names.begin(), names.end());
+}
+
+void BatchWriter::write(const Batch& batch) {
+  sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
+  for (const auto& [number, at] : batch.ticks)
+    insert_tick_.bind(attempt_, number, at.gradients, at.normalised_time, at.seconds, at.bytes)
+        .run();
+  write_points(batch);
+  for (const Batch::Line& line : batch.lines)
+    insert_line_
+        .bind(attempt_, line.time, kSeverityNames[static_cast<std::size_t>(line.severity)],
+              line.text)
+        .run();
+  if (batch.progressed)
+    update_attempt_.bind(utc_now(), batch.progress.gradients, batch.progress.normalised_time,
+                         batch.progress.seconds, batch.progress.bytes, attempt_);
+  else
+    update_attempt_.bind(utc_now(), std::nullopt, std::nullopt, std::nullopt, std::nullopt,
+                         attempt_);
+  update_attempt_.run();
+  transaction.commit();
+}
+
+// By series first: points are clustered by (series, tick), so each series is one run of
+// neighbouring rows. A counting sort keeps ticks in order.
+void BatchWriter::write_points(const Batch& batch) {
+  starts_.assign(names_.size() + 1, 0);
+  for (const Batch::Point& point : batch.points) ++starts_[point.series + 1];
+  for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+  order_.resize(batch.points.size());
+  std::vector<std::size_t> next(starts_.begin(), starts_.end());
+  for (std::size_t i = 0; i < batch.points.size(); ++i)
+    order_[next[batch.points[i].series]++] = static_cast<std::uint32_t>(i);
+  for (std::uint32_t series = 0; series < names_.size(); ++series)
+    if (starts_[series] < starts_[series + 1])
+      write_series(batch, series, starts_[series], starts_[series + 1]);
+}
+
+void BatchWriter::write_series(const Batch& batch, std::uint32_t series, std::size_t begin,
+                               std::size_t end) {
+  const std::int64_t id = summarise(batch, series, begin, end);
+  std::int64_t last_tick = 0;
+  for (std::size_t k = begin; k < end; ++k) {
+    const Batch::Point& point = batch.points[order_[k]];
+    ACID_ASSERT(point.tick > last_tick, "two values of {} for worker {} in one sample",
+                names_[series].metric, names_[series].worker);
+    last_tick = point.tick;
+    insert_point_.bind(id, point.tick, point.value, special(point.value)).run();
+  }
+}
+
+std::int64_t BatchWriter::summarise(const Batch& batch, std::uint32_t series, std::size_t begin,
+                                    std::size_t end) {
+  const Batch::SeriesName& name = names_[series];
+  const Metric* metric = find_metric(name.metric);
+  const int better = metric != nullptr ? metric->better : 0;
+  const Batch::Point* best = nullptr;
+  if (better != 0)
+    for (std::size_t k = begin; k < end; ++k) {
+      const Batch::Point& point = batch.points[order_[k]];
+      if (std::isnan(point.value)) continue;
+      if (best == nullptr || better * point.value > better * best->value) best = &point;
+    }
+  const Batch::Point& last = batch.points[order_[end - 1]];
+  upsert_series_.bind(attempt_, name.worker, name.metric, metric ? metric->unit : "1", better,
+                      end - begin, last.tick, last.value, special(last.value),
+                      best ? std::optional(best->tick) : std::nullopt,
+                      best ? std::optional(best->value) : std::nullopt);
+  upsert_series_.step();
+  const std::int64_t id = upsert_series_.integer(0);
+  upsert_series_.reset();
+  return id;
+}
+
+}  // namespace acid

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/open.hpp"
+#include "store/write_queue.hpp"
+
+namespace acid {
+
+/// Puts batches of one attempt into the store. One thread at a time.
+class BatchWriter {
+ public:
+  BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt);
+
+  /// One past the last tick that the attempt has in the store.
+  std::int64_t next_tick();
+  /// The series that the next batches may name. Once per batch, before its first write().
+  void add_series(const std::vector<Batch::SeriesName>& names);
+  /// One transaction: points, the summaries of their series, ticks, log lines, progress and
+  /// heartbeat. Throws with nothing changed; when the store was merely locked, call again.
+  void write(const Batch& batch);
+
+ private:
+  /// Points of the batch in order_[begin … end) belong to `series`, oldest first.
+  void write_series(const Batch& batch, std::uint32_t series, std::size_t begin, std::size_t end);
+  std::int64_t summarise(const Batch& batch, std::uint32_t series, std::size_t begin,
+                         std::size_t end);
+  void write_points(const Batch& batch);
+
+  WritingConnection connection_;
+  const std::int64_t attempt_;
+  std::vector<Batch::SeriesName> names_;
+  std::vector<std::size_t> starts_;   // scratch: of each series in order_
+  std::vector<std::uint32_t> order_;  // scratch: points of the batch by series, then tick
+  sqlite::Statement upsert_series_, insert_point_, insert_tick_, insert_line_, update_attempt_;
+};
+
+}  // namespace acid

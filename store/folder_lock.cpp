@@ -1,0 +1,27 @@
+#include "store/folder_lock.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace acid {
+
+// The folder itself is locked, so nothing is added to it. (Never open store.db for this: closing it
+// again would drop SQLite's own locks on it.)
+FolderLock::FolderLock(const std::string& folder, Wait wait)
+    : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) return;
+  int code = 0;
+  do {
+    code = flock(descriptor_, wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB);
+  } while (code != 0 && errno == EINTR);
+  held_ = code == 0 || errno != EWOULDBLOCK;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+}  // namespace acid

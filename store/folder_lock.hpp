@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace acid {
+
+/// An advisory lock on a store's folder among acid's own processes, let go when its holder dies. It
+/// covers what SQLite's locks do not: creating a store, and at most one checkpoint of the
+/// write-ahead log at a time. Where the file system has no such locks, every attempt succeeds.
+class FolderLock {
+ public:
+  enum class Wait { yes, no };
+  FolderLock(const std::string& folder, Wait wait);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  int descriptor_ = -1;
+  bool held_ = true;
+};
+
+}  // namespace acid

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "store/filter.hpp"
+#include "store/impl.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+// Newest first is by when a run last began, or for one that never did, was asked for.
+constexpr const char* kSelectRuns = R"sql(
+  SELECT id, experiment, experiment_name, algorithm, label, seed, digest, group_digest, state,
+         message, driver, topology, workers, started, finished, heartbeat, budget_gradients,
+         gradients, normalised_time, seconds, bytes
+  FROM run_list
+  WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))
+  ORDER BY max(coalesce(started, ''), created) DESC,
+           (SELECT number FROM runs WHERE runs.id = run_list.id) DESC)sql";
+
+constexpr const char* kSelectMetrics = R"sql(
+  SELECT r.id, s.metric, s.last
+  FROM runs r
+  JOIN attempts a
+    ON a.run = r.number AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)
+  JOIN series s ON s.attempt = a.id AND s.worker = -1
+  WHERE ?1 IS NULL OR r.id IN (SELECT value FROM json_each(?1)))sql";
+
+RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::string>& dead) {
+  RunSummary run;
+  run.id = row.text(0);
+  run.experiment = row.text(1);
+  run.experiment_name = row.text(2);
+  run.algorithm = row.text(3);
+  run.label = row.text(4);
+  run.seed = static_cast<std::uint64_t>(row.integer(5));
+  run.digest = row.text(6);
+  run.group = row.text(7);
+  run.state = state_from_name(row.text(8));
+  run.message = row.text(9);
+  run.driver = row.text(10);
+  run.topology = row.text(11);
+  run.workers = static_cast<int>(row.integer(12));
+  run.started = row.text(13);
+  run.finished = row.text(14);
+  run.budget_gradients = row.integer(16);
+  if (run.state != RunState::planned)
+    run.progress = {row.integer(17), row.real(18), row.real(19), row.integer(20)};
+  if (run.state == RunState::running && dead.contains(run.id)) {
+    run.state = RunState::interrupted;
+    run.message = "its process is gone";
+    run.finished = row.text(15);
+  }
+  return run;
+}
+
+void keep(const RunFilter& filter, std::vector<RunSummary>& runs) {
+  std::erase_if(runs, [&](const RunSummary& run) {
+    return (filter.state && run.state != *filter.state) ||
+           (!filter.algorithm.empty() && run.algorithm != filter.algorithm);
+  });
+}
+
+}  // namespace
+
+std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const auto dead = dead_runs(connection);
+  std::optional<std::string> ids;
+  if (!filter.ids.empty()) ids = json_text(filter.ids);
+
+  Statement select(connection, kSelectRuns);
+  select.bind(ids);
+  std::vector<RunSummary> runs;
+  while (select.step()) runs.push_back(summary_of_row(select, dead));
+  keep(filter, runs);
+  if (!filter.where.empty()) {
+    const auto wanted = runs_where(connection, filter.where, dead);
+    std::erase_if(runs, [&](const RunSummary& run) { return !wanted.contains(run.id); });
+  }
+
+  std::unordered_map<std::string, RunSummary*> by_id;
+  for (RunSummary& run : runs) by_id[run.id] = &run;
+  Statement metrics(connection, kSelectMetrics);
+  metrics.bind(ids);
+  while (metrics.step())
+    if (const auto run = by_id.find(metrics.text(0)); run != by_id.end())
+      run->second->metrics[metrics.text(1)] = metrics.real(2);
+  return runs;
+}
+
+std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids) {
+  if (run_ids.empty()) return {};
+  RunFilter filter;
+  filter.ids = run_ids;
+  const std::vector<RunSummary> found = list_runs(store, filter);
+  std::vector<RunSummary> ordered;
+  for (const std::string& id : run_ids) {
+    const auto run =
+        std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.id == id; });
+    if (run == found.end())
+      throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
+                                   store.folder(), id));
+    ordered.push_back(*run);
+  }
+  return ordered;
+}
+
+}  // namespace acid

@@ -1,0 +1,178 @@
+#include "store/open.hpp"
+
+#include <sqlite3.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "store/folder_lock.hpp"
+#include "store/schema_sql.hpp"
+
+namespace acid {
+namespace fs = std::filesystem;
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+constexpr std::array kMigrations{std::string_view(kSchemaSql)};
+constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
+
+std::string database_file(const std::string& folder) { return folder + "/store.db"; }
+
+std::int64_t pragma(const Connection& connection, const char* name) {
+  Statement statement(connection, fmt::format("PRAGMA {}", name));
+  statement.step();
+  return statement.integer(0);
+}
+
+/// The version, after making sure that this is a store and that we know its version. 0: empty.
+std::int64_t checked_version(const Connection& connection, std::size_t newest) {
+  const std::int64_t version = pragma(connection, "user_version");
+  const std::int64_t application = pragma(connection, "application_id");
+  Statement tables(connection, "SELECT count(*) FROM sqlite_schema");
+  tables.step();
+  if (application != kApplicationId && (application != 0 || tables.integer(0) != 0))
+    throw StoreError(fmt::format(
+        "{}/store.db belongs to another program; nothing was changed. Choose another folder with "
+        "--store",
+        connection.place()));
+  if (version > static_cast<std::int64_t>(newest))
+    throw StoreError(fmt::format(
+        "the store {} was made by a newer acid (schema {}; this one knows up to {}); nothing was "
+        "changed. Update acid, or choose another folder with --store",
+        connection.place(), version, newest));
+  return version;
+}
+
+// Called by SQLite after each commit. A failure must not be reported: the commit has happened, and
+// what is not checkpointed stays safe in the log.
+int checkpoint_when_long(void* folder, sqlite3* handle, const char* database, int pages) {
+  if (pages < kCheckpointPages) return SQLITE_OK;
+  const FolderLock lock(*static_cast<const std::string*>(folder), FolderLock::Wait::no);
+  if (lock.held())
+    sqlite3_wal_checkpoint_v2(handle, database, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return SQLITE_OK;
+}
+
+void create_folders(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(fs::path(folder) / "checkpoints", error);
+  if (error)
+    throw StoreError(
+        fmt::format("cannot create the store {}: {}; choose another folder with --store", folder,
+                    error.message()));
+}
+
+bool on_network_file_system(const std::string& folder) {
+  struct statfs facts {};
+  return statfs(folder.c_str(), &facts) == 0 && is_network_file_system(facts.f_type);
+}
+
+Connection open_and_set_up(const std::string& folder, WritingConnection::Durability durability) {
+  create_folders(folder);
+  // Two processes that create one store at once would otherwise fail to agree on its journal.
+  const FolderLock lock(folder, FolderLock::Wait::yes);
+  Connection connection(database_file(folder), folder, Connection::Mode::write);
+  checked_version(connection, kMigrations.size());
+  const bool network = on_network_file_system(folder);
+  const std::string journal = network ? "delete" : "wal";
+  Statement current(connection, "PRAGMA journal_mode");
+  current.step();
+  const bool change = current.text(0) != journal;
+  current.reset();
+  // The page size counts only before anything is written.
+  if (change)
+    connection.execute(fmt::format("PRAGMA page_size = 8192; PRAGMA journal_mode = {}", journal));
+  const bool batched = durability == WritingConnection::Durability::batched && !network;
+  connection.execute(fmt::format("PRAGMA synchronous = {}", batched ? "NORMAL" : "FULL"));
+  migrate(connection, kMigrations);
+  return connection;
+}
+
+}  // namespace
+
+std::span<const std::string_view> migrations() { return kMigrations; }
+
+void migrate(const Connection& connection, std::span<const std::string_view> scripts) {
+  const auto target = static_cast<std::int64_t>(scripts.size());
+  if (checked_version(connection, scripts.size()) == target) return;
+  Transaction transaction(connection, Transaction::Kind::write);
+  // Another process may have migrated while we waited for the lock.
+  const std::int64_t version = checked_version(connection, scripts.size());
+  for (std::int64_t next = version; next < target; ++next)
+    connection.execute(std::string(scripts[static_cast<std::size_t>(next)]));
+  connection.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, target));
+  transaction.commit();
+}
+
+bool is_network_file_system(long type) {
+  // Magic numbers of statfs(2). FUSE is among them for sshfs and the like.
+  constexpr std::array<std::uint32_t, 16> kNetwork{
+      0x6969,      // NFS
+      0x517B,      // SMB
+      0xFE534D42,  // SMB2
+      0xFF534D42,  // CIFS
+      0x01021997,  // 9P
+      0x0BD00BD0,  // Lustre
+      0x47504653,  // GPFS
+      0x5346414F,  // AFS
+      0x6B414653,  // kAFS
+      0x00C36400,  // Ceph
+      0x65735546,  // FUSE
+      0x19830326,  // BeeGFS
+      0xAAD7AAEA,  // PanFS
+      0x7461636F,  // OCFS2
+      0x01161970,  // GFS2
+      0x20030528,  // OrangeFS
+  };
+  return std::find(kNetwork.begin(), kNetwork.end(), static_cast<std::uint32_t>(type)) !=
+         kNetwork.end();
+}
+
+Connection open_for_reading(const std::string& folder) {
+  const std::string file = database_file(folder);
+  std::error_code error;
+  if (!fs::exists(file, error))
+    throw StoreError(
+        error
+            ? fmt::format("cannot look into the store {}: {}; check its permissions", folder,
+                          error.message())
+            : fmt::format("there is no store in {}; 'acid run RECIPE' creates one, --store DIR or "
+                          "ACID_STORE names another folder",
+                          folder));
+  // Readers of a write-ahead log coordinate through a file beside the store. Where there is none
+  // (somebody copied store.db alone) and none can be created, nobody can be writing either.
+  const bool log_is_empty = !fs::exists(file + "-wal", error) || fs::file_size(file + "-wal") == 0;
+  const bool immutable =
+      access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
+  Connection connection(file, folder,
+                        immutable ? Connection::Mode::immutable : Connection::Mode::read);
+  const std::int64_t version = checked_version(connection, kMigrations.size());
+  if (version < static_cast<std::int64_t>(kMigrations.size()))
+    throw StoreError(fmt::format("the store {} {}; 'acid run RECIPE --store {}' {}", folder,
+                                 version == 0 ? "is empty" : "was made by an older acid", folder,
+                                 version == 0 ? "fills it" : "brings it up to date"));
+  return connection;
+}
+
+WritingConnection::WritingConnection(const std::string& folder, Durability durability)
+    : folder_(folder), connection_(open_and_set_up(folder, durability)) {
+  sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
+}
+
+WritingConnection::~WritingConnection() {
+  // Leaves one plain file when nobody else is at work; whoever is will do it later.
+  const FolderLock lock(folder_, FolderLock::Wait::no);
+  if (!lock.held()) return;
+  sqlite3_busy_timeout(connection_.handle(), 0);
+  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
+}
+
+}  // namespace acid

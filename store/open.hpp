@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "store/sqlite.hpp"
+
+namespace acid {
+
+/// "ACID": tells SQLite's file(1) magic and us what store.db is.
+inline constexpr int kApplicationId = 0x41434944;
+
+/// Every version of the schema as the script that makes it out of the one before. To change the
+/// schema append a script; never edit one that has been released.
+std::span<const std::string_view> migrations();
+
+/// Brings a database to version scripts.size() in one transaction, so that of several processes
+/// that open an old store at once one migrates and the others find it done. Refuses a database of
+/// another application and one made by a newer acid.
+void migrate(const sqlite::Connection& connection, std::span<const std::string_view> scripts);
+
+/// True for what statfs calls NFS, SMB, Lustre and the like: shared memory between hosts does not
+/// work there, so a write-ahead log would corrupt the store.
+bool is_network_file_system(long type);
+
+sqlite::Connection open_for_reading(const std::string& folder);
+
+/// A connection that writes. It also checkpoints the write-ahead log, under the folder's lock:
+/// SQLite before 3.51.3 can corrupt a database that two connections checkpoint at once.
+class WritingConnection {
+ public:
+  enum class Durability {
+    batched,  // a power cut may take the last commits; nothing is ever torn
+    every_commit,
+  };
+  WritingConnection(const std::string& folder, Durability durability);
+  ~WritingConnection();
+
+  sqlite::Connection& get() { return connection_; }
+  const sqlite::Connection& get() const { return connection_; }
+
+ private:
+  std::string folder_;
+  sqlite::Connection connection_;
+};
+
+}  // namespace acid

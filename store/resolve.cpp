@@ -1,0 +1,143 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/base/names.hpp"
+#include "store/impl.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+
+constexpr std::size_t kShownCandidates = 8;
+
+template <class... Values>
+std::vector<std::string> texts(const Connection& connection, std::string_view sql,
+                               const Values&... values) {
+  Statement statement(connection, sql);
+  statement.bind(values...);
+  std::vector<std::string> found;
+  while (statement.step()) found.push_back(statement.text(0));
+  return found;
+}
+
+std::string shortened_list(std::vector<std::string> names) {
+  const std::size_t total = names.size();
+  if (total > kShownCandidates) names.resize(kShownCandidates);
+  return fmt::format(
+      "{}{}", fmt::join(names, ", "),
+      total > kShownCandidates ? fmt::format(" and {} more", total - names.size()) : "");
+}
+
+[[noreturn]] void nothing_matches(const Store& store, const std::string& name, const char* what) {
+  const auto known = texts(store.impl().connection(),
+                           "SELECT id FROM runs UNION ALL SELECT id FROM experiments"
+                           " UNION ALL SELECT DISTINCT name FROM experiments");
+  const auto nearest = nearest_name(name, known);
+  throw UsageError(fmt::format(
+      "no {} in the store {} matches '{}'{}; 'acid list' shows those it has", what, store.folder(),
+      name, nearest ? fmt::format(" (did you mean '{}'?)", *nearest) : ""));
+}
+
+[[noreturn]] void not_unique(const std::string& name, std::vector<std::string> candidates) {
+  throw UsageError(fmt::format("'{}' could be any of {}; give more of the id", name,
+                               shortened_list(std::move(candidates))));
+}
+
+std::vector<std::string> with_prefix(const Connection& connection, const char* table,
+                                     const std::string& prefix) {
+  if (prefix.empty()) return {};
+  const auto exact =
+      texts(connection, fmt::format("SELECT id FROM {} WHERE id = ?", table), prefix);
+  if (!exact.empty()) return exact;
+  return texts(
+      connection,
+      fmt::format("SELECT id FROM {} WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id", table),
+      prefix);
+}
+
+std::vector<std::string> newest_experiment(const Connection& connection) {
+  return texts(connection, "SELECT id FROM experiments ORDER BY number DESC LIMIT 1");
+}
+
+std::vector<std::string> newest_experiment_named(const Connection& connection,
+                                                 const std::string& name) {
+  return texts(connection, "SELECT id FROM experiments WHERE name = ? ORDER BY number DESC LIMIT 1",
+               name);
+}
+
+std::vector<std::string> runs_of(const Connection& connection, const std::string& experiment) {
+  return texts(connection,
+               "SELECT r.id FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
+               " JOIN runs r ON r.number = m.run WHERE e.id = ? ORDER BY m.position",
+               experiment);
+}
+
+std::vector<std::string> runs_of_newest(const Store& store) {
+  const Connection& connection = store.impl().connection();
+  const auto newest = newest_experiment(connection);
+  if (newest.empty())
+    throw UsageError(fmt::format(
+        "the store {} holds no experiment yet; 'acid run RECIPE' makes one", store.folder()));
+  return runs_of(connection, newest.front());
+}
+
+std::vector<std::string> resolve_one(const Store& store, const std::string& name) {
+  const Connection& connection = store.impl().connection();
+  if (name == "@latest") return runs_of_newest(store);
+  if (const auto named = newest_experiment_named(connection, name); !named.empty())
+    return runs_of(connection, named.front());
+  const auto runs = with_prefix(connection, "runs", name);
+  const auto experiments = with_prefix(connection, "experiments", name);
+  if (runs.empty() && experiments.empty()) nothing_matches(store, name, "run or experiment");
+  if (runs.size() + experiments.size() > 1) {
+    std::vector<std::string> candidates = runs;
+    candidates.insert(candidates.end(), experiments.begin(), experiments.end());
+    not_unique(name, std::move(candidates));
+  }
+  return runs.empty() ? runs_of(connection, experiments.front()) : runs;
+}
+
+}  // namespace
+
+std::vector<std::string> resolve_runs(const Store& store, const std::vector<std::string>& names) {
+  if (names.empty()) return runs_of_newest(store);
+  std::vector<std::string> all;
+  for (const std::string& name : names)
+    for (const std::string& run : resolve_one(store, name))
+      if (std::find(all.begin(), all.end(), run) == all.end()) all.push_back(run);
+  return all;
+}
+
+std::string resolve_run(const Store& store, const std::string& name) {
+  if (name == "@latest") {
+    const auto runs = list_runs(store);
+    if (runs.empty())
+      throw UsageError(fmt::format("the store {} holds no run yet; 'acid run RECIPE' makes some",
+                                   store.folder()));
+    return runs.front().id;
+  }
+  // A run is wanted, so an experiment counts only where no run's id begins like this.
+  auto runs = with_prefix(store.impl().connection(), "runs", name);
+  if (runs.empty()) runs = resolve_one(store, name);
+  if (runs.size() > 1) not_unique(name, std::move(runs));
+  if (runs.empty()) nothing_matches(store, name, "run");
+  return runs.front();
+}
+
+ExperimentRecord experiment_of(const Store& store, const std::string& run_id) {
+  Statement find(store.impl().connection(),
+                 "SELECT e.id, e.name, e.recipe_path, e.recipe_text, e.recipe_digest, e.overrides,"
+                 " e.command_line FROM runs r JOIN experiment_runs m ON m.run = r.number"
+                 " JOIN experiments e ON e.number = m.experiment"
+                 " WHERE r.id = ? ORDER BY e.number DESC LIMIT 1");
+  if (!find.bind(run_id).step()) return {};
+  return {find.text(0), find.text(1), find.text(2),
+          find.text(3), find.text(4), nlohmann::json::parse(find.text(5)),
+          find.text(6)};
+}
+
+}  // namespace acid

@@ -1,0 +1,145 @@
+#include "store/impl.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+Severity severity_from_name(const std::string& name) {
+  if (name == "error") return Severity::error;
+  return name == "warning" ? Severity::warning : Severity::info;
+}
+
+std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSummary& run) {
+  Statement select(connection,
+                   "SELECT a.number, a.host, a.pid, a.started, a.ended, a.outcome, a.message,"
+                   " a.heartbeat, a.environment,"
+                   " (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400"
+                   " FROM attempts a JOIN runs r ON r.number = a.run WHERE r.id = ?"
+                   " ORDER BY a.number");
+  select.bind(run.id);
+  std::vector<AttemptRow> rows;
+  while (select.step()) {
+    AttemptRow row;
+    row.number = static_cast<int>(select.integer(0));
+    row.host = select.text(1);
+    row.pid = select.integer(2);
+    row.started = select.text(3);
+    row.finished = select.text(4);
+    row.outcome = select.text(5);
+    row.message = select.text(6);
+    row.environment = nlohmann::json::parse(select.text(8));
+    row.wall_seconds = select.real(9);
+    // Only the newest attempt can have no outcome; then the summary knows whether it is dead.
+    if (row.outcome.empty() && run.state == RunState::interrupted) {
+      row.outcome = state_name(run.state);
+      row.message = run.message;
+      row.finished = select.text(7);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void read_worker_results(const Connection& connection, std::int64_t attempt,
+                         AttemptResult& result) {
+  Statement workers(connection,
+                    "SELECT digest, gradients, idle_seconds FROM worker_results"
+                    " WHERE attempt = ? ORDER BY worker");
+  workers.bind(attempt);
+  while (workers.step()) {
+    if (!workers.is_null(0)) result.worker_digests.push_back(workers.text(0));
+    if (!workers.is_null(1)) result.worker_gradients.push_back(workers.integer(1));
+    if (!workers.is_null(2)) result.worker_idle_seconds.push_back(workers.real(2));
+  }
+}
+
+void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt,
+                              AttemptResult& result) {
+  Statement edges(
+      connection,
+      "SELECT i, j, nominal_rate, exchanges FROM edges WHERE attempt = ? ORDER BY i, j");
+  edges.bind(attempt);
+  while (edges.step())
+    result.edges.push_back({static_cast<int>(edges.integer(0)), static_cast<int>(edges.integer(1)),
+                            edges.real(2), edges.integer(3)});
+  Statement artifacts(connection,
+                      "SELECT role, path, sha256, bytes FROM artifacts WHERE attempt = ?"
+                      " ORDER BY position");
+  artifacts.bind(attempt);
+  while (artifacts.step())
+    result.artifacts.push_back(
+        {artifacts.text(0), artifacts.text(1), artifacts.text(2), artifacts.integer(3)});
+}
+
+std::optional<AttemptResult> newest_result(const Connection& connection,
+                                           const std::string& run_id) {
+  Statement select(connection,
+                   "SELECT a.id, a.outcome, a.message, a.gradients, a.normalised_time, a.seconds,"
+                   " a.bytes, x.mean_digest, x.realised_rate, x.realised_chi1, x.realised_chi2,"
+                   " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting"
+                   " FROM results x JOIN attempts a ON a.id = x.attempt"
+                   " JOIN runs r ON r.number = a.run WHERE r.id = ?"
+                   " ORDER BY a.number DESC LIMIT 1");
+  if (!select.bind(run_id).step()) return std::nullopt;
+  AttemptResult result;
+  result.state = state_from_name(select.text(1));
+  result.message = select.text(2);
+  result.position = {select.integer(3), select.real(4), select.real(5), select.integer(6)};
+  result.mean_digest = select.text(7);
+  result.realised_rate = select.real(8);
+  result.realised_chi1 = select.optional_real(9);
+  result.realised_chi2 = select.optional_real(10);
+  result.exchanges_drawn = select.integer(11);
+  result.exchanges_done = select.integer(12);
+  result.exchanges_waiting = select.integer(13);
+  const std::int64_t attempt = select.integer(0);
+  read_worker_results(connection, attempt, result);
+  read_edges_and_artifacts(connection, attempt, result);
+  return result;
+}
+
+std::vector<LogLine> log_of(const Connection& connection, const std::string& run_id) {
+  Statement select(connection,
+                   "SELECT time, severity, text FROM log WHERE attempt IN"
+                   " (SELECT a.id FROM attempts a JOIN runs r ON r.number = a.run"
+                   "  WHERE r.id = ?) ORDER BY id");
+  select.bind(run_id);
+  std::vector<LogLine> lines;
+  while (select.step())
+    lines.push_back({select.text(0), severity_from_name(select.text(1)), select.text(2)});
+  return lines;
+}
+
+}  // namespace
+
+RunDetail run_detail(const Store& store, const std::string& run_id) {
+  const Connection& connection = store.impl().connection();
+  RunDetail detail;
+  detail.summary = run_summaries(store, {run_id}).front();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  Statement run(connection, "SELECT settings, plan FROM runs WHERE id = ?");
+  run.bind(run_id).step();
+  detail.settings = nlohmann::json::parse(run.text(0));
+  detail.plan = nlohmann::json::parse(run.text(1));
+  detail.attempts = attempts_of(connection, detail.summary);
+  detail.result = newest_result(connection, run_id);
+  detail.log = log_of(connection, run_id);
+
+  Statement newest(connection,
+                   "SELECT a.id, a.seeds FROM attempts a JOIN runs r ON r.number = a.run"
+                   " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
+  if (newest.bind(run_id).step()) {
+    detail.seeds = nlohmann::json::parse(newest.text(1));
+    Statement files(connection,
+                    "SELECT path, sha256 FROM file_digests WHERE attempt = ? ORDER BY position");
+    files.bind(newest.integer(0));
+    while (files.step()) detail.file_digests.emplace_back(files.text(0), files.text(1));
+  }
+  return detail;
+}
+
+}  // namespace acid

@@ -1,0 +1,202 @@
+#include "store/sqlite.hpp"
+
+#include <sqlite3.h>
+
+#include <limits>
+#include <utility>
+
+namespace acid::sqlite {
+namespace {
+
+// What a failure means to the person who meets it, and the remedy.
+std::string explain(int code, const std::string& place, double busy_seconds,
+                    const std::string& detail) {
+  switch (code) {
+    case SQLITE_BUSY:
+      return fmt::format(
+          "the store {} stayed locked by another process for {:g} s; find it with 'fuser "
+          "{}/store.db'"
+          ", wait until it is done, and try again",
+          place, busy_seconds, place);
+    case SQLITE_FULL:
+      return fmt::format(
+          "cannot write to the store {}: the disk is full. What was committed is safe; free some "
+          "space and try again",
+          place);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH:
+      return fmt::format(
+          "cannot open the store {} as needed ({}); check that you may write to the folder and to "
+          "store.db in it, or choose another folder with --store",
+          place, detail);
+    case SQLITE_CORRUPT:
+      return fmt::format(
+          "the store {} is damaged ({}); nothing was changed. Copy the folder, then save what can "
+          "be read with \"sqlite3 store.db .recover | sqlite3 recovered.db\"",
+          place, detail);
+    case SQLITE_NOTADB:
+      return fmt::format(
+          "{}/store.db is not a store of acid, or its first page is damaged; nothing was changed. "
+          "Choose another folder with --store",
+          place);
+    case SQLITE_IOERR:
+      return fmt::format(
+          "reading or writing the store {} failed ({}); check the disk and its free space, then "
+          "try "
+          "again",
+          place, detail);
+    default:
+      return fmt::format(
+          "unexpected failure of the store {}: {}; if 'sqlite3 store.db \"PRAGMA "
+          "integrity_check\"' "
+          "says ok, this is a bug in acid",
+          place, detail);
+  }
+}
+
+}  // namespace
+
+bool SqliteError::locked() const { return code_ == SQLITE_BUSY; }
+
+void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
+
+Connection::Connection(const std::string& file, std::string place, Mode mode)
+    : place_(std::move(place)) {
+  // As a URI, so that a medium that cannot be written can be called immutable.
+  std::string uri = "file:";
+  for (const char c : file)
+    if (c == '?' || c == '#' || c == '%')
+      uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
+    else
+      uri += c;
+  if (mode == Mode::immutable) uri += "?immutable=1";
+  const int access =
+      mode == Mode::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  sqlite3* handle = nullptr;
+  // No mutexes of SQLite's own: a connection has one thread at a time.
+  const int code = sqlite3_open_v2(uri.c_str(), &handle,
+                                   access | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  handle_.reset(handle);
+  if (code != SQLITE_OK) fail(code);
+  // SQLite opens what it may not write for reading only, and would complain much later.
+  if (mode == Mode::write && sqlite3_db_readonly(handle, "main") == 1) fail(SQLITE_READONLY);
+  sqlite3_extended_result_codes(handle, 1);
+  set_busy_timeout(kBusySeconds);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  execute(
+      "PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
+      "PRAGMA temp_store = MEMORY;");
+}
+
+void Connection::set_busy_timeout(double seconds) {
+  busy_seconds_ = seconds;
+  sqlite3_busy_timeout(handle(), static_cast<int>(seconds * 1000));
+}
+
+void Connection::execute(const std::string& script) const {
+  const int code = sqlite3_exec(handle(), script.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
+
+std::int64_t Connection::last_insert_id() const { return sqlite3_last_insert_rowid(handle()); }
+
+void Connection::fail(int code) const {
+  const int primary = code & 0xff;
+  const bool remembered = handle() != nullptr && (sqlite3_errcode(handle()) & 0xff) == primary;
+  const std::string detail = remembered ? sqlite3_errmsg(handle()) : sqlite3_errstr(code);
+  throw SqliteError(explain(primary, place_, busy_seconds_, detail), primary);
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
+
+Statement::Statement(const Connection& connection, std::string_view sql)
+    : connection_(&connection) {
+  sqlite3_stmt* handle = nullptr;
+  const int code = sqlite3_prepare_v2(connection.handle(), sql.data(), static_cast<int>(sql.size()),
+                                      &handle, nullptr);
+  handle_.reset(handle);
+  check(code);
+}
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) connection_->fail(code);
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(handle_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  connection_->fail(code);
+}
+
+void Statement::run() {
+  step();
+  reset();
+}
+
+// The result repeats a failure that step() has reported already.
+void Statement::reset() { sqlite3_reset(handle_.get()); }
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(handle_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
+                         : sqlite3_column_double(handle_.get(), column);
+}
+
+std::optional<double> Statement::optional_real(int column) const {
+  if (is_null(column)) return std::nullopt;
+  return sqlite3_column_double(handle_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* bytes = sqlite3_column_text(handle_.get(), column);
+  if (bytes == nullptr) return {};
+  return {reinterpret_cast<const char*>(bytes),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+}
+
+void Statement::bind_integer(int index, std::int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), index, value));
+}
+
+void Statement::bind_real(int index, double value) {
+  check(sqlite3_bind_double(handle_.get(), index, value));
+}
+
+void Statement::bind_text(int index, std::string_view value) {
+  // An empty view may have no address, which SQLite would take for NULL.
+  check(sqlite3_bind_text64(handle_.get(), index, value.empty() ? "" : value.data(), value.size(),
+                            SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind_null(int index) { check(sqlite3_bind_null(handle_.get(), index)); }
+
+Transaction::Transaction(const Connection& connection, Kind kind) : connection_(connection) {
+  connection.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Transaction::~Transaction() {
+  // After some failures SQLite has rolled back already; then there is nothing left to end.
+  if (open_ && sqlite3_get_autocommit(connection_.handle()) == 0)
+    sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  connection_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace acid::sqlite

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/base/error.hpp"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+/// A small owner of SQLite's C handles, for this folder only. Objects of one connection belong to
+/// one thread at a time. Every failure is a SqliteError that names the store and the remedy.
+namespace acid::sqlite {
+
+class SqliteError : public StoreError {
+ public:
+  SqliteError(const std::string& message, int code) : StoreError(message), code_(code) {}
+  int code() const { return code_; }  // SQLite's primary result code
+  /// Another process holds the lock: trying again later can succeed.
+  bool locked() const;
+
+ private:
+  int code_;
+};
+
+class Connection {
+ public:
+  enum class Mode {
+    read,       // the file must exist
+    immutable,  // the same on a medium nobody can write: no locks, no files beside it
+    write,      // created when absent
+  };
+  /// `place` is what messages call the store. Waits for locks as long as kBusySeconds. Never
+  /// checkpoints a write-ahead log of its own accord, not even when closed.
+  Connection(const std::string& file, std::string place, Mode mode);
+
+  static constexpr int kBusySeconds = 60;
+  void set_busy_timeout(double seconds);
+
+  /// Runs a script of statements and discards their rows.
+  void execute(const std::string& script) const;
+  std::int64_t changes() const;         // rows changed by the last statement
+  std::int64_t last_insert_id() const;  // of the last INSERT
+
+  sqlite3* handle() const { return handle_.get(); }
+  const std::string& place() const { return place_; }
+  /// Throws the SqliteError that the connection's last failure means.
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const;
+  };
+  std::string place_;
+  double busy_seconds_ = kBusySeconds;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+/// A prepared statement. Parameters count from 1, columns from 0. The connection must outlive it.
+class Statement {
+ public:
+  Statement(const Connection& connection, std::string_view sql);
+
+  /// Binds all parameters in order, starting the statement afresh. NaN and nullopt become NULL.
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    reset();
+    int index = 0;
+    (bind_one(++index, values), ...);
+    return *this;
+  }
+  /// Advances to the next row; false after the last one.
+  bool step();
+  /// Runs a statement that yields no rows, and leaves it ready for the next bind().
+  void run();
+  /// Ends a statement whose rows are not all wanted, releasing its locks.
+  void reset();
+
+  std::int64_t integer(int column) const;
+  double real(int column) const;  // NULL reads as NaN
+  std::optional<double> optional_real(int column) const;
+  std::string text(int column) const;  // NULL reads as empty
+  bool is_null(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* handle) const;
+  };
+  void check(int code) const;
+  void bind_integer(int index, std::int64_t value);
+  void bind_real(int index, double value);
+  void bind_text(int index, std::string_view value);
+  void bind_null(int index);
+
+  template <class T>
+  void bind_one(int index, const T& value) {
+    if constexpr (std::integral<T>) {
+      bind_integer(index, static_cast<std::int64_t>(value));
+    } else if constexpr (std::floating_point<T>) {
+      bind_real(index, value);
+    } else if constexpr (std::same_as<T, std::nullopt_t>) {
+      bind_null(index);
+    } else if constexpr (std::convertible_to<const T&, std::string_view>) {
+      bind_text(index, value);
+    } else {  // std::optional
+      if (value) {
+        bind_one(index, *value);
+      } else {
+        bind_null(index);
+      }
+    }
+  }
+
+  const Connection* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// Rolled back unless committed.
+class Transaction {
+ public:
+  enum class Kind {
+    /// One consistent view for several statements.
+    read,
+    /// Takes the write lock at once: a transaction that starts by reading and only then asks for
+    /// the lock fails under contention however long it is ready to wait.
+    write,
+  };
+  Transaction(const Connection& connection, Kind kind);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  const Connection& connection_;
+  bool open_ = true;
+};
+
+}  // namespace acid::sqlite

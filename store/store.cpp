@@ -1,0 +1,83 @@
+#include "store/store.hpp"
+
+#include <array>
+#include <utility>
+
+#include "engine/base/names.hpp"
+#include "store/impl.hpp"
+#include "store/utc.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Statement;
+using sqlite::Transaction;
+
+// In the order of RunState.
+constexpr std::array<std::string_view, 6> kStateNames{"planned", "running",  "finished",
+                                                      "failed",  "diverged", "interrupted"};
+
+/// The number of a run, stored first when its digest is new.
+std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& run,
+                       const std::string& now) {
+  Statement known(connection, "SELECT number FROM runs WHERE digest = ?");
+  if (known.bind(run.digest).step()) return known.integer(0);
+  Statement insert(connection,
+                   "INSERT INTO runs (id, digest, group_digest, algorithm, seed, driver, topology,"
+                   " workers, budget_gradients, settings, plan, created)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert
+      .bind(run.id, run.digest, run.group, run.algorithm, run.seed, run.driver, run.topology,
+            run.workers, run.budget_gradients, json_text(run.settings), json_text(run.plan), now)
+      .run();
+  return connection.last_insert_id();
+}
+
+}  // namespace
+
+std::string_view state_name(RunState state) { return kStateNames[static_cast<std::size_t>(state)]; }
+
+RunState state_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < kStateNames.size(); ++i)
+    if (kStateNames[i] == name) return static_cast<RunState>(i);
+  const std::vector<std::string> known(kStateNames.begin(), kStateNames.end());
+  throw UsageError(fmt::format("unknown state '{}': expected {}", name, one_of(known)));
+}
+
+std::string json_text(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Store::Store(const std::string& folder, Access access)
+    : impl_(std::make_unique<Impl>(folder, access)) {}
+Store::~Store() = default;
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+
+const std::string& Store::folder() const { return impl_->folder; }
+
+void Store::add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs) {
+  const sqlite::Connection& connection = impl_->connection();
+  Transaction transaction(connection, Transaction::Kind::write);
+  const std::string now = utc_now();
+  // Replaced as a whole: it becomes the newest, and holds what its recipe compiles to now.
+  Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
+  Statement insert(connection,
+                   "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"
+                   " overrides, command_line, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  insert
+      .bind(experiment.id, experiment.name, experiment.recipe_path, experiment.recipe_text,
+            experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now)
+      .run();
+  const std::int64_t number = connection.last_insert_id();
+  // A run that the recipe asks for twice keeps its first place.
+  Statement member(connection,
+                   "INSERT INTO experiment_runs (experiment, position, run, label)"
+                   " VALUES (?, ?, ?, ?) ON CONFLICT (run, experiment) DO NOTHING");
+  for (std::size_t position = 0; position < runs.size(); ++position)
+    member.bind(number, position, share_run(connection, runs[position], now), runs[position].label)
+        .run();
+  transaction.commit();
+}
+
+}  // namespace acid

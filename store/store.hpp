@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/recorder/recorder.hpp"
+
+namespace acid {
+
+/// What a recipe compiled to, as the store keeps it.
+struct ExperimentRecord {
+  std::string id;  // first 12 digits of recipe_digest
+  std::string name;
+  std::string recipe_path;
+  std::string recipe_text;
+  std::string recipe_digest;
+  std::vector<std::string> overrides;
+  std::string command_line;
+};
+
+/// A planned run, as the store keeps it.
+struct RunRecord {
+  std::string id;
+  std::string algorithm;
+  std::string label;
+  std::uint64_t seed = 0;
+  std::string digest;
+  std::string group;
+  nlohmann::json settings;
+  std::string driver;
+  std::string topology;  // kind
+  int workers = 1;
+  std::int64_t budget_gradients = 0;
+  nlohmann::json plan;  // the rest of `acid plan --json` for this run: chi1, chi2, …, bytes, load
+};
+
+enum class RunState { planned, running, finished, failed, diverged, interrupted };
+std::string_view state_name(RunState state);
+/// Throws UsageError naming the known states.
+RunState state_from_name(std::string_view name);
+
+/// Who is executing an attempt. A running row whose process is gone shows as interrupted: the pair
+/// (pid, process start time) is compared on the same host and boot; otherwise the heartbeat
+/// decides.
+struct Lease {
+  std::string host;
+  std::string boot_id;
+  std::int64_t pid = 0;
+  std::int64_t process_start = 0;  // clock ticks after boot, /proc/PID/stat field 22
+  static Lease of_this_process();
+  bool alive() const;  // false when it is certainly gone
+};
+
+/// What an attempt leaves behind, written in the transaction that ends it.
+struct AttemptResult {
+  RunState state = RunState::finished;
+  std::string message;                      // why it failed, diverged or stopped; else empty
+  Position position;                        // where it ended
+  std::vector<std::string> worker_digests;  // SHA-256 of each worker's final x
+  std::string mean_digest;                  // of the final mean
+  struct EdgeCount {
+    int i = 0, j = 0;
+    double nominal = 0;      // λᵢⱼ
+    std::int64_t count = 0;  // exchanges executed
+  };
+  std::vector<EdgeCount> edges;  // every edge up to 100,000 of them, else those used
+  double realised_rate = 0;      // 2 × exchanges ÷ gradients
+  std::optional<double> realised_chi1, realised_chi2;
+  std::int64_t exchanges_drawn = 0, exchanges_done = 0, exchanges_waiting = 0;
+  std::vector<std::int64_t> worker_gradients;  // committed, per worker
+  std::vector<double> worker_idle_seconds;
+  struct Artifact {
+    std::string role;  // "final-mean"
+    std::string path;  // relative to the store's folder
+    std::string sha256;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Artifact> artifacts;
+};
+
+/// A folder with store.db and checkpoints/. One connection; use from one thread.
+/// Every failure is a StoreError that names the folder and the remedy.
+class Store {
+ public:
+  enum class Access {
+    read,   // must exist; never writes, never checkpoints the WAL
+    write,  // created when absent, migrated when older; a newer schema is refused
+  };
+  Store(const std::string& folder, Access access);
+  ~Store();
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+
+  const std::string& folder() const;
+
+  /// One transaction: the experiment, its runs that are new, and their order in it. Runs already
+  /// known by digest are shared, not copied; one that is listed twice keeps its first place. An
+  /// experiment that is there already becomes the newest and holds exactly these runs.
+  void add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs);
+
+  /// Opens a new attempt: state running, lease, number = last + 1. What earlier attempts of the run
+  /// recorded is superseded in the same transaction. Throws StoreError when a living process holds
+  /// the run. Returns the attempt's row id. `seeds`: {purpose: value, …, "workers": {purpose:
+  /// [value per worker]}}; `file_digests`: (path, SHA-256) of each data file.
+  std::int64_t begin_attempt(const std::string& run_id, const Lease& lease,
+                             const nlohmann::json& environment, const nlohmann::json& seeds,
+                             const std::vector<std::pair<std::string, std::string>>& file_digests);
+  /// On disk when it returns, and with it all that was flushed before. Once per attempt.
+  void end_attempt(std::int64_t attempt, const AttemptResult& result);
+  /// For the supervisor: the worker process died without ending its attempt. No effect when it did.
+  void mark_interrupted(const std::string& run_id, const std::string& message);
+
+  struct Impl;
+  Impl& impl() { return *impl_; }  // for this folder and its tests only
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acid

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/mutex.hpp"
+#include "engine/recorder/recorder.hpp"
+
+namespace acid {
+
+/// What was recorded since the last transaction.
+struct Batch {
+  struct Tick {
+    std::int64_t number = 0;
+    Position position;
+  };
+  struct Point {
+    std::uint32_t series = 0;  // index into all series names handed out so far
+    std::int64_t tick = 0;
+    double value = 0;
+  };
+  struct SeriesName {
+    std::string metric;
+    int worker = kWholeRun;
+  };
+  struct Line {
+    std::string time;
+    Severity severity = Severity::info;
+    std::string text;
+  };
+
+  std::vector<SeriesName> new_series;  // in the order of their indices
+  std::vector<Tick> ticks;
+  std::vector<Point> points;
+  std::vector<Line> lines;
+  Position progress;
+  bool progressed = false;
+
+  bool empty() const { return ticks.empty() && lines.empty() && !progressed; }
+  void clear();
+};
+
+/// Between the threads that record and the one that writes. Recording takes the lock for as long as
+/// it takes to copy the values; the writer takes it to swap buffers, never while it writes.
+class WriteQueue {
+ public:
+  explicit WriteQueue(std::int64_t first_tick) : next_tick_(first_tick) {}
+
+  // Any thread. After fail(), sample() and flush() throw that failure, and the others do nothing.
+  void sample(const Position& position, std::span<const Value> values) EXCLUDES_LOCK(mutex_);
+  void progress(const Position& position) EXCLUDES_LOCK(mutex_);
+  void note(Severity severity, std::string_view text) EXCLUDES_LOCK(mutex_);
+  /// Sleeps until everything recorded before the call is committed.
+  void flush() EXCLUDES_LOCK(mutex_);
+  /// The writer gets what is left, then is told to stop.
+  void close() EXCLUDES_LOCK(mutex_);
+
+  // The writer thread.
+  /// Sleeps until a batch is due: 250 ms after the last one when something was recorded, 2 s after
+  /// it (with an empty batch, for the heartbeat) otherwise. False: closed, and nothing is left.
+  bool take(Batch& batch) EXCLUDES_LOCK(mutex_);
+  void committed() EXCLUDES_LOCK(mutex_);
+  void fail(std::exception_ptr failure) EXCLUDES_LOCK(mutex_);
+
+ private:
+  bool due() REQUIRES_LOCK(mutex_);
+  std::uint32_t series_index(const Value& value) REQUIRES_LOCK(mutex_);
+  void advance(const Position& position) REQUIRES_LOCK(mutex_);
+  void wake_if_first(bool was_empty);
+
+  struct MetricSeries {
+    std::string metric;
+    std::vector<std::int64_t> index_of_worker;  // at worker + 1; −1: not seen
+  };
+
+  const SteadyClock clock_;
+  Mutex mutex_;
+  Condition wake_;  // the writer
+  Condition done_;  // those who flush
+  Batch pending_ GUARDED_BY(mutex_);
+  std::vector<MetricSeries> metrics_ GUARDED_BY(mutex_);
+  std::uint32_t series_count_ GUARDED_BY(mutex_) = 0;
+  std::int64_t next_tick_ GUARDED_BY(mutex_);
+  Position furthest_ GUARDED_BY(mutex_);
+  double last_take_seconds_ GUARDED_BY(mutex_) = -1e9;
+  std::int64_t batches_taken_ GUARDED_BY(mutex_) = 0;
+  std::int64_t batches_committed_ GUARDED_BY(mutex_) = 0;
+  bool flush_wanted_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
+};
+
+}  // namespace acid

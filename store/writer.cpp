@@ -1,0 +1,67 @@
+#include "store/writer.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include "store/batch_writer.hpp"
+
+namespace acid {
+
+struct RunWriter::Impl {
+  Impl(const std::string& folder, const std::string& run_id, std::int64_t attempt)
+      : writer(folder, run_id, attempt), queue(writer.next_tick()), thread([this] { loop(); }) {}
+
+  ~Impl() {
+    queue.close();
+    thread.join();
+  }
+
+  void loop() {
+    Batch batch;
+    try {
+      while (queue.take(batch)) {
+        writer.add_series(batch.new_series);
+        write(batch);
+        queue.committed();
+      }
+    } catch (...) {
+      queue.fail(std::current_exception());
+    }
+  }
+
+  // Each try sleeps in SQLite until its busy timeout; where it gives up at once, we sleep.
+  void write(const Batch& batch) {
+    for (;;) {
+      try {
+        return writer.write(batch);
+      } catch (const sqlite::SqliteError& error) {
+        if (!error.locked()) throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  BatchWriter writer;  // of `thread` once that runs
+  WriteQueue queue;
+  std::thread thread;
+};
+
+RunWriter::RunWriter(const std::string& store_folder, const std::string& run_id,
+                     std::int64_t attempt)
+    : impl_(std::make_unique<Impl>(store_folder, run_id, attempt)) {}
+
+RunWriter::~RunWriter() = default;
+
+void RunWriter::sample(const Position& position, std::span<const Value> values) {
+  impl_->queue.sample(position, values);
+}
+
+void RunWriter::progress(const Position& position) { impl_->queue.progress(position); }
+
+void RunWriter::note(Severity severity, std::string_view text) {
+  impl_->queue.note(severity, text);
+}
+
+void RunWriter::flush() { impl_->queue.flush(); }
+
+}  // namespace acid

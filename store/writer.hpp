@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/recorder/recorder.hpp"
+#include "store/store.hpp"
+
+namespace acid {
+
+/// Writes what a running attempt reports: a queue and one writer thread with its own connection,
+/// transactions of at most 250 ms. Recording never blocks training: the queue is bounded only by
+/// memory pressure (a warning at 1 M values). A write that fails is retried for as long as the
+/// store is merely locked; any other failure is kept and rethrown by flush() and by the next
+/// sample(). The writer thread also refreshes the lease's heartbeat (every 2 s at least) and the
+/// run's progress. Call flush() before Store::end_attempt(), so that no failure goes unseen.
+class RunWriter final : public Recorder {
+ public:
+  RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt);
+  ~RunWriter() override;  // flushes; never throws
+
+  // Any thread; none of them waits for the store.
+  void sample(const Position& position, std::span<const Value> values) override;
+  void progress(const Position& position) override;
+  void note(Severity severity, std::string_view text) override;
+
+  /// Everything recorded so far is committed when it returns. Waits while the store is locked.
+  void flush();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acid

@@ -1,0 +1,61 @@
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
+#include "engine/base/names.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+
+TEST_CASE("SHA-256 gives the published values") {
+  CHECK(sha256_hex(std::string_view("abc")) ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex(std::string_view("")) ==
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  Sha256 in_pieces;
+  in_pieces.update("a");
+  in_pieces.update("bc");
+  CHECK(in_pieces.hex() == sha256_hex(std::string_view("abc")));
+}
+
+TEST_CASE("the digest of a file is that of its content") {
+  const auto path = std::filesystem::temp_directory_path() / "acid_digest_test.bin";
+  const std::string content(3'000'000, 'x');  // several blocks
+  std::ofstream(path, std::ios::binary) << content;
+  CHECK(sha256_file(path.string()) == sha256_hex(std::string_view(content)));
+  std::filesystem::remove(path);
+  CHECK_THROWS_WITH(sha256_file(path.string()), Catch::Contains("cannot read"));
+}
+
+TEST_CASE("the nearest name is the one a person meant") {
+  const std::vector<std::string> known = {"ring", "star", "exponential", "momentum"};
+  CHECK(nearest_name("rign", known) == "ring");
+  CHECK(nearest_name("exponental", known) == "exponential");
+  CHECK(nearest_name("momentun", known) == "momentum");
+  CHECK(nearest_name("learning_rate", known) == std::nullopt);
+  CHECK(nearest_name("x", {}) == std::nullopt);
+}
+
+TEST_CASE("lists read as English") {
+  const std::vector<std::string> three = {"a", "b", "c"};
+  CHECK(one_of(three) == "a, b or c");
+  CHECK(one_of(std::span(three).first(1)) == "a");
+  CHECK(one_of({}).empty());
+}
+
+TEST_CASE("fallbacks complete options, and required ones must be there") {
+  const std::array fields = {
+      Field{.name = "p", .type = FieldType::number, .fallback = "0.5", .help = ""},
+      Field{.name = "q", .type = FieldType::integer, .fallback = "", .help = ""}};
+  const auto options = with_fallbacks(fields, {{"q", 3}});
+  CHECK(number(options, "p") == 0.5);
+  CHECK(integer(options, "q") == 3);
+  CHECK_THROWS_AS(with_fallbacks(fields, nlohmann::json::object()), AssertionError);
+  CHECK_THROWS_AS(number(options, "r"), AssertionError);
+}

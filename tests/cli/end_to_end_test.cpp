@@ -1,0 +1,224 @@
+// `acid run` with the real worker, and every command that reads what it left.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "engine/base/digest.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using acid::test::Folder;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+struct Bench : Folder {
+  Bench() { write("small.toml", acid::test::kSmallRecipe); }
+  acid::test::Result call(const std::vector<std::string>& arguments) const {
+    return acid::test::acid(*this, arguments);
+  }
+  acid::test::Result run(std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"run", "small.toml"});
+    return call(options);
+  }
+  nlohmann::json runs() const { return call({"list", "--json"}).json()["runs"]; }
+  std::map<std::string, nlohmann::json> digests() const {
+    std::map<std::string, nlohmann::json> found;
+    for (const auto& run : runs())
+      found[run["id"]] = call({"show", run["id"], "--json"}).json()["digests"];
+    return found;
+  }
+};
+
+// A run's id by algorithm, seed 1.
+std::string id_of(const Bench& bench, const std::string& algorithm) {
+  for (const auto& run : bench.runs())
+    if (run["algorithm"] == algorithm && run["seed"] == 1) return run["id"];
+  FAIL("no run of " << algorithm);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("run executes every run of the recipe and prints the comparison") {
+  const Bench bench;
+  const auto result = bench.run();
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.out, Contains("A²CiD²") || Contains("a2cid2"));
+  const auto runs = bench.runs();
+  REQUIRE(runs.size() == 6);
+  for (const auto& run : runs) {
+    INFO(run.dump());
+    CHECK(run["state"] == "finished");
+    CHECK(run["driver"] == "virtual");
+    CHECK(run["workers"] == 4);
+    CHECK(run["topology"] == "ring");
+    CHECK(run["started"].is_string());
+    CHECK(run["finished"].is_string());
+    CHECK(run["metrics"].contains("consensus_distance"));
+  }
+
+  SECTION("a second time it re-uses what has finished") {
+    const auto before = bench.digests();
+    const auto again = bench.run();
+    CHECK(again.code == 0);
+    CHECK_THAT(again.err, Contains("6 of 6 runs already finished"));
+    CHECK(again.out == result.out);
+    for (const auto& run : bench.runs())
+      CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);
+  }
+  SECTION("--force runs everything again and ends with the same digests") {
+    const auto before = bench.digests();
+    CHECK(bench.run({"--force", "--jobs", "2"}).code == 0);
+    CHECK(bench.digests() == before);
+    for (const auto& run : bench.runs())
+      CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 2);
+  }
+}
+
+TEST_CASE("the threads driver runs the same recipe in wall-clock time") {
+  const Bench bench;
+  const auto result = bench.run({"--driver", "threads"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  for (const auto& run : bench.runs()) {
+    CHECK(run["state"] == "finished");
+    CHECK(run["driver"] == "threads");
+    CHECK(run["progress"]["gradients"] >= 400);
+  }
+}
+
+TEST_CASE("show --json has everything that scripts rely on") {
+  const Bench bench;
+  REQUIRE(bench.run().code == 0);
+  const auto run = bench.call({"show", id_of(bench, "a2cid2"), "--json"}).json();
+  for (const char* key : {"schema_version",
+                          "id",
+                          "experiment",
+                          "algorithm",
+                          "seed",
+                          "group",
+                          "state",
+                          "driver",
+                          "workers",
+                          "topology",
+                          "started",
+                          "finished",
+                          "metrics",
+                          "settings",
+                          "seeds",
+                          "environment",
+                          "attempts",
+                          "checkpoints",
+                          "digests",
+                          "realised",
+                          "worker_gradients",
+                          "worker_idle_seconds"})
+    CHECK(run.contains(key));
+  CHECK(run["digests"]["workers"].size() == 4);
+  CHECK(run["digests"]["mean"].get<std::string>().size() == 64);
+  CHECK(run["topology"]["edges"].size() == 4);
+  CHECK(run["topology"]["edges"][0].contains("nominal"));
+  CHECK(run["topology"]["edges"][0].contains("realised"));
+  CHECK(run["realised"]["exchanges_per_gradient"].get<double>() > 0.5);
+  CHECK(run["realised"]["exchanges_drawn"] == run["realised"]["exchanges_done"].get<int>() +
+                                                  run["realised"]["exchanges_waiting"].get<int>());
+  int gradients = 0;
+  for (const auto& each : run["worker_gradients"]) gradients += each.get<int>();
+  CHECK(gradients >= 400);
+  CHECK(gradients <= 404);
+  CHECK_THAT(bench.call({"show", "@latest"}).out, Contains("digests (SHA-256)"));
+}
+
+TEST_CASE("export writes every point as CSV that reads back, and the same numbers as JSON") {
+  const Bench bench;
+  REQUIRE(bench.run().code == 0);
+  const std::string id = id_of(bench, "ad-psgd");
+  const auto csv = bench.call({"export", id, "--format", "csv"});
+  REQUIRE(csv.code == 0);
+  CHECK(csv.err.empty());
+  CHECK_THAT(csv.out,
+             StartsWith("run,metric,worker,gradients,normalised_time,seconds,bytes,value\n"));
+  std::istringstream lines(csv.out);
+  std::string line;
+  std::getline(lines, line);
+  std::size_t points = 0;
+  while (std::getline(lines, line)) {
+    ++points;
+    CHECK(std::count(line.begin(), line.end(), ',') == 7);
+    CHECK(line.rfind(id + ",", 0) == 0);
+  }
+  const auto document = bench.call({"export", id, "--format", "json"}).json();
+  std::size_t same = 0;
+  for (const auto& series : document["runs"][0]["series"]) same += series["value"].size();
+  CHECK(points > 0);
+  CHECK(points == same);
+
+  CHECK(bench.call({"export", id, "-o", "points.csv"}).out.empty());
+  CHECK(bench.read("points.csv") == csv.out);
+}
+
+TEST_CASE("export copies the final model after checking its digest") {
+  const Bench bench;
+  REQUIRE(bench.run().code == 0);
+  const std::string id = id_of(bench, "ar-sgd");
+  const auto shown = bench.call({"show", id, "--json"}).json();
+  if (shown["artifacts"].empty()) return;  // A task without a model leaves none.
+  const std::string path = "acid-store/" + shown["artifacts"][0]["path"].get<std::string>();
+  REQUIRE(bench.call({"export", id, "--format", "safetensors", "-o", "model"}).code == 0);
+  CHECK(bench.read("model") == bench.read(path));
+
+  bench.write(path, "damaged");
+  const auto damaged = bench.call({"export", id, "--format", "safetensors", "-o", "other"});
+  CHECK(damaged.code == 3);
+  CHECK_THAT(damaged.err, Contains("SHA-256"));
+  CHECK_FALSE(bench.has("other"));
+}
+
+TEST_CASE("list filters by state, algorithm and condition") {
+  const Bench bench;
+  REQUIRE(bench.run().code == 0);
+  const auto count = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"list", "--json"});
+    return bench.call(options).json()["runs"].size();
+  };
+  CHECK(count({"--algorithm", "a2cid2"}) == 2);
+  CHECK(count({"--state", "finished"}) == 6);
+  CHECK(count({"--state", "failed"}) == 0);
+  CHECK(count({"--where", "seed = 2 and workers = 4"}) == 3);
+  CHECK(bench.call({"list", "--state", "finishd"}).code == 2);
+  CHECK(bench.call({"list", "--where", "no such thing"}).code == 2);
+}
+
+TEST_CASE("compare and report read what run left") {
+  const Bench bench;
+  REQUIRE(bench.run().code == 0);
+  const auto comparison = bench.call({"compare", "@latest", "--json"}).json();
+  CHECK(comparison["groups"].size() == 3);
+  CHECK_THAT(bench.call({"compare", "small", "--csv"}).out, Contains(","));
+  const auto report = bench.call({"report", "--html"});
+  CHECK(report.out == "acid-report.html\n");
+  CHECK_THAT(bench.read("acid-report.html"), Contains("</html>"));
+  CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
+}
+
+TEST_CASE("a diverging run does not stop the others, and the exit code is 1") {
+  const Bench bench;
+  bench.write("small.toml", std::string(acid::test::kSmallRecipe) + R"(
+[[algorithms]]
+kind = "ar-sgd"
+label = "too fast"
+set = { "optimizer.learning_rate" = 1e30 }
+)");
+  const auto result = bench.run();
+  INFO(result.err);
+  CHECK(result.code == 1);
+  std::map<std::string, int> states;
+  for (const auto& run : bench.runs()) ++states[run["state"]];
+  CHECK(states["finished"] == 6);
+  CHECK(states["diverged"] == 2);
+}

@@ -1,0 +1,98 @@
+#include "tests/cli/program.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "engine/base/clock.hpp"
+
+namespace acid::test {
+namespace fs = std::filesystem;
+
+Folder::Folder() {
+  std::string pattern = (fs::temp_directory_path() / "acid-test-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
+  path_ = pattern;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string Folder::path(const std::string& name) const {
+  return name.empty() ? path_ : path_ + "/" + name;
+}
+
+bool Folder::has(const std::string& name) const { return fs::exists(path(name)); }
+
+std::string Folder::read(const std::string& name) const {
+  std::ifstream file(path(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string Folder::write(const std::string& name, const std::string& content) const {
+  std::ofstream(path(name), std::ios::binary) << content;
+  return path(name);
+}
+
+std::string Folder::write_program(const std::string& name, const std::string& content) const {
+  write(name, content);
+  fs::permissions(path(name), fs::perms::owner_all);
+  return path(name);
+}
+
+Running::Running(const Folder& folder, const std::vector<std::string>& arguments,
+                 const std::vector<std::string>& environment)
+    : folder_(&folder), started_(SteadyClock().seconds()) {
+  static std::atomic<int> count{0};
+  name_ = ".output-" + std::to_string(count++);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  const auto redirect = [&](int descriptor, const std::string& path, int flags) {
+    posix_spawn_file_actions_addopen(&files, descriptor, path.c_str(), flags, 0600);
+  };
+  redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+  redirect(STDOUT_FILENO, folder.path(name_ + ".out"), O_CREAT | O_WRONLY | O_TRUNC);
+  redirect(STDERR_FILENO, folder.path(name_ + ".err"), O_CREAT | O_WRONLY | O_TRUNC);
+  posix_spawn_file_actions_addchdir_np(&files, folder.path().c_str());
+
+  std::vector<std::string> words{BINARY_ROOT "/acid"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment;  // The first of a name counts.
+  for (char** each = environ; *each != nullptr; ++each)
+    if (const std::string variable = *each; variable.rfind("ACID_", 0) != 0)
+      variables.push_back(variable);
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& text : texts) list.push_back(text.data());
+    list.push_back(nullptr);
+    return list;
+  };
+  const int failed = posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers(words).data(),
+                                 pointers(variables).data());
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0) throw std::runtime_error("cannot start " + words[0]);
+}
+
+Result Running::wait() {
+  int status = 0;
+  if (waitpid(pid_, &status, 0) != pid_) throw std::runtime_error("waitpid failed");
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder_->read(name_ + ".out"),
+          folder_->read(name_ + ".err"), SteadyClock().seconds() - started_};
+}
+
+Result acid(const Folder& folder, const std::vector<std::string>& arguments,
+            const std::vector<std::string>& environment) {
+  return Running(folder, arguments, environment).wait();
+}
+
+}  // namespace acid::test

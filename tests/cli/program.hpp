@@ -1,0 +1,85 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace acid::test {
+
+/// What a finished program left behind.
+struct Result {
+  int code = -1;  // its exit code; −1 when a signal ended it
+  std::string out, err;
+  double seconds = 0;  // from start to end, wall clock
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+/// An empty folder, removed with everything in it. The program runs inside it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path(const std::string& name = {}) const;
+  bool has(const std::string& name) const;
+  std::string read(const std::string& name) const;
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, const std::string& content) const;
+  std::string write_program(const std::string& name, const std::string& content) const;
+
+ private:
+  std::string path_;
+};
+
+/// An `acid` process that was started in a folder, with its store in ./acid-store.
+class Running {
+ public:
+  Running(const Folder& folder, const std::vector<std::string>& arguments,
+          const std::vector<std::string>& environment = {});
+  pid_t pid() const { return pid_; }
+  /// Waits for its end. Call once.
+  Result wait();
+
+ private:
+  pid_t pid_;
+  const Folder* folder_;
+  std::string name_;  // of the files that hold its output
+  double started_;
+};
+
+/// Runs `acid` with these arguments to its end. `environment`: "NAME=VALUE" beside the inherited.
+Result acid(const Folder& folder, const std::vector<std::string>& arguments,
+            const std::vector<std::string>& environment = {});
+
+/// A recipe on an analytic task that takes milliseconds: two seeds of three algorithms.
+inline constexpr const char* kSmallRecipe = R"(
+name = "small"
+seeds = [1, 2]
+[task]
+dataset = { kind = "quadratic", dimension = 16, noise = 0.1, heterogeneity = 1.0 }
+[optimizer]
+kind = "sgd"
+learning_rate = 0.05
+[workers]
+count = 4
+[topology]
+kind = "ring"
+[budget]
+gradients = 400
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "ad-psgd"
+communication_rate = 1.0
+[[algorithms]]
+kind = "a2cid2"
+communication_rate = 1.0
+[evaluation]
+every_gradients = 100
+)";
+
+}  // namespace acid::test

@@ -1,0 +1,104 @@
+// `acid plan`, and `acid run` up to the point where a worker would start.
+#include <set>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using acid::test::Folder;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+TEST_CASE("plan --json lists every run with the keys that scripts rely on") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto result = acid::test::acid(folder, {"plan", "small.toml", "--json"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const auto plan = result.json();
+  REQUIRE(plan["runs"].size() == 6);
+  std::set<std::string> digests;
+  for (const auto& run : plan["runs"]) {
+    for (const char* key : {"id", "algorithm", "seed", "digest", "group", "settings",
+                            "budget_gradients", "chi1", "chi2", "eta", "alpha_tilde"})
+      CHECK(run.contains(key));
+    CHECK(run["digest"].get<std::string>().rfind(run["id"].get<std::string>(), 0) == 0);
+    CHECK(run["budget_gradients"] == 400);
+    digests.insert(run["digest"]);
+  }
+  CHECK(digests.size() == 6);
+  CHECK_FALSE(folder.has("acid-store"));
+}
+
+TEST_CASE("plan has the same runs as text, CSV and Markdown") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto id = acid::test::acid(folder, {"plan", "small.toml", "--json"})
+                      .json()["runs"][5]["id"]
+                      .get<std::string>();
+  CHECK_THAT(acid::test::acid(folder, {"plan", "small.toml"}).out, Contains(id));
+  const auto csv = acid::test::acid(folder, {"plan", "small.toml", "--csv"}).out;
+  CHECK_THAT(csv, StartsWith("id,algorithm,seed,workers,topology,chi1"));
+  CHECK_THAT(csv, Contains("\n" + id + ","));
+  const auto markdown = acid::test::acid(folder, {"plan", "small.toml", "--markdown"}).out;
+  CHECK_THAT(markdown, StartsWith("| id |"));
+  CHECK_THAT(markdown, Contains("\n| " + id + " |"));
+}
+
+TEST_CASE("--set and --driver change the plan and its digests") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto plain = acid::test::acid(folder, {"plan", "small.toml", "--json"}).json();
+  const auto changed =
+      acid::test::acid(folder, {"plan", "small.toml", "--json", "--set",
+                                "optimizer.learning_rate=0.1", "--driver", "threads"});
+  INFO(changed.err);
+  REQUIRE(changed.code == 0);
+  const auto settings = changed.json()["runs"][0]["settings"];
+  CHECK(settings["optimizer"]["learning_rate"] == 0.1);
+  CHECK(settings["execution"]["driver"] == "threads");
+  CHECK(changed.json()["runs"][0]["digest"] != plain["runs"][0]["digest"]);
+}
+
+TEST_CASE("a broken recipe exits with 2, shows where, and leaves no store behind") {
+  const Folder folder;
+  folder.write("broken.toml", std::string(acid::test::kSmallRecipe) + "\n[optimzer]\nkind = 1\n");
+  for (const char* command : {"plan", "run"}) {
+    const auto result = acid::test::acid(folder, {command, "broken.toml"});
+    INFO(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains("broken.toml:"));
+    CHECK_THAT(result.err, Contains("optimizer"));
+    CHECK_FALSE(folder.has("acid-store"));
+  }
+}
+
+TEST_CASE("a recipe that is not there exits with 2 and names the file") {
+  const Folder folder;
+  for (const char* command : {"plan", "run"}) {
+    const auto result = acid::test::acid(folder, {command, "nowhere.toml"});
+    CHECK(result.code == 2);
+    CHECK_THAT(result.err, Contains("nowhere.toml"));
+    CHECK_FALSE(folder.has("acid-store"));
+  }
+}
+
+TEST_CASE("an override of an unknown key exits with 2") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto result =
+      acid::test::acid(folder, {"plan", "small.toml", "--set", "optimizer.learning_rat=1"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, Contains("learning_rate"));
+}
+
+TEST_CASE("without acid-worker, run says so before it writes anything") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto result =
+      acid::test::acid(folder, {"run", "small.toml"}, {"ACID_WORKER=/nowhere/acid-worker"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, Contains("ACID_WORKER"));
+  CHECK_FALSE(folder.has("acid-store"));
+}

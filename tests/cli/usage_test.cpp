@@ -1,0 +1,147 @@
+// What `acid` does before it does anything: versions, help, bad usage, exit codes.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+using acid::test::Folder;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get()))
+    text += static_cast<char>(c);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("--version names the program, its version and the commit it was built from") {
+  const Folder folder;
+  const auto result = acid::test::acid(folder, {"--version"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, StartsWith("acid 0.1.0 ("));
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 1);
+  CHECK(result.err.empty());
+}
+
+TEST_CASE("--version answers in milliseconds") {
+  const Folder folder;
+  double best = 1e9;
+  for (int round = 0; round < 20; ++round)
+    best = std::min(best, acid::test::acid(folder, {"--version"}).seconds);
+  INFO(best << " s, the best of 20");
+#ifdef NDEBUG
+  CHECK(best < 0.010);
+#else
+  CHECK(best < 1);  // Sanitizers take their time to start.
+#endif
+}
+
+TEST_CASE("the command line links neither LibTorch nor MPI") {
+  const std::string libraries = output_of("ldd " BINARY_ROOT "/acid");
+  REQUIRE_THAT(libraries, Contains("libsqlite3"));
+  for (const char* heavy : {"torch", "libc10", "libmpi", "blas"})
+    CHECK_THAT(libraries, !Contains(heavy));
+}
+
+TEST_CASE("every command explains itself on standard output") {
+  const Folder folder;
+  const auto overview = acid::test::acid(folder, {"--help"});
+  CHECK(overview.code == 0);
+  for (const std::string command :
+       {"run", "plan", "list", "show", "compare", "report", "export", "topology", "doctor"}) {
+    INFO(command);
+    CHECK_THAT(overview.out, Contains("  " + command));
+    const auto help = acid::test::acid(folder, {command, "--help"});
+    CHECK(help.code == 0);
+    CHECK_THAT(help.out, Contains("--help"));
+    CHECK(help.err.empty());
+  }
+}
+
+TEST_CASE("bad usage exits with 2, says so on standard error, and names what was probably meant") {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Case cases[] = {
+      {{}, "Usage"},
+      {{"lsit"}, "did you mean 'list'?"},
+      {{"nonsense-command"}, "unknown command 'nonsense-command'"},
+      {{"list", "--jsn"}, "did you mean '--json'?"},
+      {{"--stoer", "x", "list"}, "did you mean '--store'?"},
+      {{"list", "extra"}, "unexpected argument 'extra'"},
+      {{"show"}, "RUN is required"},
+      {{"run"}, "RECIPE is required"},
+      {{"list", "--json", "--csv"}, "excludes"},
+      {{"export", "x", "--format", "xml"}, "xml"},
+      {{"run", "recipe.toml", "--jobs", "0"}, "--jobs"},
+  };
+  const Folder folder;
+  for (const Case& each : cases) {
+    const auto result = acid::test::acid(folder, each.arguments);
+    INFO(result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains(each.message));
+  }
+}
+
+TEST_CASE("a reading command without a store exits with 3, says where it looked, and makes none") {
+  const Folder folder;
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list"},
+                                                    {"show", "@latest"},
+                                                    {"compare"},
+                                                    {"report", "--html"},
+                                                    {"export", "@latest"},
+                                                    {"list", "--json"}}) {
+    const auto result = acid::test::acid(folder, arguments);
+    INFO(arguments.front() << ": " << result.err);
+    CHECK(result.code == 3);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains("acid-store"));
+  }
+  CHECK_FALSE(folder.has("acid-store"));
+  CHECK_FALSE(folder.has("acid-report.html"));
+}
+
+TEST_CASE("the store's folder comes from --store, else from ACID_STORE") {
+  const Folder folder;
+  CHECK_THAT(acid::test::acid(folder, {"list"}, {"ACID_STORE=from-environment"}).err,
+             Contains("from-environment"));
+  CHECK_THAT(acid::test::acid(folder, {"list", "--store", "after"}, {"ACID_STORE=x"}).err,
+             Contains("after"));
+  CHECK_THAT(acid::test::acid(folder, {"--store", "before", "list"}, {"ACID_STORE=x"}).err,
+             Contains("before"));
+}
+
+TEST_CASE("doctor says what it finds and what would be better, as text and as JSON") {
+  const Folder folder;
+  const auto text = acid::test::acid(folder, {"doctor"});
+  CHECK(text.code == 0);
+  CHECK_THAT(text.out, Contains("cores"));
+  CHECK_THAT(text.out, !Contains("\x1b["));
+  const auto document = acid::test::acid(folder, {"doctor", "--json"}).json();
+  CHECK(document["schema_version"] == 1);
+  REQUIRE(document["checks"].size() > 5);
+  for (const auto& check : document["checks"]) {
+    INFO(check.dump());
+    CHECK((check["status"] == "ok" || check["status"] == "warn"));
+    CHECK(check["found"].is_string());
+    if (check["status"] == "warn") CHECK_FALSE(check["advice"].get<std::string>().empty());
+  }
+}
+
+TEST_CASE("output that cannot be written is an error, not a success") {
+  const Folder folder;
+  const std::string command = BINARY_ROOT "/acid topology ring 4 >/dev/full 2>&1; echo $?";
+  CHECK(output_of(command) == "1\n");
+}

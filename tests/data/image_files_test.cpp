@@ -1,0 +1,244 @@
+#include <cstdint>
+
+#include "tests/data/scratch.hpp"
+
+namespace acid::testing {
+namespace {
+
+using Catch::Contains;
+
+std::string big_endian(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+  return bytes;
+}
+
+std::string idx_images(std::uint32_t count, std::uint32_t rows, std::uint32_t columns) {
+  std::string bytes =
+      big_endian(0x803) + big_endian(count) + big_endian(rows) + big_endian(columns);
+  for (std::uint32_t i = 0; i < count * rows * columns; ++i) bytes += static_cast<char>(i % 251);
+  return bytes;
+}
+
+std::string idx_labels(std::uint32_t count) {
+  std::string bytes = big_endian(0x801) + big_endian(count);
+  for (std::uint32_t i = 0; i < count; ++i) bytes += static_cast<char>(i % 10);
+  return bytes;
+}
+
+const std::string kTrainImages = "train-images-idx3-ubyte", kTestImages = "t10k-images-idx3-ubyte";
+const std::string kTrainLabels = "train-labels-idx1-ubyte", kTestLabels = "t10k-labels-idx1-ubyte";
+
+struct IdxFolder : ScratchFolder {
+  IdxFolder() {
+    write(kTrainImages, idx_images(12, 4, 5));
+    write(kTrainLabels, idx_labels(12));
+    write(kTestImages, idx_images(3, 4, 5));
+    write(kTestLabels, idx_labels(3));
+  }
+  nlohmann::json options() const { return {{"root", root()}}; }
+  /// Reading fails in inspect and load alike, or only in load when the header is sound.
+  std::string load_error() const {
+    return message_of([&] { dataset("mnist").load(options()); });
+  }
+  std::string inspect_error() const {
+    return message_of([&] { dataset("mnist").inspect(options()); });
+  }
+};
+
+std::string cifar_records(int count, int label_bytes, int classes) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    if (label_bytes == 2) bytes += static_cast<char>(19);  // the coarse label, ignored
+    bytes += static_cast<char>(i % classes);
+    bytes += std::string(1024, '\0') + std::string(1024, static_cast<char>(255)) +
+             std::string(1024, static_cast<char>(i));
+  }
+  return bytes;
+}
+
+struct Cifar10Folder : ScratchFolder {
+  Cifar10Folder() {
+    for (int batch = 1; batch <= 5; ++batch)
+      write(fmt::format("data_batch_{}.bin", batch), cifar_records(batch, 1, 10));
+    write("test_batch.bin", cifar_records(11, 1, 10));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("IDX files are read, normalised and digested") {
+  const IdxFolder folder;
+  for (const auto& [name, mean, deviation] :
+       {std::tuple("mnist", 0.1307, 0.3081), std::tuple("fashion-mnist", 0.2860, 0.3530)}) {
+    const DataInfo info = dataset(name).inspect(folder.options());
+    CHECK(info.shape.height == 4);
+    CHECK(info.shape.width == 5);
+    CHECK(info.shape.classes == 10);
+    CHECK(info.train_size == 12);
+    CHECK(info.test_size == 3);
+    CHECK(info.files.size() == 4);
+
+    const Dataset data = dataset(name).load(folder.options());
+    CHECK(data.shape.features() == 20);
+    CHECK(data.train->size() == 12);
+    CHECK(data.test->size() == 3);
+    CHECK(data.train->label(11) == 1);
+    CHECK(features(*data.train, 1, 20)[2] == Approx((22 / 255.0 - mean) / deviation));
+    REQUIRE(data.files.size() == 4);
+    CHECK(data.files[3].path == folder.path(kTestLabels));
+    CHECK(data.files[0].sha256.size() == 64);
+  }
+}
+
+TEST_CASE("Gzipped IDX files give the same examples as plain ones") {
+  const IdxFolder plain;
+  const ScratchFolder packed;
+  for (const std::string& name : {kTrainImages, kTrainLabels, kTestImages, kTestLabels})
+    packed.write_gzip(name + ".gz", plain.read(name));
+  const Dataset a = load("mnist", plain.options());
+  const Dataset b = load("mnist", {{"root", packed.root()}});
+  CHECK(dataset("mnist").inspect({{"root", packed.root()}}).train_size == 12);
+  for (std::int64_t e = 0; e < 12; ++e) {
+    CHECK(a.train->label(e) == b.train->label(e));
+    CHECK(features(*a.train, e, 20) == features(*b.train, e, 20));
+  }
+}
+
+TEST_CASE("Missing IDX files are listed with the folder and the key to change") {
+  const ScratchFolder folder;
+  folder.write(kTrainImages, idx_images(1, 2, 2));
+  const nlohmann::json options{{"root", folder.root()}};
+  CHECK_THROWS_AS(dataset("mnist").inspect(options), UsageError);
+  const std::string message = message_of([&] { dataset("mnist").load(options); });
+  CHECK_THAT(message, Contains(folder.root()) && Contains(kTrainLabels + ".gz") &&
+                          Contains(kTestImages) && Contains("task.dataset.root"));
+  CHECK_THAT(message, !Contains(kTrainImages));
+  CHECK_THROWS_AS(dataset("mnist").inspect({{"root", folder.path("nowhere")}}), UsageError);
+}
+
+TEST_CASE("A wrong IDX magic number is reported at byte 0") {
+  const IdxFolder folder;
+  folder.write(kTrainImages, idx_labels(12));
+  for (const std::string& message : {folder.inspect_error(), folder.load_error()})
+    CHECK_THAT(message, Contains(folder.path(kTrainImages)) && Contains("at byte 0") &&
+                            Contains("0x00000803") && Contains("0x00000801"));
+}
+
+TEST_CASE("A truncated IDX header names the number that is missing") {
+  const IdxFolder folder;
+  folder.write(kTrainImages, idx_images(12, 4, 5).substr(0, 10));
+  CHECK_THAT(folder.inspect_error(), Contains("at byte 10") && Contains("the number of rows") &&
+                                         Contains("end of the file"));
+  folder.write(kTrainImages, "");
+  CHECK_THAT(folder.inspect_error(), Contains("at byte 0") && Contains("magic"));
+}
+
+TEST_CASE("IDX files shorter or longer than their header says are refused without being read") {
+  const IdxFolder folder;
+  const std::string whole = idx_images(12, 4, 5);
+  folder.write(kTrainImages, whole.substr(0, whole.size() - 1));
+  CHECK_THAT(folder.inspect_error(),
+             Contains("at byte 255") && Contains("256 bytes") && Contains("a file of 255"));
+  folder.write(kTrainImages, whole + "x");
+  CHECK_THAT(folder.inspect_error(), Contains("at byte 256") && Contains("a file of 257"));
+  folder.write(kTrainImages,
+               big_endian(0x803) + big_endian(2000000000) + big_endian(4096) + big_endian(4096));
+  CHECK_THAT(folder.load_error(), Contains("a file of 16"));
+}
+
+TEST_CASE("IDX sizes that make no sense are reported where they stand") {
+  const IdxFolder folder;
+  folder.write(kTrainImages, idx_images(0, 4, 5));
+  CHECK_THAT(folder.inspect_error(), Contains("at byte 4"));
+  folder.write(kTrainImages, idx_images(12, 4, 0));
+  CHECK_THAT(folder.inspect_error(), Contains("at byte 12") && Contains("columns"));
+  folder.write(kTrainImages, idx_images(12, 5, 4));
+  CHECK_THAT(folder.inspect_error(), Contains(kTestImages) && Contains("5 × 4"));
+}
+
+TEST_CASE("IDX labels must be as many as the images and below ten") {
+  const IdxFolder folder;
+  folder.write(kTrainLabels, idx_labels(11));
+  CHECK_THAT(folder.inspect_error(),
+             Contains(kTrainLabels) && Contains("at byte 4") && Contains("12") && Contains("11"));
+  std::string labels = idx_labels(12);
+  labels[8 + 7] = 10;
+  folder.write(kTrainLabels, labels);
+  CHECK_THAT(folder.load_error(), Contains("at byte 15") && Contains("found 10"));
+}
+
+TEST_CASE("A damaged gzip stream is an error that names the file") {
+  const IdxFolder folder;
+  std::filesystem::remove(folder.path(kTrainImages));
+  const std::string name = kTrainImages + ".gz";
+  folder.write_gzip(name, idx_images(12, 4, 5));
+  const std::string whole = folder.read(name);
+
+  folder.write(name, whole.substr(0, whole.size() / 2));
+  CHECK_THAT(folder.load_error(), Contains(name) && Contains("end of the file"));
+  std::string wrong_checksum = whole;
+  wrong_checksum[wrong_checksum.size() - 8] ^= 1;
+  folder.write(name, wrong_checksum);
+  CHECK_THAT(folder.load_error(), Contains(name));
+  folder.write(name, whole.substr(0, whole.size() - 8));
+  CHECK_THAT(folder.load_error(), Contains(name));
+  folder.write_gzip(
+      name, big_endian(0x803) + big_endian(2000000000) + big_endian(4096) + big_endian(4096));
+  CHECK_THAT(folder.load_error(), Contains(name) && Contains("a compressed file of"));
+}
+
+TEST_CASE("The CIFAR-10 binary version is read in file order and normalised per channel") {
+  const Cifar10Folder folder;
+  const nlohmann::json options{{"root", folder.root()}};
+  const DataInfo info = dataset("cifar10").inspect(options);
+  CHECK(info.shape.channels == 3);
+  CHECK(info.shape.classes == 10);
+  CHECK(info.train_size == 15);
+  CHECK(info.test_size == 11);
+  CHECK(info.files.size() == 6);
+  const Dataset data = dataset("cifar10").load(options);
+  CHECK(data.train->size() == 15);
+  CHECK(data.test->size() == 11);
+  CHECK(data.train->label(14) == 4);  // the last of five in data_batch_5.bin
+  CHECK(data.test->label(10) == 0);
+  const std::vector<float> pixels = features(*data.train, 14, 3072);
+  CHECK(pixels[0] == Approx(-0.4914 / 0.2470));
+  CHECK(pixels[1024] == Approx((1 - 0.4822) / 0.2435));
+  CHECK(pixels[3071] == Approx((4 / 255.0 - 0.4465) / 0.2616));
+  CHECK(data.files.size() == 6);
+}
+
+TEST_CASE("CIFAR-100 uses the fine labels") {
+  const ScratchFolder folder;
+  folder.write("train.bin", cifar_records(105, 2, 100));
+  folder.write("test.bin", cifar_records(2, 2, 100));
+  const Dataset data = load("cifar100", {{"root", folder.root()}});
+  CHECK(data.shape.classes == 100);
+  CHECK(data.train->size() == 105);
+  CHECK(data.train->label(99) == 99);
+  CHECK(data.train->label(104) == 4);
+  CHECK(features(*data.train, 7, 3072)[3000] == Approx((7 / 255.0 - 0.4409) / 0.2762));
+}
+
+TEST_CASE("Damaged or missing CIFAR files are named with the offset of the damage") {
+  const Cifar10Folder folder;
+  const nlohmann::json options{{"root", folder.root()}};
+  const auto load_error = [&] { return message_of([&] { dataset("cifar10").load(options); }); };
+
+  folder.write("data_batch_2.bin", cifar_records(2, 1, 10).substr(0, 3073 + 100));
+  CHECK_THAT(load_error(),
+             Contains("data_batch_2.bin") && Contains("at byte 3073") && Contains("100 bytes"));
+  CHECK_THROWS_AS(dataset("cifar10").inspect(options), Error);
+  folder.write("data_batch_2.bin", "");
+  CHECK_THAT(load_error(), Contains("at byte 0"));
+  std::string wrong_label = cifar_records(3, 1, 10);
+  wrong_label[2 * 3073] = 10;
+  folder.write("data_batch_2.bin", wrong_label);
+  CHECK_THAT(load_error(), Contains("at byte 6146") && Contains("from 0 to 9"));
+  std::filesystem::remove(folder.path("data_batch_4.bin"));
+  CHECK_THAT(load_error(), Contains("data_batch_4.bin") && !Contains("data_batch_3.bin"));
+  CHECK_THROWS_AS(dataset("cifar10").inspect(options), UsageError);
+}
+
+}  // namespace acid::testing

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "engine/data/splits.hpp"
+#include "tests/data/scratch.hpp"
+
+namespace acid::testing {
+namespace {
+
+constexpr int kClasses = 10;
+
+// One feature each; labels take turns.
+FloatRows make_examples(int count) {
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
+  for (std::size_t e = 0; e < labels.size(); ++e)
+    labels[e] = static_cast<std::int32_t>(e % kClasses);
+  return FloatRows(std::vector<float>(labels.size()), labels);
+}
+
+nlohmann::json dirichlet(double alpha) { return {{"kind", "dirichlet"}, {"alpha", alpha}}; }
+
+// Mean over the workers of the largest share that one class has in a shard.
+double skew(const Split& examples, const Shards& shards) {
+  double sum = 0;
+  for (const auto& list : shards.lists) {
+    std::vector<int> counts(kClasses);
+    for (const std::int32_t e : list) ++counts[static_cast<std::size_t>(examples.label(e))];
+    sum += *std::max_element(counts.begin(), counts.end()) / static_cast<double>(list.size());
+  }
+  return sum / static_cast<double>(shards.lists.size());
+}
+
+}  // namespace
+
+TEST_CASE("Partitions give every example to exactly one worker, in nearly equal shares") {
+  for (const int workers : {1, 2, 3, 4, 7, 16, 64, 100})
+    for (const nlohmann::json& partition :
+         {nlohmann::json{{"kind", "iid"}}, nlohmann::json{{"kind", "sorted"}}, dirichlet(0.3),
+          dirichlet(0.001), dirichlet(1e-6), dirichlet(100.0)})
+      for (const int count : {100, 1003}) {
+        INFO(workers << " workers, " << count << " examples, " << partition.dump());
+        const FloatRows examples = make_examples(count);
+        const Shards shards = make_shards(examples, kClasses, workers, partition, Seeds(5));
+        REQUIRE(std::ssize(shards.lists) == workers);
+        std::vector<std::int32_t> all;
+        for (int i = 0; i < workers; ++i) {
+          const auto size = static_cast<int>(shards.of(i).size());
+          CHECK((size == count / workers || size == count / workers + 1));
+          all.insert(all.end(), shards.of(i).begin(), shards.of(i).end());
+        }
+        std::sort(all.begin(), all.end());
+        std::vector<std::int32_t> expected(static_cast<std::size_t>(count));
+        std::iota(expected.begin(), expected.end(), 0);
+        CHECK(all == expected);
+      }
+}
+
+TEST_CASE("A shared partition is one list for all workers, however many") {
+  const FloatRows examples = make_examples(10);
+  const Shards shards = make_shards(examples, kClasses, 50, {{"kind", "shared"}}, Seeds(1));
+  CHECK(shards.lists.size() == 1);
+  CHECK(shards.of(49).size() == 10);
+}
+
+TEST_CASE("More workers than examples is a usage error that says what to change") {
+  const FloatRows examples = make_examples(10);
+  for (const nlohmann::json& partition :
+       {nlohmann::json{{"kind", "iid"}}, nlohmann::json{{"kind", "sorted"}}, dirichlet(0.3)}) {
+    CHECK_NOTHROW(make_shards(examples, kClasses, 10, partition, Seeds(1)));
+    CHECK_THROWS_AS(make_shards(examples, kClasses, 11, partition, Seeds(1)), UsageError);
+    CHECK_THAT(message_of([&] { make_shards(examples, kClasses, 11, partition, Seeds(1)); }),
+               Catch::Contains("11 workers") && Catch::Contains("shared"));
+  }
+}
+
+TEST_CASE("Sorted shares hold neighbouring classes, iid ones all of them") {
+  const FloatRows examples = make_examples(1000);
+  const Shards sorted = make_shards(examples, kClasses, 5, {{"kind", "sorted"}}, Seeds(1));
+  for (int i = 0; i < 5; ++i)
+    for (const std::int32_t e : sorted.of(i)) CHECK(examples.label(e) / 2 == i);
+  const Shards iid = make_shards(examples, kClasses, 5, {{"kind", "iid"}}, Seeds(1));
+  CHECK(skew(examples, iid) < 0.2);
+}
+
+TEST_CASE("A smaller Dirichlet alpha gives more skewed shares") {
+  const FloatRows examples = make_examples(8000);
+  double previous = 1.01;
+  for (const double alpha : {0.01, 0.3, 3.0, 300.0}) {
+    double mean = 0;
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      mean +=
+          skew(examples, make_shards(examples, kClasses, 16, dirichlet(alpha), Seeds(seed))) / 5;
+    INFO("alpha " << alpha << ", skew " << mean);
+    CHECK(mean < previous);
+    previous = mean;
+  }
+  CHECK(previous < 0.15);  // Near iid, where it is 0.1.
+}
+
+TEST_CASE("Random partitions depend on the data seed and on nothing else") {
+  const FloatRows examples = make_examples(500);
+  for (const nlohmann::json& partition : {nlohmann::json{{"kind", "iid"}}, dirichlet(0.3)}) {
+    Seeds seeds(3);
+    const auto lists = make_shards(examples, kClasses, 8, partition, seeds).lists;
+    seeds.init = seeds.gossip = seeds.compute = 99;
+    CHECK(lists == make_shards(examples, kClasses, 8, partition, seeds).lists);
+    CHECK(lists != make_shards(examples, kClasses, 8, partition, Seeds(4)).lists);
+  }
+}
+
+TEST_CASE("Every partition of the catalog can be made from its fields' fallbacks") {
+  const FloatRows examples = make_examples(100);
+  for (const PartitionEntry& entry : partition_catalog()) {
+    const auto options = with_fallbacks(entry.fields, {{"kind", std::string(entry.name)}});
+    CHECK(make_shards(examples, kClasses, 4, options, Seeds(1)).of(3).size() >= 25);
+  }
+}
+
+TEST_CASE("Each pass of a worker's order covers its shard exactly, in a new order") {
+  for (const std::size_t size : {1u, 2u, 3u, 7u, 64u, 65u, 1000u}) {
+    std::vector<std::int32_t> shard(size);
+    for (std::size_t i = 0; i < size; ++i) shard[i] = static_cast<std::int32_t>(3 * i + 1);
+    const DataOrder order(shard, Seeds(7), 2);
+    std::vector<std::vector<std::int32_t>> passes;
+    for (std::int64_t pass = 0; pass < 4; ++pass) {
+      passes.emplace_back();
+      for (std::int64_t k = 0; k < std::ssize(shard); ++k)
+        passes.back().push_back(order.at(pass * std::ssize(shard) + k));
+      std::vector<std::int32_t> sorted = passes.back();
+      std::sort(sorted.begin(), sorted.end());
+      CHECK(sorted == shard);
+    }
+    if (size >= 64) CHECK(passes[0] != passes[1]);
+  }
+}
+
+TEST_CASE("Workers that share their examples see them in different orders") {
+  std::vector<std::int32_t> shard(100);
+  std::iota(shard.begin(), shard.end(), 0);
+  const DataOrder first(shard, Seeds(7), 0), second(shard, Seeds(7), 1), again(shard, Seeds(7), 0);
+  int same = 0;
+  for (std::int64_t k = 0; k < 100; ++k) {
+    CHECK(first.at(k) == again.at(k));
+    same += first.at(k) == second.at(k) ? 1 : 0;
+  }
+  CHECK(same < 20);
+}
+
+}  // namespace acid::testing

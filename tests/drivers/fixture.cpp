@@ -1,0 +1,56 @@
+#include "tests/drivers/fixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+
+namespace acid::test {
+
+void MemoryRecorder::sample(const Position& position, std::span<const Value> values) {
+  MutexLock lock(mutex_);
+  ACID_ASSERT(position.gradients >= last_.gradients && position.bytes >= last_.bytes &&
+                  position.seconds >= last_.seconds &&
+                  position.normalised_time >= last_.normalised_time,
+              "a sample at {} gradients after one at {}", position.gradients, last_.gradients);
+  last_ = position;
+  for (const Value& value : values)
+    series_[{std::string(value.metric), value.worker}].push_back({position, value.value});
+}
+
+const std::vector<MemoryRecorder::Point>& MemoryRecorder::series(const std::string& metric) const {
+  return series_.at({metric, kWholeRun});
+}
+
+double MemoryRecorder::at(const std::string& metric, double time) const {
+  for (const Point& point : series(metric))
+    if (std::abs(point.position.normalised_time - time) < 1e-9) return point.value;
+  throw std::out_of_range(metric + " was not sampled at " + std::to_string(time));
+}
+
+std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, const Seeds& seeds,
+                                     int lanes) {
+  const AnalyticEntry* entry = find_analytic("quadratic");
+  return entry->make(with_fallbacks(entry->fields, given), workers, 1, nullptr, seeds, lanes);
+}
+
+Outcome Setup::run(std::stop_token stop) {
+  spec.workers = workers;
+  spec.seeds = Seeds(seed);
+  const TopologyEntry* kind = find_topology(topology.at("kind").get<std::string>());
+  const Topology graph = make_topology(workers, with_fallbacks(kind->fields, topology));
+  spec.topology = &graph;
+  const AlgorithmEntry* entry = find_algorithm(algorithm);
+  const nlohmann::json resolved = with_fallbacks(entry->fields, options);
+  const double rate = resolved.value("communication_rate", 0.0);
+  std::optional<Spectral> nominal;
+  if (workers > 1 && rate > 0) nominal = spectral(graph, rate);
+  spec.method = entry->make(resolved, nominal ? &*nominal : nullptr);
+  const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
+  const auto objective = quadratic(task, workers, spec.seeds, lanes);
+  if (on_threads) return run_threads(spec, threads, *objective, recorder, SteadyClock(), stop);
+  return run_virtual(spec, virtual_time, *objective, recorder, stop);
+}
+
+}  // namespace acid::test

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/data/analytic.hpp"
+#include "engine/drivers/threads.hpp"
+#include "engine/drivers/virtual_time.hpp"
+
+namespace acid::test {
+
+/// Keeps what it is told, and insists on the contract that positions never decrease.
+class MemoryRecorder final : public Recorder {
+ public:
+  struct Point {
+    Position position;
+    double value = 0;
+  };
+  void sample(const Position& position, std::span<const Value> values) override;
+  void progress(const Position&) override {}
+  void note(Severity, std::string_view) override {}
+
+  /// Whole-run series.
+  const std::vector<Point>& series(const std::string& metric) const;
+  double last(const std::string& metric) const { return series(metric).back().value; }
+  /// Value at a normalised time that was sampled exactly.
+  double at(const std::string& metric, double time) const;
+  bool has(const std::string& metric) const { return series_.contains({metric, kWholeRun}); }
+
+ private:
+  Mutex mutex_;
+  std::map<std::pair<std::string, int>, std::vector<Point>> series_;  // written under mutex_
+  Position last_;
+};
+
+/// A run on the quadratic task, small enough to read.
+struct Setup {
+  nlohmann::json topology = {{"kind", "ring"}};
+  int workers = 8;
+  std::string algorithm = "ad-psgd";
+  nlohmann::json options = nlohmann::json::object();  // of the algorithm
+  nlohmann::json task = nlohmann::json::object();     // of the quadratic
+  std::uint64_t seed = 1;
+  RunSpec spec;                  // workers, topology, method and seeds are filled in by run()
+  VirtualOptions virtual_time;
+  ThreadsOptions threads;
+  bool on_threads = false;
+
+  MemoryRecorder recorder;
+  Outcome run(std::stop_token stop = {});
+};
+
+/// The quadratic objective with the given fields.
+std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, const Seeds& seeds,
+                                     int lanes);
+
+}  // namespace acid::test

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cmath>
+
+#include "engine/topology/edge_schedule.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+
+using namespace acid;
+using test::Setup;
+
+namespace {
+
+// One optimum for all: on a crowded machine a thread may compute hundreds of these tiny gradients
+// while the others wait for a core, and heterogeneous data would then pull the mean its way.
+void noisy(Setup& setup, const char* algorithm) {
+  setup.on_threads = true;
+  setup.algorithm = algorithm;
+  setup.task = {{"dimension", 200}, {"noise", 0.5}};
+  setup.spec.schedule.learning_rate = 0.05;
+  setup.spec.optimizer.momentum = 0.5;
+  setup.spec.budget.gradients = 4000;
+  setup.spec.cadence.evaluate_every = 100;
+  setup.spec.cadence.consensus_every = 20;
+}
+
+}  // namespace
+
+TEST_CASE("threads: every algorithm trains, on budget to the gradient") {
+  for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd", "a2cid2"})
+    for (const int workers : {1, 2, 3, 8}) {
+      Setup setup;
+      noisy(setup, algorithm);
+      setup.workers = workers;
+      INFO(algorithm << " n = " << workers);
+      const Outcome outcome = setup.run();
+      CHECK(outcome.ending == Ending::finished);
+      CHECK(outcome.position.gradients >= 4000);
+      CHECK(outcome.position.gradients < 4000 + workers);
+      CHECK(setup.recorder.last("eval_loss") <
+            0.1 * setup.recorder.series("eval_loss")[0].value);
+      std::int64_t total = 0;
+      for (const std::int64_t gradients : outcome.worker_gradients) total += gradients;
+      CHECK(total == outcome.position.gradients);
+    }
+}
+
+TEST_CASE("CORRECTNESS 13: threads execute a prefix of the list, in each worker's drawn order") {
+  for (const int exchange_threads : {0, 2}) {
+    Setup setup;
+    noisy(setup, "a2cid2");
+    setup.options = {{"communication_rate", 2.0}};
+    setup.spec.keep_trace = true;
+    setup.threads.exchange_threads = exchange_threads;
+    const Outcome outcome = setup.run();
+    const Topology ring = make_topology(8, {{"kind", "ring"}});
+    EdgeSchedule list(ring, 2.0, Seeds(1));
+    std::vector<std::vector<std::uint64_t>> expected(8);
+    std::int64_t drawn = 0;
+    while (list.peek().due <= 4000.0 / 8) {
+      const DueEdge due = list.pop();
+      ++drawn;
+      expected[static_cast<std::size_t>(due.i)].push_back(due.number);
+      expected[static_cast<std::size_t>(due.j)].push_back(due.number);
+    }
+    CHECK(outcome.exchanges_drawn == drawn);
+    CHECK(outcome.exchanges_done == drawn);
+    for (std::size_t w = 0; w < 8; ++w) {
+      std::vector<std::uint64_t> order;
+      double last = 0;
+      std::int64_t begun = 0, committed = 0;
+      for (const TraceEvent& event : outcome.trace[w]) {
+        CHECK(event.time >= last);
+        last = event.time;
+        if (event.kind == TraceEvent::Kind::exchange) order.push_back(event.exchange);
+        begun += event.kind == TraceEvent::Kind::begin_gradient;
+        committed += event.kind == TraceEvent::Kind::commit_gradient;
+      }
+      CHECK(order == expected[w]);
+      CHECK(committed == outcome.worker_gradients[w]);
+      CHECK((begun == committed || begun == committed + 1));  // one in hand at the end
+    }
+  }
+}
+
+TEST_CASE("threads: exchanges happen while gradients are in hand") {
+  Setup setup;
+  noisy(setup, "ad-psgd");
+  setup.options = {{"communication_rate", 4.0}};
+  setup.run();
+  CHECK(setup.recorder.last("staleness") > 0.5);
+}
+
+TEST_CASE("threads: a slow worker does not slow the others") {
+  Setup setup;
+  noisy(setup, "ad-psgd");
+  setup.workers = 4;
+  setup.task["dimension"] = 20'000;  // long enough to be slowed by sleeping
+  setup.spec.budget.gradients = 1500;
+  setup.spec.cadence.evaluate_every = kNever;
+  setup.threads.slow_factors = {6, 1, 1, 1};
+  const Outcome outcome = setup.run();
+  const auto slow = static_cast<double>(outcome.worker_gradients[0]);
+  for (int w = 1; w < 4; ++w)
+    CHECK(static_cast<double>(outcome.worker_gradients[static_cast<std::size_t>(w)]) > 2 * slow);
+}
+
+TEST_CASE("threads: the virtual driver agrees on the result") {
+  const auto final_loss = [](bool on_threads) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      Setup setup;
+      noisy(setup, "a2cid2");
+      setup.seed = seed;
+      setup.on_threads = on_threads;
+      setup.run();
+      sum += setup.recorder.last("eval_loss") / 5;
+    }
+    return sum;
+  };
+  CHECK(final_loss(true) == Approx(final_loss(false)).epsilon(0.25));
+}
+
+TEST_CASE("threads: synchronous methods have the virtual driver's bits") {
+  for (const char* algorithm : {"ar-sgd", "d-psgd"})
+    for (const char* order : {"combine-while-adapt", "adapt-then-combine"}) {
+      Setup threads, virtual_time;
+      for (Setup* setup : {&threads, &virtual_time}) {
+        noisy(*setup, algorithm);
+        if (std::string(algorithm) == "d-psgd") setup->options = {{"order", order}};
+      }
+      virtual_time.on_threads = false;
+      CHECK(threads.run().worker_digests == virtual_time.run().worker_digests);
+    }
+}
+
+TEST_CASE("threads: limits, divergence and a stop request end a run") {
+  for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"}) {
+    INFO(algorithm);
+    Setup timed;
+    noisy(timed, algorithm);
+    timed.spec.budget.gradients = 1'000'000'000;
+    timed.spec.budget.seconds = 0.3;
+    const Outcome outcome = timed.run();
+    CHECK(outcome.ending == Ending::finished);
+    CHECK(outcome.position.seconds < 5);
+
+    Setup wild;
+    noisy(wild, algorithm);
+    wild.spec.schedule.learning_rate = 100;
+    const Outcome diverged = wild.run();
+    CHECK(diverged.ending == Ending::diverged);
+    // A gradient or a measurement sees it first.
+    CHECK_THAT(diverged.message, Catch::Contains("finite loss"));
+
+    std::stop_source stop;
+    stop.request_stop();
+    Setup stopped;
+    noisy(stopped, algorithm);
+    stopped.spec.budget.gradients = 1'000'000'000;
+    CHECK(stopped.run(stop.get_token()).ending == Ending::stopped);
+
+    Setup aimed;
+    noisy(aimed, algorithm);
+    aimed.spec.budget.gradients = 1'000'000'000;
+    aimed.spec.budget.target = Budget::Target{"eval_loss", 1.0};
+    aimed.spec.cadence.evaluate_every = 5;
+    CHECK(aimed.run().message.find("target reached") == 0);
+  }
+}
+
+TEST_CASE("threads: a failing gradient ends the run with its message, and nobody hangs") {
+  struct Failing final : Objective {
+    std::unique_ptr<Objective> inner = test::quadratic({}, 4, Seeds(1), 5);
+    std::size_t dimension() const override { return inner->dimension(); }
+    std::vector<Segment> segments() const override { return inner->segments(); }
+    void start(int w, std::span<float> x, std::span<float> b) const override {
+      inner->start(w, x, b);
+    }
+    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
+                    std::span<float> b, std::span<float> g) override {
+      if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
+      return inner->gradient(lane, w, step, x, b, g);
+    }
+    int evaluation_chunks() const override { return inner->evaluation_chunks(); }
+    PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+                               std::span<const float> b) override {
+      return inner->evaluate(lane, chunk, x, b);
+    }
+    bool has_accuracy() const override { return false; }
+  };
+  const Topology ring = make_topology(4, {{"kind", "ring"}});
+  for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"})
+    for (const int exchange_threads : {0, 1}) {
+      RunSpec spec;
+      spec.workers = 4;
+      spec.topology = &ring;
+      const AlgorithmEntry* entry = find_algorithm(algorithm);
+      spec.method =
+          entry->make(with_fallbacks(entry->fields, nlohmann::json::object()), nullptr);
+      spec.budget.gradients = 100'000'000;
+      Failing objective;
+      test::MemoryRecorder recorder;
+      ThreadsOptions options;
+      options.exchange_threads = exchange_threads;
+      CHECK_THROWS_WITH(run_threads(spec, options, objective, recorder, SteadyClock(), {}),
+                        "gradient 50 of worker 2");
+    }
+}

@@ -1,0 +1,124 @@
+#include <numeric>
+#include <thread>
+
+#include "engine/models/model.hpp"
+#include "tests/catch.hpp"
+#include "tests/models/fixtures.hpp"
+
+using namespace acid;
+using namespace acid::test;
+
+namespace {
+
+/// A model that only reports what it was given: its loss is the sum of the features and labels.
+class EchoModel : public Model {
+ public:
+  double loss_and_gradient(std::span<const float> x, std::span<float> /*buffers*/,
+                           const Batch& batch, std::span<float> g) override {
+    std::ranges::copy(x, g.begin());
+    return sum(batch);
+  }
+  PartialEvaluation evaluate(std::span<const float> /*x*/, std::span<const float> /*buffers*/,
+                             const Batch& batch) override {
+    return {sum(batch), 0, static_cast<std::int64_t>(batch.labels.size())};
+  }
+
+ private:
+  static double sum(const Batch& batch) {
+    return std::accumulate(batch.features.begin(), batch.features.end(), 0.0) +
+           1e3 * std::accumulate(batch.labels.begin(), batch.labels.end(), 0.0);
+  }
+};
+
+class EchoRuntime : public ModelRuntime {
+ public:
+  std::unique_ptr<Model> make(const nlohmann::json& /*options*/, const DataShape& /*shape*/,
+                              const std::string& device) override {
+    devices.push_back(device);
+    return std::make_unique<EchoModel>();
+  }
+  void pin_threads(int threads) override { pinned.push_back(threads); }
+  nlohmann::json environment() override { return {}; }
+
+  std::vector<std::string> devices;
+  std::vector<int> pinned;
+};
+
+std::unique_ptr<Objective> make_linear(EchoRuntime& runtime, const Dataset& dataset, int batch_size,
+                                       int workers, int lanes, std::uint64_t seed = 1) {
+  return make_supervised(runtime, model_options("linear"), dataset, {{"kind", "shared"}},
+                         batch_size, workers, 1, "cpu", Seeds(seed), lanes);
+}
+
+}  // namespace
+
+TEST_CASE("a supervised task describes its model's tensors and starts every worker alike") {
+  EchoRuntime runtime;
+  const auto task = make_linear(runtime, make_dataset(kTiny, 20, 5), 4, 3, 2);
+  CHECK(task->dimension() == 128 * 3 + 3);
+  CHECK(task->buffer_size() == 0);
+  CHECK(task->segments().size() == 2);
+  CHECK(task->has_accuracy());
+  CHECK(runtime.devices == std::vector<std::string>{"cpu", "cpu"});
+  std::vector<float> x0(task->dimension());
+  std::vector<float> x2(task->dimension());
+  task->start(0, x0, {});
+  task->start(2, x2, {});
+  CHECK(x0 == x2);
+}
+
+TEST_CASE("a minibatch depends on seed, worker and step, and not on the lane") {
+  EchoRuntime runtime;
+  const Dataset dataset = make_dataset(kTiny, 50, 5);
+  const auto task = make_linear(runtime, dataset, 4, 2, 2);
+  const auto reseeded = make_linear(runtime, dataset, 4, 2, 1, 2);
+  std::vector<float> x(task->dimension(), 1.5F);
+  std::vector<float> g(task->dimension());
+  const double loss = task->gradient(0, 0, 3, x, {}, g);
+  CHECK(g == x);
+  CHECK(task->gradient(0, 0, 4, x, {}, g) != loss);
+  CHECK(task->gradient(0, 1, 3, x, {}, g) != loss);
+  CHECK(reseeded->gradient(0, 0, 3, x, {}, g) != loss);
+  CHECK(task->gradient(1, 0, 3, x, {}, g) == loss);
+}
+
+TEST_CASE("one pass of minibatches sees every example once") {
+  EchoRuntime runtime;
+  const Dataset dataset = make_dataset(kTiny, 24, 5);
+  const Examples all(kTiny, 24, 1);  // what make_dataset drew
+  const auto task = make_linear(runtime, dataset, 4, 1, 1);
+  std::vector<float> x(task->dimension());
+  std::vector<float> g(task->dimension());
+  double sum = 0;
+  for (int step = 0; step < 6; ++step) sum += task->gradient(0, 0, step, x, {}, g);
+  const double expected = std::accumulate(all.features.begin(), all.features.end(), 0.0) +
+                          1e3 * std::accumulate(all.labels.begin(), all.labels.end(), 0.0);
+  CHECK(sum == Approx(expected));
+}
+
+TEST_CASE("evaluation chunks cover the test set once, the last one being shorter") {
+  EchoRuntime runtime;
+  for (const int size : {1, 249, 250, 251, 600}) {
+    const auto task = make_linear(runtime, make_dataset(kTiny, 4, size), 2, 1, 1);
+    std::vector<float> x(task->dimension());
+    std::int64_t count = 0;
+    for (int chunk = 0; chunk < task->evaluation_chunks(); ++chunk)
+      count += task->evaluate(0, chunk, x, {}).count;
+    CHECK(count == size);
+  }
+}
+
+TEST_CASE("every thread pins its thread count once, before its first gradient") {
+  EchoRuntime runtime;
+  const auto task = make_linear(runtime, make_dataset(kTiny, 20, 5), 4, 1, 1);
+  const auto two_gradients = [&] {
+    std::vector<float> x(task->dimension());
+    std::vector<float> g(task->dimension());
+    task->gradient(0, 0, 0, x, {}, g);
+    task->evaluate(0, 0, x, {});
+  };
+  std::thread(two_gradients).join();
+  CHECK(runtime.pinned == std::vector<int>{1});
+  std::thread(two_gradients).join();
+  CHECK(runtime.pinned == std::vector<int>{1, 1});
+}

@@ -1,0 +1,196 @@
+// What the LibTorch models compute. These tests see only the Model interface.
+#include <cmath>
+
+#include "tests/catch.hpp"
+#include "tests/models/fixtures.hpp"
+
+using namespace acid;
+using namespace acid::test;
+
+namespace {
+
+struct Case {
+  nlohmann::json options;
+  DataShape shape;
+  bool batch_norm;
+};
+
+/// Every kind of layer and shortcut, small enough to be quick.
+std::vector<Case> small_models() {
+  const DataShape image{3, 16, 16, 10};
+  return {{model_options("linear"), kTiny, false},
+          {model_options("mlp", {{"hidden", {16, 8}}, {"activation", "relu"}}), kTiny, false},
+          {model_options("mlp", {{"hidden", {16}}, {"activation", "tanh"}}), kTiny, false},
+          {model_options("mlp", {{"hidden", {16}}, {"activation", "gelu"}}), kTiny, false},
+          {model_options("cnn", {{"channels", {8, 8}}, {"hidden", {16}}}), kTiny, false},
+          {model_options("resnet20"), image, true},
+          {model_options("resnet20", {{"shortcut", "projection"}}), image, true},
+          {model_options("resnet18"), kTiny, true},
+          {model_options("resnet50", {{"stem", "imagenet"}}), DataShape{3, 32, 32, 4}, true}};
+}
+
+std::unique_ptr<Model> make(const Case& c) {
+  ModelRuntime& runtime = load_model_runtime();
+  runtime.pin_threads(1);
+  return runtime.make(c.options, c.shape, "cpu");
+}
+
+double norm(const std::vector<float>& v) {
+  double squares = 0;
+  for (const float value : v) squares += static_cast<double>(value) * value;
+  return std::sqrt(squares);
+}
+
+}  // namespace
+
+TEST_CASE("the loss of an untrained classifier is near ln(classes)") {
+  for (const char* kind : {"linear", "mlp", "cnn"}) {
+    INFO(kind);
+    const Case c{model_options(kind), kGlyphs, false};
+    const State state(c.options, c.shape);
+    Examples examples(c.shape, 64, 3);
+    for (float& value : examples.features) value *= 0.2F;
+    const PartialEvaluation sums = make(c)->evaluate(state.x, {}, examples.batch());
+    CHECK(sums.count == 64);
+    CHECK(sums.correct <= 40);
+    CHECK(sums.loss_sum / 64 == Approx(std::log(10.0)).margin(0.3));
+  }
+}
+
+TEST_CASE("the gradient is the slope of the loss along any direction") {
+  for (const Case& c : small_models()) {
+    INFO(c.options.dump());
+    State state(c.options, c.shape);
+    const Examples examples(c.shape, 16, 3);
+    const auto model = make(c);
+    std::vector<float> g(state.x.size(), 42);  // must be overwritten, not added to
+    model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+    // Along the gradient itself: the slope is ‖g‖, the largest there is, so the rounding of
+    // single-precision kernels does not hide it.
+    const double length = norm(g);
+    REQUIRE(length > 1e-3);
+    const double h = 1e-2 / length;
+    const auto loss_at = [&](double distance) {
+      std::vector<float> x = state.x;
+      for (std::size_t k = 0; k < x.size(); ++k)
+        x[k] += static_cast<float>(distance * g[k] / length);
+      std::vector<float> buffers = state.buffers;
+      std::vector<float> unused(x.size());
+      return model->loss_and_gradient(x, buffers, examples.batch(), unused);
+    };
+    const double slope = (loss_at(h) - loss_at(-h)) / (2 * h);
+    CHECK(slope == Approx(length).epsilon(0.03));
+  }
+}
+
+TEST_CASE("a linear model's gradient is the closed form, tensor by tensor") {
+  const Case c{model_options("linear"), kTiny, false};
+  State state(c.options, c.shape);
+  const Examples examples(c.shape, 5, 3);
+  std::vector<float> g(state.x.size());
+  const double loss = make(c)->loss_and_gradient(state.x, {}, examples.batch(), g);
+
+  const std::size_t width = 128;
+  std::vector<double> expected(g.size());
+  double expected_loss = 0;
+  for (std::size_t row = 0; row < 5; ++row) {
+    const float* input = examples.features.data() + row * width;
+    double logits[3];
+    double total = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      logits[k] = state.x[3 * width + k];
+      for (std::size_t j = 0; j < width; ++j)
+        logits[k] += static_cast<double>(state.x[k * width + j]) * input[j];
+      total += std::exp(logits[k]);
+    }
+    const auto label = static_cast<std::size_t>(examples.labels[row]);
+    expected_loss += (std::log(total) - logits[label]) / 5;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double slope = (std::exp(logits[k]) / total - (k == label ? 1 : 0)) / 5;
+      for (std::size_t j = 0; j < width; ++j) expected[k * width + j] += slope * input[j];
+      expected[3 * width + k] += slope;
+    }
+  }
+  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
+  for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
+}
+
+TEST_CASE("evaluation gives the training loss, unless batch norm tells the two apart") {
+  for (const Case& c : small_models()) {
+    INFO(c.options.dump());
+    State state(c.options, c.shape);
+    const Examples examples(c.shape, 16, 3);
+    const auto model = make(c);
+    std::vector<float> g(state.x.size());
+    const double evaluated =
+        model->evaluate(state.x, state.buffers, examples.batch()).loss_sum / 16;
+    const double trained = model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+    if (c.batch_norm)
+      CHECK(evaluated != Approx(trained).epsilon(1e-3));
+    else
+      CHECK(evaluated == Approx(trained).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("running statistics move by a tenth towards the batch's, in the caller's buffers only") {
+  const Case c{model_options("resnet20"), kCifar, true};
+  State state(c.options, c.shape);
+  const Examples examples(c.shape, 8, 3);
+  const auto model = make(c);
+  std::vector<float> g(state.x.size());
+  const State fresh(c.options, c.shape);
+  model->evaluate(state.x, state.buffers, examples.batch());
+  CHECK(state.buffers == fresh.buffers);
+
+  model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+  CHECK(state.x == fresh.x);
+  CHECK(state.buffers != fresh.buffers);
+  // The same batch again and again: running statistics converge to the batch's at rate 0.9.
+  std::vector<std::vector<float>> history = {fresh.buffers, state.buffers};
+  model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+  history.push_back(state.buffers);
+  for (std::size_t k = 0; k < state.buffers.size(); ++k) {
+    const double first = history[1][k] - history[0][k];
+    const double second = history[2][k] - history[1][k];
+    REQUIRE(second == Approx(0.9 * first).margin(1e-5));
+  }
+}
+
+TEST_CASE("a few gradient steps reduce the loss of every model") {
+  for (const Case& c : small_models()) {
+    INFO(c.options.dump());
+    State state(c.options, c.shape);
+    const Examples examples(c.shape, 16, 3);
+    const auto model = make(c);
+    std::vector<float> g(state.x.size());
+    const double before = model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+    double after = before;
+    for (int step = 0; step < 4; ++step) {
+      const auto scale = static_cast<float>(0.1 / norm(g));  // each step is 0.1 long
+      for (std::size_t k = 0; k < g.size(); ++k) state.x[k] -= scale * g[k];
+      after = model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
+    }
+    CHECK(after < 0.95 * before);
+  }
+}
+
+TEST_CASE("training on a data set through the objective classifies the test set") {
+  ModelRuntime& runtime = load_model_runtime();
+  const auto task = make_supervised(runtime, model_options("mlp"), make_dataset(kTiny, 600, 300),
+                                    {{"kind", "shared"}}, 32, 1, 1, "cpu", Seeds(1), 1);
+  std::vector<float> x(task->dimension());
+  std::vector<float> g(task->dimension());
+  task->start(0, x, {});
+  for (int step = 0; step < 40; ++step) {
+    task->gradient(0, 0, step, x, {}, g);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= 0.05F * g[k];
+  }
+  PartialEvaluation sums;
+  for (int chunk = 0; chunk < task->evaluation_chunks(); ++chunk) {
+    const PartialEvaluation part = task->evaluate(0, chunk, x, {});
+    sums.correct += part.correct;
+    sums.count += part.count;
+  }
+  CHECK(sums.count == 300);
+  CHECK(static_cast<double>(sums.correct) > 0.8 * 300);
+}

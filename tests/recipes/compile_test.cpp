@@ -1,0 +1,208 @@
+#include <cmath>
+
+#include "engine/topology/spectral.hpp"
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+
+TEST_CASE("a small recipe resolves to settings with nothing left to default") {
+  const Plan plan = compiled("seeds = [3]");
+  REQUIRE(plan.runs.size() == 1);
+  CHECK(plan.name == "test");
+  const PlannedRun& run = plan.runs[0];
+  CHECK(run.id == run.digest.substr(0, 12));
+  CHECK(run.algorithm == "ad-psgd");
+  CHECK(run.label == "AD-PSGD");
+  CHECK(run.seed == 3);
+  CHECK(run.workers == 4);
+  CHECK(run.parameters == 28 * 28 * 10 + 10);
+  CHECK(run.budget_gradients == 100);
+  const nlohmann::json& s = run.settings;
+  CHECK(s["seed"] == 3);
+  CHECK(s["task"]["dataset"]["kind"] == "glyphs");
+  CHECK(s["task"]["dataset"].contains("noise"));
+  CHECK(s["task"]["model"]["kind"] == "linear");
+  CHECK(s["task"]["batch_size"] == 32);
+  CHECK(s["task"]["partition"]["kind"] == "shared");
+  CHECK(s["task"]["buffers"] == "average");
+  CHECK(s["optimizer"]["kind"] == "sgd");
+  CHECK(s["optimizer"]["learning_rate"] == 0.05);
+  CHECK(s["optimizer"]["schedule"]["kind"] == "constant");
+  CHECK(s["topology"]["kind"] == "ring");
+  CHECK(s["execution"]["driver"] == "virtual");
+  CHECK(s["execution"]["virtual"]["compute"]["kind"] == "constant");
+  CHECK(s["execution"]["virtual"]["network"]["bandwidth_bytes_per_second"].is_null());
+  CHECK(s["execution"]["threads"]["exchange_threads"].is_null());
+  CHECK(s["evaluation"]["every_time"] == Approx(100.0 / 4 / 20));
+  CHECK(s["evaluation"]["consensus_every_time"] == 1.0);
+  CHECK(s["evaluation"]["workers"] == "end");
+  CHECK(s["checkpoint"]["every_time"].is_null());
+  CHECK(s["record"]["metrics"] == "all");
+  CHECK(s["record"]["events"] == true);
+  CHECK(s["streams"].empty());
+}
+
+TEST_CASE("runs are ordered by sweep point, algorithm and seed") {
+  const Plan plan = compiled(
+      "seeds = [1, 2]\n[sweep]\n\"workers.count\" = [4, 8]\n"
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"a2cid2\"\nlabel = \"mine\"\n");
+  REQUIRE(plan.runs.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK(plan.runs[i].workers == (i < 4 ? 4 : 8));
+    CHECK(plan.runs[i].label == (i / 2 % 2 == 0 ? "AR-SGD" : "mine"));
+    CHECK(plan.runs[i].seed == 1 + i % 2);
+  }
+}
+
+TEST_CASE("pairwise algorithms resolve to the numbers of the theory, or to the recipe's own") {
+  const Plan plan = compiled(
+      "[[algorithms]]\nkind = \"a2cid2\"\ncommunication_rate = 2\n"
+      "[[algorithms]]\nkind = \"a2cid2\"\neta = 0.125\nalpha = 0.25\nalpha_tilde = 0.75\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\n[[algorithms]]\nkind = \"ar-sgd\"\n");
+  const Spectral theory = spectral(make_topology(4, {{"kind", "ring"}}), 2);
+  const PlannedRun& run = plan.runs[0];
+  CHECK(run.chi1.value() == Approx(theory.chi1));
+  CHECK(run.chi2.value() == Approx(theory.chi2));
+  CHECK(run.eta.value() == Approx(theory.eta));
+  CHECK(run.alpha_tilde.value() == Approx(theory.alpha_tilde));
+  CHECK(run.settings["algorithm"]["eta"] == run.eta.value());
+  CHECK(run.settings["algorithm"]["communication_rate"] == 2.0);
+  CHECK(run.bytes == Approx(2.0 * 4 * 7850 * 100));
+  const nlohmann::json& own = plan.runs[1].settings["algorithm"];
+  CHECK(own["eta"] == 0.125);
+  CHECK(own["alpha"] == 0.25);
+  CHECK(own["alpha_tilde"] == 0.75);
+  const nlohmann::json& plain = plan.runs[2].settings["algorithm"];
+  CHECK(plain["eta"] == 0.0);
+  CHECK(plain["alpha_tilde"] == 0.5);
+  CHECK_FALSE(plan.runs[3].chi1.has_value());
+  CHECK_FALSE(plan.runs[3].eta.has_value());
+}
+
+TEST_CASE("realised spectral numbers differ from seed to seed, within one group") {
+  const Plan plan = compiled(
+      "seeds = [1, 2]\n[budget]\ngradients = 2000\n"
+      "[[algorithms]]\nkind = \"a2cid2\"\nspectral = \"realised\"\n");
+  REQUIRE(plan.runs.size() == 2);
+  CHECK(plan.runs[0].eta != plan.runs[1].eta);
+  CHECK(plan.runs[0].eta.value() ==
+        Approx(compiled("[[algorithms]]\nkind = \"a2cid2\"\n").runs[0].eta.value()).epsilon(0.2));
+  CHECK(plan.runs[0].group == plan.runs[1].group);
+  const auto errors =
+      errors_of(completed("[budget]\ngradients = 1\n[[algorithms]]\nkind = \"a2cid2\"\n"
+                          "spectral = \"realised\"\n"));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, Catch::Contains("do not connect"));
+}
+
+TEST_CASE("a single worker is plain SGD without spectral numbers") {
+  const Plan plan = compiled("[workers]\ncount = 1\n[[algorithms]]\nkind = \"a2cid2\"\n");
+  const PlannedRun& run = plan.runs.at(0);
+  CHECK_FALSE(run.chi1.has_value());
+  CHECK(run.bytes == 0);
+  CHECK(run.settings["algorithm"]["eta"] == 0.0);
+}
+
+TEST_CASE("budgets in epochs and normalised time become gradients, rounded up") {
+  const auto gradients = [](const std::string& budget) {
+    return compiled(
+               "[task]\ndataset = { kind = \"glyphs\", train = 1000 }\nmodel = \"linear\"\n"
+               "batch_size = 16\n[budget]\n" +
+               budget)
+        .runs.at(0);
+  };
+  CHECK(gradients("epochs = 4").budget_gradients == 250);
+  CHECK(gradients("epochs = 0.1").budget_gradients == 7);            // 6.25
+  CHECK(gradients("normalised_time = 2.6").budget_gradients == 11);  // 10.4
+  CHECK(gradients("normalised_time = 2.6").settings["budget"]["normalised_time"] == 2.6);
+  CHECK(gradients("gradients = 9").budget_gradients == 9);
+  const nlohmann::json budget =
+      gradients("epochs = 4\nseconds = 60\ntarget = { metric = \"eval_loss\", value = 1 }")
+          .settings["budget"];
+  CHECK(budget["gradients"] == 250);
+  CHECK(budget["seconds"] == 60.0);
+  CHECK(budget["bytes"].is_null());
+  CHECK(budget["target"]["metric"] == "eval_loss");
+  CHECK(budget["normalised_time"].is_null());
+}
+
+TEST_CASE("cadences become normalised time") {
+  const auto evaluation = [](const std::string& text) {
+    return compiled(
+               "[task]\ndataset = { kind = \"glyphs\", train = 1600 }\nmodel = \"linear\"\n"
+               "batch_size = 16\n[budget]\nepochs = 4\n" +
+               text)
+        .runs.at(0)
+        .settings;
+  };
+  CHECK(evaluation("[evaluation]\nevery_epochs = 0.5")["evaluation"]["every_time"] == 12.5);
+  CHECK(evaluation("[evaluation]\nevery_gradients = 40")["evaluation"]["every_time"] == 10.0);
+  const auto by_time = evaluation("[evaluation]\nevery_time = 3")["evaluation"];
+  CHECK(by_time["every_time"] == 3.0);
+  CHECK(by_time["consensus_every_time"] == 3.0);
+  CHECK(evaluation(
+            "[evaluation]\nevery_time = 3\nconsensus_every_time = 0.5")["evaluation"]
+                                                                       ["consensus_every_time"] ==
+        0.5);
+  CHECK(evaluation("[checkpoint]\nevery_epochs = 1")["checkpoint"]["every_time"] == 25.0);
+  CHECK(compiled("[budget]\nnormalised_time = 8000")
+            .runs[0]
+            .settings["evaluation"]["consensus_every_time"] == 4.0);
+}
+
+TEST_CASE("an algorithm's set changes that algorithm only") {
+  const Plan plan = compiled(
+      "[optimizer]\nlearning_rate = 0.05\n"
+      "[[algorithms]]\nkind = \"ar-sgd\"\n"
+      "[[algorithms]]\nkind = \"a2cid2\"\nset = { \"optimizer.learning_rate\" = 0.1 }\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\nset = { optimizer.momentum = 0.5 }\n");
+  CHECK(plan.runs[0].settings["optimizer"]["learning_rate"] == 0.05);
+  CHECK(plan.runs[1].settings["optimizer"]["learning_rate"] == 0.1);
+  CHECK(plan.runs[2].settings["optimizer"]["learning_rate"] == 0.05);
+  CHECK(plan.runs[2].settings["optimizer"]["momentum"] == 0.5);
+  CHECK_FALSE(plan.runs[1].settings["algorithm"].contains("set"));
+}
+
+TEST_CASE("one entry may be adam while d-psgd keeps sgd") {
+  const Plan plan = compiled(
+      "[optimizer]\nmomentum = 0.9\n[[algorithms]]\nkind = \"d-psgd\"\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\nset = { \"optimizer.kind\" = \"adam\" }\n");
+  CHECK(plan.runs[0].settings["optimizer"]["momentum"] == 0.9);
+  CHECK(plan.runs[1].settings["optimizer"]["beta1"] == 0.9);
+  CHECK_FALSE(plan.runs[1].settings["optimizer"].contains("momentum"));
+}
+
+TEST_CASE("streams that are held fixed are kept, the others left to the seed") {
+  const Plan plan = compiled("[streams]\ninit = 7\n");
+  CHECK(plan.runs[0].settings["streams"] == nlohmann::json{{"init", 7}});
+}
+
+TEST_CASE("an analytic task has no model, and a batch size only where it uses batches") {
+  const Plan quadratic = compiled("[task]\ndataset = \"quadratic\"\n");
+  const nlohmann::json& task = quadratic.runs[0].settings["task"];
+  CHECK(task["model"].is_null());
+  CHECK(task["batch_size"].is_null());
+  CHECK(quadratic.runs[0].parameters == 64);
+  const Plan logistic = compiled("[task]\ndataset = \"logistic\"\n[budget]\nepochs = 1\n");
+  CHECK(logistic.runs[0].settings["task"]["batch_size"] == 32);
+  CHECK(logistic.runs[0].settings["task"]["partition"]["kind"] == "shared");
+}
+
+TEST_CASE("the plan as JSON has the documented keys, absent numbers as null") {
+  const nlohmann::json plan = to_json(compiled("[[algorithms]]\nkind = \"ar-sgd\"\n"));
+  CHECK(plan["schema_version"] == 1);
+  CHECK(plan["recipe_digest"].get<std::string>().size() == 64);
+  const nlohmann::json& run = plan["runs"][0];
+  for (const char* key : {"id", "algorithm", "label", "seed", "digest", "group", "settings",
+                          "budget_gradients", "bytes", "load", "warnings"})
+    CHECK(run.contains(key));
+  for (const char* key : {"chi1", "chi2", "eta", "alpha", "alpha_tilde"}) CHECK(run[key].is_null());
+}
+
+TEST_CASE("a recipe that cannot be read is a usage error that names it") {
+  CHECK_THROWS_WITH(load_recipe("/no/such/recipe.toml"), Catch::Contains("/no/such/recipe.toml"));
+  CHECK_THROWS_AS(load_recipe(SOURCE_ROOT), UsageError);
+}
+
+}  // namespace acid::test

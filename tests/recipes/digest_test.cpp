@@ -1,0 +1,111 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  explicit Folder(const std::string& name)
+      : path_(fs::temp_directory_path() / ("acid-recipes-" + name + std::to_string(getpid()))) {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ / name) << content;
+    return (path_ / name).string();
+  }
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string digest(const std::string& text) { return compiled(text).runs.at(0).digest; }
+
+const std::string kEdges = "[topology]\nkind = \"edges\"\nedges = \"graph.txt\"\n";
+
+}  // namespace
+
+TEST_CASE("a digest does not depend on spelling, order, comments, names and labels") {
+  const std::string base = digest("");
+  CHECK(base.size() == 64);
+  CHECK(digest("# a comment\n") == base);
+  CHECK(digest("name = \"another\"\n") == base);
+  CHECK(digest("[[algorithms]]\nkind = \"ad-psgd\"\nlabel = \"mine\"\n") == base);
+  CHECK(digest("[[algorithms]]\ncommunication_rate = 1\nkind = \"ad-psgd\"\n") == base);
+  CHECK(digest("[topology]\nkind = \"ring\"\n") == base);
+  CHECK(digest("[optimizer]\nlearning_rate = 5e-2\nmomentum = -0.0\n") == base);
+  CHECK(digest("[budget]\nnormalised_time = 25\n") != base);  // it also ends the run
+  CHECK(digest("[task]\nmodel = \"linear\"\nbatch_size = 32\ndataset = \"glyphs\"\n") == base);
+  CHECK(compile_recipe("/elsewhere/x.toml", completed("")).runs[0].digest == base);
+}
+
+TEST_CASE("a digest changes with every setting") {
+  std::set<std::string> seen = {digest("")};
+  for (const char* text :
+       {"seeds = [2]", "[workers]\ncount = 5", "[topology]\nkind = \"complete\"",
+        "[optimizer]\nlearning_rate = 0.1", "[optimizer]\nkind = \"adam\"",
+        "[optimizer.schedule]\nwarmup = 0.1", "[budget]\ngradients = 101",
+        "[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\nbatch_size = 16",
+        "[task]\ndataset = { kind = \"glyphs\", noise = 0.01 }\nmodel = \"linear\"",
+        "[streams]\ninit = 1", "[execution]\ndriver = \"threads\"",
+        "[execution]\nthreads_per_worker = 2", "[execution.virtual]\ncompute = \"exponential\"",
+        "[execution.virtual]\nslow_workers = { 0 = 2 }", "[evaluation]\nworkers = \"never\"",
+        "[checkpoint]\nkeep = 3", "[record]\nevents = false", "[[algorithms]]\nkind = \"a2cid2\"",
+        "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 2"}) {
+    INFO(text);
+    CHECK(seen.insert(digest(text)).second);
+  }
+}
+
+TEST_CASE("a group is the run without its seed") {
+  const Plan plan = compiled("seeds = [1, 2]\n[sweep]\n\"workers.count\" = [2, 3]\n");
+  REQUIRE(plan.runs.size() == 4);
+  CHECK(plan.runs[0].group == plan.runs[1].group);
+  CHECK(plan.runs[0].digest != plan.runs[1].digest);
+  CHECK(plan.runs[0].group != plan.runs[2].group);
+}
+
+TEST_CASE("files count by content, not by path") {
+  const Folder folder("content");
+  folder.write("graph.txt", "0 1\n1 2\n2 3\n");
+  const auto run = [&](const std::string& edges) {
+    return compile_recipe(folder.path("recipe.toml"),
+                          completed("[topology]\nkind = \"edges\"\nedges = " + edges + "\n"))
+        .runs.at(0);
+  };
+  const PlannedRun first = run("\"graph.txt\"");
+  CHECK(first.settings["topology"]["edges"] == folder.path("graph.txt"));
+  folder.write("moved.txt", "0 1\n1 2\n2 3\n");
+  CHECK(run("\"moved.txt\"").digest == first.digest);
+  folder.write("graph.txt", "0 1\n1 2\n2 3\n3 0\n");
+  CHECK(run("\"graph.txt\"").digest != first.digest);
+}
+
+TEST_CASE("relative files start at the recipe's folder") {
+  const Folder folder("relative");
+  folder.write("graph.txt", "0 1\n1 2\n2 3\n");
+  CHECK_NOTHROW(compile_recipe(folder.path("recipe.toml"), completed(kEdges)));
+  const auto errors = errors_of(completed(kEdges));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, Catch::Contains("does not exist"));
+}
+
+TEST_CASE("the recipe digest covers the text and the overrides") {
+  const std::string base = compiled("").recipe_digest;
+  CHECK(compiled("").recipe_digest == base);
+  CHECK(compiled("# x\n").recipe_digest != base);
+  CHECK(compiled("", {"workers.count=4"}).recipe_digest != base);
+}
+
+}  // namespace acid::test

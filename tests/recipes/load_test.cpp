@@ -1,0 +1,81 @@
+#include "recipes/load.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+namespace {
+
+PlannedRun run(const std::string& network, const std::string& rest = "") {
+  return compiled(
+             "[task]\ndataset = { kind = \"quadratic\", dimension = 1000 }\n"
+             "[execution.virtual.network]\n" +
+             network + "\n" + rest)
+      .runs.at(0);
+}
+
+}  // namespace
+
+TEST_CASE("instantaneous exchanges are no load") { CHECK(run("").largest_load == 0); }
+
+TEST_CASE("the load of a ring is the rate times the exchange's share of a gradient") {
+  // Every worker of a ring has Λᵢᵢ = r = 1; a vector is 4,000 bytes.
+  CHECK(run("latency_seconds = 0.1").largest_load == Approx(0.1));
+  CHECK(run("bandwidth_bytes_per_second = 1e5").largest_load == Approx(0.04));
+  CHECK(run("latency_seconds = 0.1\ngradient_seconds = 0.5").largest_load == Approx(0.2));
+  CHECK(run("latency_seconds = 0.1", "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 2")
+            .largest_load == Approx(0.2));
+}
+
+TEST_CASE("slow workers lengthen the unit of normalised time") {
+  // Mean speed (3 + 1/4) / 4; a unit is its inverse.
+  const PlannedRun slow =
+      run("latency_seconds = 0.1", "[execution.virtual]\nslow_workers = { 0 = 4.0 }");
+  CHECK(slow.largest_load == Approx(0.1 * 3.25 / 4));
+  const PlannedRun random =
+      run("latency_seconds = 0.1",
+          "[execution.virtual]\nrandom_slowdown = { probability = 0.5, factor = 3.0 }");
+  CHECK(random.largest_load == Approx(0.05));
+}
+
+TEST_CASE("one slow link loads its two workers") {
+  const PlannedRun slow = run("edges = [{ edge = [2, 3], latency_seconds = 0.4 }]");
+  CHECK(slow.largest_load == Approx(0.2));  // λ₂₃ = ½
+  CHECK(slow.largest_load_worker == 2);
+  const nlohmann::json link = slow.settings["execution"]["virtual"]["network"]["edges"][0];
+  CHECK(link["latency_seconds"] == 0.4);
+  CHECK(link["bandwidth_bytes_per_second"].is_null());
+}
+
+TEST_CASE("a load above 0.3 is a warning") {
+  const Plan plan = compiled("[execution.virtual.network]\nlatency_seconds = 0.35\n");
+  CHECK(plan.runs[0].warnings.size() == 1);
+  REQUIRE(plan.warnings.size() == 1);
+  CHECK(plan.warnings[0].line > 0);
+}
+
+TEST_CASE("a load from 1 on is an error with the largest feasible rate, which is feasible") {
+  const std::string star =
+      "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
+      "[execution.virtual.network]\nlatency_seconds = 0.5\n";
+  const auto errors = errors_of(completed(star));
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors[0].message, Catch::Contains("worker 0") && Catch::Contains("load 4"));
+  const std::string marker = "communication_rate is ";
+  const std::size_t at = errors[0].remedy.find(marker);
+  REQUIRE(at != std::string::npos);
+  const double feasible = std::stod(errors[0].remedy.substr(at + marker.size()));
+  CHECK(feasible == Approx(0.25).epsilon(0.01));
+  const PlannedRun run =
+      compiled(star, {"algorithms.0.communication_rate=" + std::to_string(feasible)}).runs[0];
+  CHECK(run.largest_load < 1);
+  CHECK(run.largest_load > 0.99);
+}
+
+TEST_CASE("a load is no error for drivers that measure it, nor for synchronous algorithms") {
+  const std::string slow = "[execution.virtual.network]\nlatency_seconds = 9.0\n";
+  CHECK_NOTHROW(compiled("[execution]\ndriver = \"threads\"\n" + slow));
+  CHECK_NOTHROW(compiled(slow + "[[algorithms]]\nkind = \"ar-sgd\"\n"));
+}
+
+}  // namespace acid::test

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipes/plan.hpp"
+
+namespace acid::test {
+
+/// `text` with the sections it lacks added below, so that a test shows only what it is about.
+inline std::string completed(std::string text) {
+  const auto add = [&](const char* header, const char* section) {
+    if (text.find(header) == std::string::npos) text += section;
+  };
+  text += "\n";
+  add("[task]", "[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\n");
+  add("[workers]", "[workers]\ncount = 4\n");
+  add("[budget]", "[budget]\ngradients = 100\n");
+  add("[[algorithms]]", "[[algorithms]]\nkind = \"ad-psgd\"\n");
+  return text;
+}
+
+inline Plan compiled(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return compile_recipe("test.toml", completed(text), overrides);
+}
+
+inline std::vector<Diagnostic> errors_of(const std::string& text,
+                                         const std::vector<std::string>& overrides = {}) {
+  try {
+    compile_recipe("test.toml", text, overrides);
+  } catch (const RecipeError& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+}  // namespace acid::test

@@ -1,0 +1,35 @@
+#include <filesystem>
+
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+
+TEST_CASE("every shipped recipe compiles without warnings") {
+  int recipes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(SOURCE_ROOT "/recipes")) {
+    if (file.path().extension() != ".toml") continue;
+    ++recipes;
+    INFO(file.path());
+    const Plan plan = load_recipe(file.path().string());
+    CHECK(plan.name == file.path().stem().string());
+    CHECK_FALSE(plan.runs.empty());
+    CHECK(plan.warnings.empty());
+  }
+  CHECK(recipes >= 4);
+}
+
+TEST_CASE("the quickstart compares three algorithms over three seeds in minutes, not hours") {
+  const Plan plan = load_recipe(SOURCE_ROOT "/recipes/quickstart.toml");
+  REQUIRE(plan.runs.size() == 9);
+  for (const PlannedRun& run : plan.runs) {
+    CHECK(run.workers == 16);
+    CHECK(run.parameters > 20'000);
+    CHECK(run.parameters < 40'000);
+    CHECK(run.budget_gradients >= 3000);
+    CHECK(run.budget_gradients <= 6000);
+    CHECK(run.settings["evaluation"]["consensus_every_time"] == 2.0);
+  }
+}
+
+}  // namespace acid::test

@@ -1,0 +1,114 @@
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+
+TEST_CASE("a sweep is the product of its lists, the first varying slowest") {
+  const Plan plan = compiled(
+      "[sweep]\n\"workers.count\" = [2, 4]\n\"optimizer.learning_rate\" = [0.1, 0.2, 0.3]\n");
+  REQUIRE(plan.runs.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(plan.runs[i].workers == (i < 3 ? 2 : 4));
+    CHECK(plan.runs[i].settings["optimizer"]["learning_rate"] ==
+          Approx(0.1 * static_cast<double>(1 + i % 3)));
+  }
+}
+
+TEST_CASE("swept keys may be written without quotes") {
+  const Plan plan = compiled("[sweep]\nworkers.count = [2, 4]\noptimizer.momentum = [0.0, 0.9]\n");
+  REQUIRE(plan.runs.size() == 4);
+  CHECK(plan.runs[3].settings["optimizer"]["momentum"] == 0.9);
+}
+
+TEST_CASE("zipped keys vary together, and multiply with the rest") {
+  const Plan plan = compiled(
+      "[sweep]\n\"workers.count\" = [4, 16]\n[[sweep.zip]]\n"
+      "\"topology.kind\" = [\"ring\", \"exponential\"]\n"
+      "\"optimizer.learning_rate\" = [0.05, 0.1]\n");
+  REQUIRE(plan.runs.size() == 4);
+  for (const PlannedRun& run : plan.runs) {
+    const bool ring = run.settings["topology"]["kind"] == "ring";
+    CHECK(run.settings["optimizer"]["learning_rate"] == (ring ? 0.05 : 0.1));
+  }
+}
+
+TEST_CASE("a swept kind starts from that kind's own defaults") {
+  const Plan plan = compiled(
+      "[topology]\nkind = \"random-regular\"\ndegree = 3\n"
+      "[optimizer]\nmomentum = 0.9\nlearning_rate = 0.2\n"
+      "[workers]\ncount = 8\n"
+      "[sweep]\n\"topology.kind\" = [\"random-regular\", \"ring\"]\n"
+      "\"optimizer.kind\" = [\"sgd\", \"adamw\"]\n");
+  REQUIRE(plan.runs.size() == 4);
+  CHECK(plan.runs[0].settings["topology"]["degree"] == 3);
+  CHECK_FALSE(plan.runs[2].settings["topology"].contains("degree"));
+  CHECK(plan.runs[0].settings["optimizer"]["momentum"] == 0.9);
+  CHECK_FALSE(plan.runs[1].settings["optimizer"].contains("momentum"));
+  CHECK(plan.runs[1].settings["optimizer"]["beta2"] == 0.999);
+  CHECK(plan.runs[1].settings["optimizer"]["learning_rate"] == 0.2);
+}
+
+TEST_CASE("whole tables can be swept") {
+  const Plan plan = compiled(
+      "[sweep]\n\"execution.virtual.slow_workers\" = [{}, { 0 = 10.0 }]\n"
+      "\"task.dataset\" = [\"glyphs\", { kind = \"gaussian-mixture\" }]\n");
+  REQUIRE(plan.runs.size() == 4);
+  CHECK(plan.runs[0].settings["execution"]["virtual"]["slow_workers"].empty());
+  CHECK(plan.runs[2].settings["execution"]["virtual"]["slow_workers"]["0"] == 10.0);
+  CHECK(plan.runs[1].settings["task"]["dataset"]["kind"] == "gaussian-mixture");
+}
+
+TEST_CASE("a swept budget replaces the one of the file, whatever it counts in") {
+  const Plan plan = compiled("[budget]\nepochs = 3\n[sweep]\n\"budget.gradients\" = [10, 20]\n");
+  REQUIRE(plan.runs.size() == 2);
+  CHECK(plan.runs[0].budget_gradients == 10);
+  CHECK(plan.runs[1].budget_gradients == 20);
+}
+
+TEST_CASE("a sweep can reach into the list of algorithms") {
+  const Plan plan = compiled(
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+      "[sweep]\n\"algorithms.1.communication_rate\" = [1, 2]\n");
+  // The swept key does not concern ar-sgd, which therefore runs once.
+  REQUIRE(plan.runs.size() == 3);
+  CHECK(plan.runs[1].settings["algorithm"]["communication_rate"] == 1.0);
+  CHECK(plan.runs[2].settings["algorithm"]["communication_rate"] == 2.0);
+}
+
+TEST_CASE("an algorithm that sets the swept key itself runs once") {
+  const Plan plan = compiled(
+      "[sweep]\n\"optimizer.learning_rate\" = [0.1, 0.2]\n[[algorithms]]\nkind = \"ar-sgd\"\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\nset = { \"optimizer.learning_rate\" = 0.3 }\n");
+  REQUIRE(plan.runs.size() == 3);
+  CHECK(plan.runs[1].settings["optimizer"]["learning_rate"] == 0.3);
+  CHECK(plan.runs[2].algorithm == "ar-sgd");
+}
+
+TEST_CASE("a mistake that every point of a sweep repeats is reported once") {
+  const auto errors = errors_of(completed(
+      "[optimizer]\nmomentun = 1\n[sweep]\n\"optimizer.learning_rate\" = [0.1, 0.2, 0.3]\n"));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].line == 2);
+}
+
+TEST_CASE("a value that is wrong at some points only is reported at those") {
+  const auto errors = errors_of(
+      completed("[topology]\nkind = \"hypercube\"\n[sweep]\n\"workers.count\" = [4, 6, 8, 10]\n"));
+  REQUIRE(errors.size() == 2);
+  CHECK_THAT(errors[0].message, Catch::Contains("6"));
+  CHECK_THAT(errors[1].message, Catch::Contains("10"));
+}
+
+TEST_CASE("a sweep that is too large is refused before it is built") {
+  std::string text = "[sweep]\n";
+  for (const char* key : {"learning_rate", "momentum", "weight_decay"}) {
+    text += "\"optimizer." + std::string(key) + "\" = [";
+    for (int i = 1; i <= 50; ++i) text += "0." + std::to_string(100 + i) + ",";
+    text += "]\n";
+  }
+  const auto errors = errors_of(completed(text));
+  REQUIRE_FALSE(errors.empty());
+  CHECK_THAT(errors[0].message, Catch::Contains("more than 100000 points"));
+}
+
+}  // namespace acid::test

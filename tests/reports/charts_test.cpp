@@ -1,0 +1,136 @@
+#include <cmath>
+#include <limits>
+
+#include "reports/html/line_chart.hpp"
+#include "reports/html/markup.hpp"
+#include "reports/html/network_charts.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/style.hpp"
+#include "reports/html/svg.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
+  LineChart chart{"c", "Loss", "gradients", Axis::gradients, logarithmic, {}};
+  const double end = points.empty() ? 1 : points.back().x;
+  chart.series.push_back(
+      {"ad-psgd", 1, {points}, band_over_seeds({on_grid(points, end, 200)}, end, logarithmic)});
+  return chart;
+}
+
+}  // namespace
+
+TEST_CASE("every character that means something in HTML is escaped, and broken UTF-8 replaced") {
+  CHECK(escaped("<b a='1' c=\"2\">&</b>") ==
+        "&lt;b a=&#39;1&#39; c=&quot;2&quot;&gt;&amp;&lt;/b&gt;");
+  CHECK(escaped("A²CiD²\n") == "A²CiD²\n");
+  CHECK(escaped("\xFF\xC3(") == "\xEF\xBF\xBD\xEF\xBF\xBD(");
+  CHECK(escaped(std::string("a\0b\x1b", 4)) ==
+        "a\xEF\xBF\xBD"
+        "b\xEF\xBF\xBD");
+  CHECK(number_text("-1.5e-07").html == "−1.5e−07");
+}
+
+TEST_CASE("the policy allows exactly the style sheet, by its SHA-256 in base64") {
+  CHECK(style_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+  CHECK(style_hash("abc") == "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
+}
+
+TEST_CASE("linear ticks are round and within the scale") {
+  const auto values = ticks({0, 97, 0, 1, false}, 5);
+  CHECK(values == std::vector<double>{0, 20, 40, 60, 80});
+  for (const auto& [low, high] : {std::pair{-3.0, 4.0}, {0.1, 0.13}, {0.0, 1e-9}, {1e6, 1.1e6}}) {
+    const auto found = ticks({low, high, 0, 1, false}, 5);
+    CHECK(found.size() >= 2);
+    for (const double value : found) CHECK((value >= low - 1e-12 && value <= high * 1.000001));
+  }
+}
+
+TEST_CASE("logarithmic ticks are powers of ten, closer on a short range") {
+  CHECK(ticks({1e-3, 1e3, 0, 1, true}, 7).size() == 7);
+  CHECK(ticks({0.9, 11, 0, 1, true}, 5) == std::vector<double>{1, 2, 5, 10});
+  CHECK(ticks({1e-12, 1, 0, 1, true}, 5).size() <= 5);
+  CHECK(ticks({1.1, 1.3, 0, 1, true}, 5).size() >= 2);
+  const Scale scale{1, 100, 0, 10, true};
+  CHECK(scale(10) == Approx(5));
+}
+
+TEST_CASE("a fitted scale has room and respects zero") {
+  CHECK(fitted(0, 1, false).low == 0);
+  CHECK(fitted(5, 5, false).low < 5);
+  CHECK(fitted(0, 0, false).high > 0);
+  CHECK(fitted(2, 2, true).low > 0);
+  CHECK(fitted(-1, -1, false).high > -1);
+}
+
+TEST_CASE("paths are short relative integers") {
+  CHECK(path_data(std::vector<CurvePoint>{{1, 2}, {2, 1.5}, {4, 3}}) == "M10 20l10-5 20 15");
+  CHECK(path_data(std::vector<CurvePoint>{{1, 2}, {1, 2}, {1, 2}, {2, 2}, {3, 1}}) ==
+        "M10 20l10 0 10-10");
+  CHECK(path_data(std::vector<CurvePoint>{}).empty());
+  CHECK(svg_number(1.25) == "1.3");
+  CHECK(svg_number(-0.34) == "-0.3");
+  CHECK(svg_number(7) == "7");
+}
+
+TEST_CASE("a line chart names itself for those who cannot see it and carries its data") {
+  const std::string svg = draw(chart_of({{0, 2}, {50, 1}, {100, 0.5}}, false));
+  CHECK(has(svg, "role=\"img\" aria-labelledby=\"c-t c-d\""));
+  CHECK(has(svg, "<title id=\"c-t\">Loss</title>"));
+  CHECK(has(svg, "<desc id=\"c-d\">"));
+  CHECK(has(svg, "<summary>Data</summary>"));
+  CHECK(has(svg, ">ad-psgd</text>"));
+  CHECK_FALSE(has(svg, "nan"));
+  CHECK_FALSE(has(svg, "inf"));
+}
+
+TEST_CASE("a logarithmic chart leaves out zeros and says so") {
+  LineChart chart = chart_of({{0, 0}, {50, 1}, {100, 10}}, true);
+  LineChart zeros = chart_of({{0, 0}, {100, 0}}, true);
+  zeros.series[0].label = "ar-sgd";
+  chart.series.push_back(zeros.series[0]);
+  const std::string svg = draw(chart);
+  CHECK(has(svg, "ar-sgd: zero on this scale, not drawn."));
+  CHECK_FALSE(has(svg, "nan"));
+  CHECK(has(draw(zeros), "Nothing to draw"));
+  CHECK(has(draw(chart_of({}, false)), "Nothing to draw"));
+  CHECK_FALSE(has(draw(chart_of({{5, 1}}, false)), "nan"));
+}
+
+TEST_CASE("topology and pairing drawings hold every worker and every edge at any size") {
+  for (const int workers : {1, 2, 3, 16, kMostDrawnWorkers}) {
+    std::vector<RatedEdge> edges;
+    for (int i = 0; i + 1 < workers; ++i) edges.push_back({i, i + 1, 1.0, 0.9});
+    const std::string graph = draw_topology("g", "chain", workers, edges, 0);
+    std::size_t circles = 0;
+    for (std::size_t at = 0; (at = graph.find("<circle", at)) != std::string::npos; ++at) ++circles;
+    CHECK(circles == static_cast<std::size_t>(workers));
+    CHECK_FALSE(has(graph, "nan"));
+    const std::string heat = draw_pairing("h", "chain", workers, edges);
+    CHECK_FALSE(has(heat, "nan"));
+    if (workers == 16) CHECK(has(heat, "M1 0h1v1h-1z"));
+  }
+  CHECK_FALSE(has(draw_topology("g", "torus", 16, {{0, 3, 1, 1}, {0, 1, 1, 1}}, 4), "nan"));
+}
+
+TEST_CASE("bars become a sentence when there are too many") {
+  CHECK(has(draw_bars("b", "gradients", 0, {1, 2, 3}, false), "<svg"));
+  CHECK(has(draw_bars("b", "idle", 0, std::vector<double>(1000, 0.25), true),
+            "1000 workers: smallest 25 %"));
+  CHECK(draw_bars("b", "idle", 0, {}, true).empty());
+  CHECK_FALSE(has(draw_bars("b", "idle", 0, {0, 0}, true), "nan"));
+}
+
+TEST_CASE("shell words are quoted only where a shell would take them apart") {
+  CHECK(shell_word("optimizer.learning_rate=0.1") == "optimizer.learning_rate=0.1");
+  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
+  CHECK(shell_word("") == "''");
+}

@@ -1,0 +1,176 @@
+#include "reports/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using nlohmann::json;
+using synthetic::run;
+
+namespace {
+
+bool noted(const Comparison& comparison, const std::string& part) {
+  return std::any_of(comparison.notes.begin(), comparison.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+std::vector<ComparedRun> two_algorithms() {
+  return {run("ad-psgd", 1, {{"eval_loss", 0.5}}), run("ad-psgd", 2, {{"eval_loss", 0.7}}),
+          run("ad-psgd", 3, {{"eval_loss", 0.6}}), run("ar-sgd", 3, {{"eval_loss", 0.4}}),
+          run("ar-sgd", 1, {{"eval_loss", 0.2}}),  run("ar-sgd", 2, {{"eval_loss", 0.5}})};
+}
+
+}  // namespace
+
+TEST_CASE("groups keep the recipe's order, their runs are ordered by seed") {
+  const Comparison comparison = compare_runs(two_algorithms());
+  REQUIRE(comparison.groups.size() == 2);
+  CHECK(comparison.groups[0].algorithm == "ad-psgd");
+  CHECK(comparison.groups[1].runs[0].seed == 1);
+  CHECK(comparison.groups[1].runs[2].seed == 3);
+  CHECK(comparison.groups[0].metrics.at("eval_loss").mean == Approx(0.6));
+  CHECK_FALSE(comparison.groups[0].settings.contains("seed"));
+  CHECK(comparison.metrics == std::vector<std::string>{"eval_loss"});
+}
+
+TEST_CASE("differences are paired by seed, whatever the order of the runs") {
+  const Comparison comparison = compare_runs(two_algorithms());
+  REQUIRE(comparison.differences.size() == 1);
+  const ComparedDifference& difference = comparison.differences[0];
+  CHECK(difference.group == comparison.groups[0].group);
+  CHECK(difference.baseline == comparison.groups[1].group);
+  CHECK(difference.value.difference.n == 3);
+  CHECK(difference.value.difference.mean == Approx((0.3 + 0.2 + 0.2) / 3));
+  CHECK(*difference.value.p == Approx(0.25));
+  CHECK(*difference.p_holm == Approx(0.25));
+  CHECK(noted(comparison, "n = 3 is too small to reach p = 0.05"));
+}
+
+TEST_CASE("only seeds that both groups finished are paired") {
+  auto runs = two_algorithms();
+  runs[0].summary.state = RunState::interrupted;
+  const Comparison comparison = compare_runs(runs);
+  CHECK(comparison.groups[0].unfinished == 1);
+  CHECK(comparison.groups[0].metrics.at("eval_loss").n == 2);
+  CHECK(comparison.differences[0].value.difference.n == 2);
+  CHECK(noted(comparison, "1 of 3 runs are not in the numbers (1 interrupted)"));
+}
+
+TEST_CASE("without the baseline the first algorithm stands in, and a note says so") {
+  CompareOptions options;
+  options.baseline = "d-psgd";
+  const Comparison comparison = compare_runs(two_algorithms(), options);
+  CHECK(comparison.baseline == "ad-psgd");
+  CHECK(comparison.differences[0].group == comparison.groups[1].group);
+  CHECK(noted(comparison, "no run of d-psgd"));
+}
+
+TEST_CASE("a sweep is compared point by point, against each point's own baseline") {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {4, 16})
+    for (const char* algorithm : {"ar-sgd", "a2cid2"})
+      for (const std::uint64_t seed : {1, 2})
+        runs.push_back(run(algorithm, seed, {{"eval_loss", workers + (algorithm[1] == '2')}},
+                           {{"workers", {{"count", workers}}}}));
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.points.size() == 2);
+  CHECK(point_title(comparison.points[1]) == "workers.count = 16");
+  CHECK(comparison.points[0].groups == std::vector<std::size_t>{0, 1});
+  CHECK(comparison.groups[0].varying == std::vector<std::string>{"workers.count"});
+  REQUIRE(comparison.differences.size() == 2);
+  for (const auto& difference : comparison.differences)
+    CHECK(difference.value.difference.mean == Approx(1));
+}
+
+TEST_CASE("a key set for one algorithm only does not hide it from the baseline") {
+  const json usual{{"optimizer", {{"learning_rate", 0.05}}}};
+  const json own{{"optimizer", {{"learning_rate", 0.1}}}};
+  const Comparison comparison = compare_runs(
+      {run("ar-sgd", 1, {{"eval_loss", 1}}, usual), run("a2cid2", 1, {{"eval_loss", 2}}, own)});
+  CHECK(comparison.points.size() == 1);
+  REQUIRE(comparison.differences.size() == 1);
+  CHECK(noted(comparison, "optimizer.learning_rate = 0.1 (baseline 0.05)"));
+  CHECK(noted(comparison, "n = 1"));
+}
+
+TEST_CASE("two entries of one algorithm get labels that tell them apart") {
+  json slow, fast;
+  slow["algorithm"]["communication_rate"] = 1.0;
+  fast["algorithm"]["communication_rate"] = 2.0;
+  const Comparison comparison = compare_runs(
+      {run("ad-psgd", 1, {{"eval_loss", 1}}, slow), run("ad-psgd", 1, {{"eval_loss", 2}}, fast)});
+  CHECK(comparison.groups[0].label == "ad-psgd (communication_rate 1)");
+  CHECK(comparison.groups[1].label == "ad-psgd (communication_rate 2)");
+  CHECK(comparison.differences.size() == 1);
+}
+
+TEST_CASE("consensus ratios refer to the first group that has a consensus distance") {
+  const char* mid = "consensus_distance_mid";
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const double scale = static_cast<double>(seed);
+    runs.push_back(run("ar-sgd", seed, {{mid, 0}}));
+    runs.push_back(run("ad-psgd", seed, {{mid, 4 * scale}}));
+    runs.push_back(run("a2cid2", seed, {{mid, scale}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.ratios.size() == 1);
+  CHECK(comparison.ratios[0].reference == comparison.groups[1].group);
+  CHECK(comparison.ratios[0].value.mean == Approx(0.25));
+  CHECK(*comparison.ratios[0].value.ci_high == Approx(0.25));
+}
+
+TEST_CASE("Holm's adjustment runs over all differences of a metric") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 1}}));
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 2}}));
+    runs.push_back(run("a2cid2", seed, {{"eval_loss", 3}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  for (const auto& difference : comparison.differences) {
+    CHECK(*difference.value.p == Approx(1.0 / 32));
+    CHECK(*difference.p_holm == Approx(1.0 / 16));
+  }
+}
+
+TEST_CASE("bad input is refused with what would be right") {
+  CHECK_THROWS_AS(compare_runs({}), UsageError);
+  CompareOptions options;
+  options.metrics = {"eval_los"};
+  CHECK_THROWS_WITH(compare_runs(two_algorithms(), options), Catch::Contains("eval_loss"));
+}
+
+TEST_CASE("unfinished runs alone make a comparison without numbers") {
+  auto runs = two_algorithms();
+  for (ComparedRun& one : runs) one.summary.state = RunState::planned;
+  const Comparison comparison = compare_runs(runs);
+  CHECK(comparison.differences.empty());
+  CHECK(comparison.metrics.empty());
+  CHECK(comparison.groups[0].unfinished == 3);
+  CHECK_FALSE(to_text(comparison, false).empty());
+}
+
+TEST_CASE("compare reads a store: derived metrics, window average, the recipe's order") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.samples = 40;
+  const auto ids = synthetic::fill(store, shape);
+  const Comparison comparison = compare(store, ids);
+  REQUIRE(comparison.groups.size() == 3);
+  CHECK(comparison.groups[0].label == "AR-SGD");
+  const auto& metrics = comparison.groups[2].metrics;
+  CHECK(metrics.at("gradients").mean == 6400);
+  CHECK(metrics.at("seconds").mean == Approx(20).epsilon(1e-3));
+  CHECK(metrics.at("gradients_per_second").mean == Approx(320).epsilon(1e-3));
+  CHECK(metrics.at("consensus_distance_mid").mean == Approx(0.035).epsilon(0.25));
+  CHECK(metrics.at("consensus_distance_mid").mean > 2 * metrics.at("consensus_distance").mean);
+  REQUIRE(find_ratio(comparison, comparison.groups[2].group, "consensus_distance_mid"));
+  CHECK(find_ratio(comparison, comparison.groups[2].group, "consensus_distance_mid")->value.mean ==
+        Approx(1.0 / 6).epsilon(0.2));
+}

@@ -1,0 +1,121 @@
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "reports/compare.hpp"
+#include "reports/text_table.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using synthetic::run;
+
+namespace {
+
+Comparison sample(std::uint64_t seeds) {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const double noise = 0.001 * static_cast<double>(seed * seed % 5);
+    for (const char* algorithm : {"ar-sgd", "ad-psgd", "a2cid2"}) {
+      const double gap = algorithm[1] == 'r' ? 0 : algorithm[1] == 'd' ? 3.2e-5 : 0.8e-5;
+      ComparedRun one = run(algorithm, seed,
+                            {{"eval_accuracy", 0.91 + noise},
+                             {"eval_loss", 0.3 - noise},
+                             {"train_loss", 123456.789 * (1 + noise)},
+                             {"consensus_distance", gap},
+                             {"consensus_distance_mid", gap * (1 + noise)},
+                             {"gradients", 2e4},
+                             {"seconds", 1234.5},
+                             {"bytes", 1.6e10},
+                             {"gradients_per_second", 16.2}});
+      one.summary.label = algorithm[1] == '2' ? "A²CiD², lr 0.1, | a long \"label\"" : algorithm;
+      runs.push_back(one);
+    }
+  }
+  return compare_runs(runs);
+}
+
+}  // namespace
+
+TEST_CASE("the text fits a terminal of 80 columns, with and without intervals") {
+  for (const std::uint64_t seeds : {1, 2, 5}) {
+    std::istringstream lines(to_text(sample(seeds), false));
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      CHECK(terminal_columns(line) <= 80);
+      CHECK((line.empty() || line.back() != ' '));
+    }
+  }
+}
+
+TEST_CASE("the text shows estimates, the paired difference, p and notes; colour only if asked") {
+  const std::string text = to_text(sample(3), false);
+  CHECK(text.find("higher is better") != std::string::npos);
+  CHECK(text.find("baseline") != std::string::npos);
+  CHECK(text.find("0.9130 ± 0.0043") != std::string::npos);
+  CHECK(text.find("note: n = 3 is too small") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(to_text(sample(3), true).find("\x1b[1m") != std::string::npos);
+  CHECK(to_text(sample(1), false).find("± n/a") != std::string::npos);
+}
+
+TEST_CASE("JSON has the documented keys, and null where there is no interval") {
+  const nlohmann::json json = to_json(sample(3));
+  CHECK(json["schema_version"] == 1);
+  CHECK(json["baseline"] == "ar-sgd");
+  const auto& group = json["groups"][1];
+  CHECK(group["algorithm"] == "ad-psgd");
+  CHECK(group["n"] == 3);
+  CHECK(group["settings"]["algorithm"]["kind"] == "ad-psgd");
+  CHECK(group["seeds"] == nlohmann::json({1, 2, 3}));
+  for (const char* key : {"mean", "sd", "se", "ci_low", "ci_high"})
+    CHECK(group["metrics"]["eval_loss"][key].is_number());
+  const auto& difference = json["differences"][0];
+  for (const char* key : {"mean", "ci_low", "ci_high", "p", "p_holm"})
+    CHECK(difference[key].is_number());
+  CHECK(difference["metric"] == "eval_accuracy");
+  CHECK(json["ratios"][0]["mean"].get<double>() == Approx(0.25));
+
+  const nlohmann::json one = to_json(sample(1));
+  CHECK(one["groups"][0]["metrics"]["eval_loss"]["ci_low"].is_null());
+  CHECK(one["differences"][0]["p"].is_null());
+}
+
+TEST_CASE("values that are not finite are null in JSON and named in CSV and text") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Comparison comparison = compare_runs(
+      {run("ar-sgd", 1, {{"eval_loss", 1}}), run("ar-sgd", 2, {{"eval_loss", inf}}),
+       run("ad-psgd", 1, {{"eval_loss", std::nan("")}}), run("ad-psgd", 2, {{"eval_loss", 1}})});
+  const nlohmann::json json = to_json(comparison);
+  CHECK(json["groups"][0]["metrics"]["eval_loss"]["mean"].is_null());
+  CHECK(json["differences"][0]["p"].is_null());
+  CHECK(nlohmann::json::parse(json.dump()) == json);
+  CHECK(to_csv(comparison).find(",inf,") != std::string::npos);
+  CHECK(to_text(comparison, false).find("nan") != std::string::npos);
+}
+
+TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
+  const Comparison comparison = sample(3);
+  const std::string csv = to_csv(comparison);
+  CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
+                  "difference_ci_low,difference_ci_high,p,p_holm\n",
+                  0) == 0);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
+  CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);
+}
+
+TEST_CASE("CSV has a column per varying setting") {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {4, 8})
+    runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}}, {{"workers", {{"count", workers}}}}));
+  const std::string csv = to_csv(compare_runs(runs));
+  CHECK(csv.find("label,workers.count,metric") != std::string::npos);
+  CHECK(csv.find(",ar-sgd,8,eval_loss,1,1,") != std::string::npos);
+}
+
+TEST_CASE("Markdown escapes the bars of labels") {
+  const std::string markdown = to_markdown(sample(3));
+  CHECK(markdown.find("lr 0.1, \\| a long") != std::string::npos);
+  CHECK(markdown.find("| ar-sgd | 3 |") != std::string::npos);
+  CHECK(markdown.find("Paired differences to ar-sgd") != std::string::npos);
+}

@@ -1,0 +1,134 @@
+#include "reports/html/page.hpp"
+
+#include <regex>
+#include <set>
+
+#include "reports/html.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/style.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using synthetic::run;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string verdict_of(const std::vector<ComparedRun>& runs) {
+  const Comparison comparison = compare_runs(runs);
+  std::string text;
+  for (const std::string& sentence : verdict_sentences(comparison, comparison.points.front()))
+    text += sentence + "\n";
+  return text;
+}
+
+std::vector<ComparedRun> with_losses(const std::vector<double>& differences) {
+  std::vector<ComparedRun> runs;
+  for (std::size_t k = 0; k < differences.size(); ++k) {
+    runs.push_back(run("ar-sgd", k + 1, {{"eval_loss", 1}}));
+    runs.push_back(run("ad-psgd", k + 1, {{"eval_loss", 1 + differences[k]}}));
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("the verdict claims a difference only when its interval leaves out zero") {
+  CHECK(has(verdict_of(with_losses({0.1, 0.11, 0.12})),
+            "ad-psgd ended with higher evaluation loss than ar-sgd (worse): 0.11 [0.0852, 0.135]"));
+  const std::string none = verdict_of(with_losses({-0.5, 0.6, 0.1}));
+  CHECK(
+      has(none, "No difference in evaluation loss between ad-psgd and ar-sgd was shown at n = 3"));
+  CHECK(has(verdict_of(with_losses({0.3})), "one seed cannot tell a difference from chance"));
+  CHECK(has(verdict_of(with_losses({0, 0, 0})), "the same evaluation loss"));
+}
+
+TEST_CASE("a page is self-contained, scriptless, and escapes what people wrote") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.name = "ring <img src=x onerror=alert(1)> & co";
+  shape.workers = {4, 16};
+  shape.samples = 30;
+  const auto ids = synthetic::fill(store, shape);
+  const std::string page = render_report(store, ids);
+  CHECK(page.rfind("<!DOCTYPE html>", 0) == 0);
+  CHECK(has(page, "default-src 'none'; style-src 'sha256-"));
+  CHECK(has(page, style_hash(style_sheet())));
+  CHECK_FALSE(has(page, "<script"));
+  CHECK_FALSE(has(page, "<img"));
+  CHECK_FALSE(has(page, "style=\""));
+  CHECK_FALSE(has(page, "http://"));
+  CHECK_FALSE(has(page, "https://"));
+  CHECK_FALSE(std::regex_search(page, std::regex(R"([ (]nan[ ,<)])")));
+  CHECK(has(page, "ring &lt;img src=x"));
+  CHECK(has(page, "Test &amp; &lt;b&gt;CPU"));
+  CHECK(has(page, "workers.count = 16"));
+  CHECK(has(page, "acid run &#39;recipes/it&#39;\\&#39;&#39;s.toml&#39; --set"));
+  CHECK_FALSE(has(page, folder.path()));
+}
+
+TEST_CASE("the same store gives the same bytes") {
+  const synthetic::Folder folder;
+  std::vector<std::string> ids;
+  std::string first;
+  {
+    Store store(folder.path(), Store::Access::write);
+    synthetic::Shape shape;
+    shape.samples = 20;
+    ids = synthetic::fill(store, shape);
+    first = render_report(store, ids);
+  }
+  const Store again(folder.path(), Store::Access::read);
+  CHECK(render_report(again, ids) == first);
+}
+
+TEST_CASE("ids within a page are unique") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.workers = {4, 9};
+  shape.topology = "torus";
+  shape.samples = 10;
+  shape.seeds = 1;
+  const std::string page = render_report(store, synthetic::fill(store, shape));
+  std::set<std::string> seen;
+  const std::regex id(R"( id="([^"]+)\")");
+  for (std::sregex_iterator it(page.begin(), page.end(), id), end; it != end; ++it) {
+    INFO((*it)[1]);
+    CHECK(seen.insert((*it)[1]).second);
+  }
+  CHECK(seen.size() > 20);
+}
+
+TEST_CASE("a page can be drawn before anything is finished, and for large networks") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.workers = {100};
+  shape.samples = 5;
+  shape.seeds = 1;
+  auto ids = synthetic::fill(store, shape);
+  CHECK(has(render_report(store, ids), "Not drawn: more than 64 workers."));
+
+  ExperimentRecord experiment;
+  experiment.id = "feedfacefeed";
+  experiment.name = "not yet";
+  experiment.recipe_digest = std::string(64, 'f');
+  RunRecord planned;
+  planned.id = "0123456789ab";
+  planned.algorithm = "ar-sgd";
+  planned.digest = std::string(64, 'd');
+  planned.group = std::string(64, 'e');
+  planned.settings = {{"algorithm", {{"kind", "ar-sgd"}}}};
+  planned.plan = nlohmann::json::object();
+  planned.driver = "virtual";
+  store.add_experiment(experiment, {planned});
+  const std::string page = render_report(store, {planned.id});
+  CHECK(has(page, "not yet"));
+  CHECK(has(page, "1 of 1 runs are not in the numbers (1 planned)"));
+}

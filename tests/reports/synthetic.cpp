@@ -1,0 +1,189 @@
+#include "tests/reports/synthetic.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/rng.hpp"
+#include "engine/topology/spectral.hpp"
+#include "engine/topology/topology.hpp"
+#include "store/writer.hpp"
+
+namespace acid::synthetic {
+namespace {
+
+constexpr double kTime = 400;
+
+nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, int workers) {
+  nlohmann::json settings{
+      {"algorithm", {{"kind", algorithm}}},
+      {"budget", {{"normalised_time", kTime}}},
+      {"execution", {{"driver", "virtual"}, {"device", "cpu"}}},
+      {"optimizer", {{"kind", "sgd"}, {"learning_rate", 0.05}, {"momentum", 0.9}}},
+      {"task", {{"dataset", {{"kind", "glyphs"}}}, {"model", {{"kind", "cnn"}}}}},
+      {"topology", {{"kind", shape.topology}}},
+      {"workers", {{"count", workers}}}};
+  if (shape.topology == "torus") settings["topology"]["rows"] = 0;
+  if (algorithm != "ar-sgd") settings["algorithm"]["communication_rate"] = 1.0;
+  if (algorithm == shape.algorithms.back() && !shape.learning_rate_override.empty())
+    settings["optimizer"]["learning_rate"] = std::stod(shape.learning_rate_override);
+  return settings;
+}
+
+std::string label_of(const std::string& algorithm) {
+  if (algorithm == "ar-sgd") return "AR-SGD";
+  if (algorithm == "ad-psgd") return "AD-PSGD";
+  return algorithm == "a2cid2" ? "A²CiD²" : algorithm;
+}
+
+RunRecord record_of(const Shape& shape, const std::string& algorithm, int workers,
+                    std::uint64_t seed) {
+  RunRecord record;
+  record.settings = settings_of(shape, algorithm, workers);
+  record.group = sha256_hex(record.settings.dump());
+  record.settings["seed"] = seed;
+  record.digest = sha256_hex(record.settings.dump());
+  record.id = record.digest.substr(0, 12);
+  record.algorithm = algorithm;
+  record.label = label_of(algorithm);
+  record.seed = seed;
+  record.driver = "virtual";
+  record.topology = shape.topology;
+  record.workers = workers;
+  record.budget_gradients = static_cast<std::int64_t>(kTime) * workers;
+  if (algorithm == "ar-sgd") return record;
+  const Spectral s = spectral(make_topology(workers, record.settings["topology"]), 1.0);
+  record.plan = {{"chi1", s.chi1}, {"chi2", s.chi2}};
+  if (algorithm == "a2cid2")
+    record.plan.update({{"eta", s.eta}, {"alpha", 0.5}, {"alpha_tilde", s.alpha_tilde}});
+  return record;
+}
+
+void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, double slowness) {
+  const bool synchronous = run.algorithm == "ar-sgd";
+  const double gap = run.algorithm == "a2cid2" ? 0.05 : 0.3;
+  std::uint64_t state = run.seed * 7919 + static_cast<std::uint64_t>(run.workers) +
+                        104729 * run.algorithm.size() +
+                        static_cast<unsigned char>(run.algorithm[1]);
+  const auto noise = [&] {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<double>(state >> 11) / 9007199254740992.0 - 0.5;
+  };
+  for (int k = 0; k < 10; ++k) noise();  // neighbouring seeds start alike
+  const double luck = 0.01 * noise();
+  for (int k = 0; k <= shape.samples; ++k) {
+    const double share = static_cast<double>(k) / shape.samples, time = share * kTime;
+    Position position;
+    position.gradients = std::lround(time * run.workers);
+    position.normalised_time = time;
+    position.seconds = time * 0.05 * slowness * (1 + 0.01 * luck);
+    position.bytes = position.gradients * (synchronous ? 3'000'000 : 1'600'000);
+    const double loss = 2.2 * std::exp(-6 * share) + 0.08 + (synchronous ? 0 : 0.02) + luck;
+    const double consensus =
+        synchronous ? 0 : gap * run.workers / 16 * (1 - std::exp(-30 * share)) * (1.05 - share);
+    const std::vector<Value> values{
+        {"train_loss", kWholeRun, loss * (1 + 0.3 * noise())},
+        {"eval_loss", kWholeRun, loss * (1 + 0.02 * noise())},
+        {"eval_accuracy", kWholeRun, 1 - 0.4 * loss + 0.004 * noise()},
+        {"consensus_distance", kWholeRun, consensus * (1 + 0.4 * noise())},
+        {"idle_share", 0, 0.1}};
+    writer.sample(position, values);
+    if (k == shape.samples) writer.progress(position);
+  }
+}
+
+AttemptResult result_of(const RunRecord& run, double slowness) {
+  AttemptResult result;
+  result.position = {run.budget_gradients, kTime, kTime * 0.05 * slowness,
+                     run.budget_gradients * 1'600'000};
+  result.mean_digest = sha256_hex("mean" + run.id);
+  for (int i = 0; i < run.workers; ++i) {
+    result.worker_digests.push_back(sha256_hex(run.id + std::to_string(i)));
+    result.worker_gradients.push_back(static_cast<std::int64_t>(kTime) - (i == 0 ? 90 : 0));
+    result.worker_idle_seconds.push_back(kTime * 0.05 * (run.algorithm == "ar-sgd" ? 0.5 : 0.02));
+  }
+  if (run.algorithm == "ar-sgd" || run.workers < 2) return result;
+  const Topology topology = make_topology(run.workers, run.settings["topology"]);
+  std::int64_t total = 0;
+  topology.for_each_edge([&](const Edge& edge) {
+    const double rate = topology.edge_rate(edge.i, edge.j, 1.0);
+    const auto count = std::lround(rate * kTime) + (edge.i * 5 + edge.j * 3) % 21 - 10;
+    result.edges.push_back({edge.i, edge.j, rate, count});
+    total += count;
+  });
+  result.exchanges_drawn = result.exchanges_done = total;
+  result.realised_rate =
+      2.0 * static_cast<double>(total) / static_cast<double>(run.budget_gradients);
+  result.realised_chi1 = run.plan["chi1"].get<double>() * 1.03;
+  result.realised_chi2 = run.plan["chi2"].get<double>() * 0.99;
+  return result;
+}
+
+void execute(Store& store, const RunRecord& run, const Shape& shape) {
+  const nlohmann::json environment{{"acid", {{"version", "0.1.0"}, {"commit", "abc123"}}},
+                                   {"cpu", {{"model", "Test & <b>CPU</b>"}, {"cores", 2}}}};
+  const std::int64_t attempt =
+      store.begin_attempt(run.id, Lease::of_this_process(), environment, {{"init", run.seed}},
+                          {{"data/train.bin", sha256_hex("train")}});
+  const double slowness = run.algorithm == "ar-sgd" ? 1.8 : 1.0;
+  RunWriter writer(store.folder(), run.id, attempt);
+  write_samples(writer, run, shape, slowness);
+  writer.note(Severity::info, "done");
+  writer.flush();
+  store.end_attempt(attempt, result_of(run, slowness));
+}
+
+}  // namespace
+
+ComparedRun run(const std::string& algorithm, std::uint64_t seed,
+                const std::map<std::string, double>& metrics, const nlohmann::json& settings) {
+  ComparedRun run;
+  run.settings = settings.is_null() ? nlohmann::json::object() : settings;
+  run.settings["algorithm"]["kind"] = algorithm;
+  run.summary.group = sha256_hex(run.settings.dump());
+  run.settings["seed"] = seed;
+  run.summary.id = sha256_hex(run.settings.dump()).substr(0, 12);
+  run.summary.algorithm = run.summary.label = algorithm;
+  run.summary.seed = seed;
+  run.summary.state = RunState::finished;
+  run.summary.metrics = metrics;
+  return run;
+}
+
+std::vector<std::string> fill(Store& store, const Shape& shape) {
+  ExperimentRecord experiment;
+  experiment.name = shape.name;
+  experiment.recipe_path = "recipes/it's.toml";
+  experiment.recipe_text = "name = \"<script>alert(1)</script>\"\n";
+  experiment.recipe_digest = sha256_hex(shape.name);
+  experiment.id = experiment.recipe_digest.substr(0, 12);
+  experiment.overrides = {"optimizer.learning_rate=0.05"};
+  experiment.command_line = "acid run recipes/it's.toml --set optimizer.learning_rate=0.05";
+  std::vector<RunRecord> runs;
+  for (const int workers : shape.workers)
+    for (const std::string& algorithm : shape.algorithms)
+      for (int seed = 1; seed <= shape.seeds; ++seed)
+        runs.push_back(record_of(shape, algorithm, workers, static_cast<std::uint64_t>(seed)));
+  store.add_experiment(experiment, runs);
+  std::vector<std::string> ids;
+  for (const RunRecord& run : runs) {
+    execute(store, run, shape);
+    ids.push_back(run.id);
+  }
+  return ids;
+}
+
+Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "acid-reports-XXXXXX").string();
+  path_ = mkdtemp(pattern.data());
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace acid::synthetic

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/compare.hpp"
+#include "store/store.hpp"
+
+namespace acid::synthetic {
+
+/// A made-up experiment with curves that look like training: every algorithm at every number of
+/// workers with every seed. Equal shapes give equal stores but for the times of day in them.
+struct Shape {
+  std::string name = "synthetic";
+  std::vector<std::string> algorithms{"ar-sgd", "ad-psgd", "a2cid2"};
+  std::vector<int> workers{16};
+  std::string topology = "ring";
+  int seeds = 3;
+  int samples = 200;
+  std::string learning_rate_override;  // set for the last algorithm when not empty
+};
+
+/// A run as a comparison takes it, with the metrics given.
+ComparedRun run(const std::string& algorithm, std::uint64_t seed,
+                const std::map<std::string, double>& metrics, const nlohmann::json& settings = {});
+
+/// Run ids in the recipe's order.
+std::vector<std::string> fill(Store& store, const Shape& shape);
+
+/// A folder that disappears with the object.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace acid::synthetic

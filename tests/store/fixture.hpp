@@ -1,0 +1,81 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/base/digest.hpp"
+#include "store/queries.hpp"
+#include "store/writer.hpp"
+
+namespace acid::test {
+
+/// A folder of its own for each test, removed with everything in it.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "acid-store-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string store() const { return path_ + "/store"; }
+
+ private:
+  std::string path_;
+};
+
+inline RunRecord make_run(std::uint64_t seed, const std::string& algorithm = "ad-psgd") {
+  RunRecord run;
+  run.algorithm = algorithm;
+  run.label = algorithm;
+  run.seed = seed;
+  run.settings = {{"algorithm", {{"kind", algorithm}}}, {"seed", seed}};
+  run.digest = sha256_hex(run.settings.dump());
+  run.id = run.digest.substr(0, 12);
+  run.group = sha256_hex(algorithm);
+  run.driver = "virtual";
+  run.topology = "ring";
+  run.workers = 4;
+  run.budget_gradients = 1000;
+  run.plan = {{"chi1", 1.5}};
+  return run;
+}
+
+inline ExperimentRecord make_experiment(const std::string& name) {
+  ExperimentRecord experiment;
+  experiment.name = name;
+  experiment.recipe_path = name + ".toml";
+  experiment.recipe_text = "name = \"" + name + "\"\n";
+  experiment.recipe_digest = sha256_hex(experiment.recipe_text);
+  experiment.id = experiment.recipe_digest.substr(0, 12);
+  return experiment;
+}
+
+/// A store with one experiment of the given runs.
+inline Store make_store(const std::string& folder, const std::vector<RunRecord>& runs) {
+  Store store(folder, Store::Access::write);
+  store.add_experiment(make_experiment("test"), runs);
+  return store;
+}
+
+inline std::int64_t begin(Store& store, const std::string& run_id) {
+  return store.begin_attempt(run_id, Lease::of_this_process(), {}, {}, {});
+}
+
+inline AttemptResult ended_as(RunState state) {
+  AttemptResult result;
+  result.state = state;
+  return result;
+}
+
+}  // namespace acid::test

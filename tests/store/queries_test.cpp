@@ -1,0 +1,183 @@
+// Finding runs by name, and the views that people query themselves.
+#include "store/queries.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "store/impl.hpp"
+#include "tests/catch.hpp"
+#include "tests/store/fixture.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+
+RunRecord run_with_id(const std::string& id) {
+  RunRecord run = make_run(1);
+  run.id = id;
+  run.digest = id + std::string(64 - id.size(), '0');
+  return run;
+}
+
+ExperimentRecord experiment_with_id(const std::string& id, const std::string& name) {
+  ExperimentRecord experiment = make_experiment(name);
+  experiment.id = id;
+  return experiment;
+}
+
+struct Names {
+  TempFolder temp;
+  Store store{temp.store(), Store::Access::write};
+  Names() {
+    store.add_experiment(experiment_with_id("eee000000000", "ring-16"),
+                         {run_with_id("aaa111111111"), run_with_id("aaa222222222")});
+    store.add_experiment(experiment_with_id("fff000000000", "one"), {run_with_id("bbb333333333")});
+    store.add_experiment(experiment_with_id("eef000000000", "ring-16"),
+                         {run_with_id("ccc444444444"), run_with_id("aaa111111111")});
+  }
+};
+
+using Ids = std::vector<std::string>;
+
+TEST_CASE("runs are found by prefix, experiment and @latest") {
+  const Names names;
+  const Store& store = names.store;
+  CHECK(resolve_runs(store, {"aaa2"}) == Ids{"aaa222222222"});
+  CHECK(resolve_runs(store, {"aaa222222222"}) == Ids{"aaa222222222"});
+  CHECK(resolve_runs(store, {"eee"}) == Ids{"aaa111111111", "aaa222222222"});
+  CHECK(resolve_runs(store, {"ring-16"}) == Ids{"ccc444444444", "aaa111111111"});
+  CHECK(resolve_runs(store, {"one"}) == Ids{"bbb333333333"});
+  CHECK(resolve_runs(store, {"@latest"}) == Ids{"ccc444444444", "aaa111111111"});
+  CHECK(resolve_runs(store, {}) == resolve_runs(store, {"@latest"}));
+  CHECK(resolve_runs(store, {"aaa2", "eee", "b", "b"}) ==
+        Ids{"aaa222222222", "aaa111111111", "bbb333333333"});
+}
+
+TEST_CASE("a name that fits nothing or too much is refused with candidates") {
+  const Names names;
+  const Store& store = names.store;
+  CHECK_THROWS_WITH(resolve_runs(store, {"aaa"}),
+                    Catch::Contains("aaa111111111") && Catch::Contains("aaa222222222"));
+  CHECK_THROWS_WITH(resolve_runs(store, {"ee"}),
+                    Catch::Contains("eee000000000") && Catch::Contains("eef000000000"));
+  CHECK_THROWS_WITH(resolve_runs(store, {"rign-16"}), Catch::Contains("did you mean 'ring-16'"));
+  CHECK_THROWS_AS(resolve_runs(store, {"aaa1", "zzz"}), UsageError);
+  CHECK_THROWS_AS(resolve_runs(store, {""}), UsageError);
+  CHECK_THROWS_AS(resolve_runs(store, {"%"}), UsageError);
+  CHECK_THROWS_AS(resolve_run(store, "' OR 1=1 --"), UsageError);
+}
+
+TEST_CASE("one run is found by prefix, by an experiment of one run, and by @latest") {
+  Names names;
+  CHECK(resolve_run(names.store, "c") == "ccc444444444");
+  CHECK(resolve_run(names.store, "one") == "bbb333333333");
+  CHECK(resolve_run(names.store, "fff") == "bbb333333333");
+  CHECK(resolve_run(names.store, "@latest") == "ccc444444444");
+  CHECK_THROWS_WITH(resolve_run(names.store, "ring-16"), Catch::Contains("give more of the id"));
+  usleep(2000);  // times have milliseconds
+  begin(names.store, "aaa222222222");
+  CHECK(resolve_run(names.store, "@latest") == "aaa222222222");
+  CHECK(list_runs(names.store).front().id == "aaa222222222");
+}
+
+TEST_CASE("an empty store has no latest run, and says so") {
+  TempFolder temp;
+  const Store store(temp.store(), Store::Access::write);
+  CHECK(list_runs(store).empty());
+  CHECK_THROWS_AS(resolve_runs(store, {}), UsageError);
+  CHECK_THROWS_AS(resolve_run(store, "@latest"), UsageError);
+  CHECK_THROWS_AS(run_detail(store, "x"), UsageError);
+  CHECK(run_summaries(store, {}).empty());
+}
+
+TEST_CASE("summaries come in the order asked for") {
+  const Names names;
+  const auto runs = run_summaries(names.store, {"bbb333333333", "aaa111111111"});
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].id == "bbb333333333");
+  CHECK(runs[1].id == "aaa111111111");
+}
+
+struct Recorded {
+  TempFolder temp;
+  RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  Recorded() {
+    const std::int64_t attempt = store.begin_attempt(
+        run.id, Lease::of_this_process(), {{"cpu", "x"}},
+        {{"init", 9}, {"workers", {{"data_order", {7, 18446744073709551615ULL}}}}},
+        {{"data.bin", "d"}});
+    RunWriter writer(temp.store(), run.id, attempt);
+    const std::vector<Value> first{{"train_loss", kWholeRun, 2.0}, {"staleness", 1, 3.0}};
+    const std::vector<Value> second{
+        {"train_loss", kWholeRun, std::numeric_limits<double>::quiet_NaN()}};
+    writer.sample({4, 1.0, 0.5, 100}, first);
+    writer.sample({8, 2.0, 1.0, 200}, second);
+    writer.note(Severity::error, "text");
+    writer.flush();
+    AttemptResult result;
+    result.position = {8, 2.0, 1.0, 200};
+    result.worker_digests = {"w0", "w1"};
+    result.mean_digest = "m";
+    result.edges = {{0, 1, 0.5, 3}};
+    store.end_attempt(attempt, result);
+  }
+};
+
+TEST_CASE("series are read by metric, and of the whole run alone") {
+  const Recorded recorded;
+  CHECK(read_series(recorded.store, recorded.run.id).size() == 2);
+  CHECK(read_series(recorded.store, recorded.run.id, "staleness").size() == 1);
+  CHECK(read_series(recorded.store, recorded.run.id, "", true).size() == 1);
+  CHECK(read_series(recorded.store, recorded.run.id, "staleness", true).empty());
+  CHECK(read_series(recorded.store, "unknown").empty());
+  CHECK(read_series(recorded.store, recorded.run.id, "staleness")[0].points[0].position.bytes ==
+        100);
+}
+
+/// All rows of a query as text, fields by '|', NULL as an empty field.
+std::string rows(const Store& store, const std::string& columns, const std::string& rest) {
+  std::size_t width = 1;
+  for (const char c : columns) width += c == ',' ? 1 : 0;
+  sqlite::Statement statement(store.impl().connection(), "SELECT " + columns + " FROM " + rest);
+  std::string text;
+  while (statement.step())
+    for (std::size_t i = 0; i < width; ++i)
+      text += statement.text(static_cast<int>(i)) + (i + 1 < width ? "|" : "\n");
+  return text;
+}
+
+TEST_CASE("the views of SCHEMA.md answer with friendly names") {
+  const Recorded recorded;
+  const Store& store = recorded.store;
+  const std::string& id = recorded.run.id;
+  CHECK(rows(store, "metric,worker,unit,gradients,normalised_time,seconds,bytes,value,special",
+             "points_view WHERE run = '" + id + "' ORDER BY gradients, metric") ==
+        "staleness|1|updates|4|1.0|0.5|100|3.0|0\n"
+        "train_loss||1|4|1.0|0.5|100|2.0|0\n"
+        "train_loss||1|8|2.0|1.0|200||1\n");
+  CHECK(rows(store,
+             "id,experiment_name,algorithm,label,seed,state,driver,topology,workers,gradients",
+             "run_list") == id + "|test|ad-psgd|ad-psgd|1|finished|virtual|ring|4|8\n");
+  CHECK(rows(store, "attempt,state,gradients,superseded,environment", "attempt_list") ==
+        "1|finished|8|0|{\"cpu\":\"x\"}\n");
+  CHECK(rows(store, "name,position,run,label", "experiment_list") == "test|0|" + id + "|ad-psgd\n");
+  CHECK(rows(store, "metric,worker,count,last,best,best_gradients",
+             "series_list ORDER BY metric") == "staleness|1|1|3.0|3.0|4\ntrain_loss||2||2.0|4\n");
+  CHECK(rows(store, "i,j,nominal_rate,exchanges,realised_rate", "edge_list") == "0|1|0.5|3|1.5\n");
+  CHECK(rows(store, "worker,digest", "digest_list") == "0|w0\n1|w1\n|m\n");
+  CHECK(rows(store, "severity,text", "log_list") == "error|text\n");
+  store.impl().connection().execute("PRAGMA trusted_schema = ON");  // as other programs have it
+  CHECK(rows(store, "stream,worker,value", "seed_list ORDER BY stream, worker") ==
+        "data_order|0|7\ndata_order|1|18446744073709551615\ninit||9\n");
+}
+
+TEST_CASE("a store passes SQLite's own checks") {
+  const Recorded recorded;
+  CHECK(rows(recorded.store, "integrity_check", "pragma_integrity_check") == "ok\n");
+  CHECK(rows(recorded.store, "\"table\"", "pragma_foreign_key_check").empty());
+}
+
+}  // namespace
+}  // namespace acid

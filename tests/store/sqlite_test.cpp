@@ -1,0 +1,85 @@
+// The owner of SQLite's handles.
+#include "store/sqlite.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/catch.hpp"
+#include "tests/store/fixture.hpp"
+
+namespace acid::sqlite {
+namespace {
+
+struct Database {
+  test::TempFolder temp;
+  std::string file = temp.path() + "/100% odd? #name.db";
+  Connection connection{file, "here", Connection::Mode::write};
+};
+
+TEST_CASE("values of every type are bound and read back") {
+  Database database;
+  CHECK(std::filesystem::exists(database.file));
+  Statement select(database.connection, "SELECT ?, ?, ?, ?, ?, ?, ?");
+  const std::string with_zero("a\0b", 3);
+  select.bind(std::numeric_limits<std::int64_t>::min(), 0.1, with_zero, std::nullopt,
+              std::optional<double>(), std::optional<std::string>("x"), std::nan(""));
+  REQUIRE(select.step());
+  CHECK(select.integer(0) == std::numeric_limits<std::int64_t>::min());
+  CHECK(select.real(1) == 0.1);
+  CHECK(select.text(2) == with_zero);
+  CHECK(select.is_null(3));
+  CHECK_FALSE(select.optional_real(4).has_value());
+  CHECK(select.text(5) == "x");
+  CHECK(std::isnan(select.real(6)));
+  CHECK_FALSE(select.step());
+  CHECK(select.bind("", std::string_view{}, 0, 0, 0, 0, 0).step());
+  CHECK_FALSE(select.is_null(0));
+  CHECK_FALSE(select.is_null(1));
+}
+
+TEST_CASE("a transaction that is not committed leaves nothing") {
+  Database database;
+  const Connection& connection = database.connection;
+  connection.execute("CREATE TABLE t (x)");
+  {
+    const Transaction transaction(connection, Transaction::Kind::write);
+    connection.execute("INSERT INTO t VALUES (1)");
+  }
+  {
+    Transaction transaction(connection, Transaction::Kind::write);
+    connection.execute("INSERT INTO t VALUES (2)");
+    transaction.commit();
+  }
+  Statement rows(connection, "SELECT count(*), max(x) FROM t");
+  REQUIRE(rows.step());
+  CHECK(rows.integer(0) == 1);
+  CHECK(rows.integer(1) == 2);
+}
+
+TEST_CASE("failures say where, why and what to do") {
+  Database database;
+  CHECK_THROWS_WITH(database.connection.execute("SELEKT"),
+                    Catch::Contains("here") && Catch::Contains("SELEKT"));
+  CHECK_THROWS_AS(Connection(database.temp.path() + "/none/x.db", "there", Connection::Mode::read),
+                  StoreError);
+}
+
+TEST_CASE("a store locked for longer than the busy timeout is an error that can be told apart") {
+  Database database;
+  database.connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+  Connection other(database.file, "here", Connection::Mode::write);
+  other.set_busy_timeout(0.05);
+  const Transaction lock(database.connection, Transaction::Kind::write);
+  try {
+    const Transaction second(other, Transaction::Kind::write);
+    FAIL("the lock was given twice");
+  } catch (const SqliteError& error) {
+    CHECK(error.locked());
+    CHECK(error.code() == 5);
+    CHECK(static_cast<const Error&>(error).code() == Exit::store);
+    CHECK_THAT(error.what(), Catch::Contains("locked by another process for 0.05 s"));
+  }
+}
+
+}  // namespace
+}  // namespace acid::sqlite

@@ -1,0 +1,239 @@
+// RunWriter: nothing recorded is lost or changed, and recording never waits.
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "store/impl.hpp"
+#include "tests/catch.hpp"
+#include "tests/store/fixture.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Recording {
+  TempFolder temp;
+  RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  std::int64_t attempt = begin(store, run.id);
+};
+
+std::int64_t count(const Store& store, const std::string& sql) {
+  sqlite::Statement statement(store.impl().connection(), sql);
+  statement.step();
+  return statement.integer(0);
+}
+
+TEST_CASE("every value comes back exactly, NaN and infinities included") {
+  Recording recording;
+  const std::vector<double> values{0.0, -0.0, 1.0 / 3, kNaN, kInfinity, -kInfinity, 5e-324, 1e308};
+  {
+    RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = static_cast<double>(i);
+      const std::vector<Value> row{{"eval_loss", kWholeRun, values[i]},
+                                   {"staleness", 2, -values[i]},
+                                   {"a metric nobody knows", 0, x}};
+      writer.sample({static_cast<std::int64_t>(i), x / 7, x / 3, 1LL << 50}, row);
+    }
+  }
+  const auto series = read_series(recording.store, recording.run.id);
+  REQUIRE(series.size() == 3);
+  CHECK(series[0].metric == "a metric nobody knows");
+  CHECK(series[0].worker == 0);
+  CHECK(series[0].unit == "1");
+  CHECK(series[1].metric == "eval_loss");
+  CHECK(series[1].worker == kWholeRun);
+  CHECK(series[2].unit == "updates");
+  CHECK(series[2].worker == 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const SeriesPoint& point = series[1].points.at(i);
+    const double x = static_cast<double>(i);
+    if (std::isnan(values[i]))
+      CHECK(std::isnan(point.value));
+    else
+      CHECK(point.value == values[i]);
+    CHECK(point.position.gradients == static_cast<std::int64_t>(i));
+    CHECK(point.position.normalised_time == x / 7);
+    CHECK(point.position.seconds == x / 3);
+    CHECK(point.position.bytes == 1LL << 50);
+  }
+  CHECK(count(recording.store, "SELECT count(*) FROM points WHERE special = 1 AND value IS NULL") ==
+        2);
+  CHECK(count(recording.store, "SELECT count(*) FROM points WHERE special IN (2, 3)") == 4);
+}
+
+TEST_CASE("a series keeps its count, last and best over batches") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  int step = 0;
+  for (const double loss : {kNaN, 3.0, 1.0, 2.0, kInfinity, kNaN}) {
+    const std::vector<Value> row{{"eval_loss", kWholeRun, loss},
+                                 {"eval_accuracy", kWholeRun, loss},
+                                 {"exchanges", kWholeRun, loss}};
+    writer.sample({++step, 0, 0, 0}, row);
+    writer.flush();
+  }
+  sqlite::Statement series(recording.store.impl().connection(),
+                           "SELECT metric, count, last, last_special, best, best_gradients"
+                           " FROM series_list ORDER BY metric");
+  REQUIRE(series.step());
+  CHECK(series.text(0) == "eval_accuracy");
+  CHECK(series.real(4) == kInfinity);
+  CHECK(series.integer(5) == 5);
+  REQUIRE(series.step());
+  CHECK(series.text(0) == "eval_loss");
+  CHECK(series.integer(1) == 6);
+  CHECK(std::isnan(series.real(2)));
+  CHECK(series.integer(3) == 1);
+  CHECK(series.real(4) == 1);
+  CHECK(series.integer(5) == 3);
+  REQUIRE(series.step());
+  CHECK(series.is_null(4));
+  CHECK(
+      std::isnan(run_summaries(recording.store, {recording.run.id}).at(0).metrics.at("exchanges")));
+}
+
+TEST_CASE("several threads record at once and nothing is lost") {
+  Recording recording;
+  constexpr int kThreads = 4, kSamples = 5000;
+  {
+    RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+    std::vector<std::thread> threads;
+    for (int worker = 0; worker < kThreads; ++worker)
+      threads.emplace_back([&writer, worker] {
+        for (int i = 1; i <= kSamples; ++i) {
+          const Value value{"gradient_norm", worker, static_cast<double>(i)};
+          writer.sample({i, 0, 0, 0}, {&value, 1});
+          writer.progress({i, 0, 0, 0});
+          if (i % 1000 == 0) writer.note(Severity::info, "thousand");
+          if (i % 2500 == 0) writer.flush();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  const auto series = read_series(recording.store, recording.run.id, "gradient_norm");
+  REQUIRE(series.size() == kThreads);
+  for (const Series& one : series) {
+    REQUIRE(one.points.size() == kSamples);
+    for (int i = 0; i < kSamples; ++i)
+      REQUIRE(one.points[static_cast<std::size_t>(i)].value == i + 1);
+  }
+  CHECK(run_detail(recording.store, recording.run.id).log.size() == 5 * kThreads);
+}
+
+TEST_CASE("flush returns when everything is committed, also when there is nothing") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  writer.flush();
+  const Value value{"train_loss", kWholeRun, 1.5};
+  writer.sample({10, 2, 3, 4}, {&value, 1});
+  writer.note(Severity::warning, "careful; \xf0\x9f\xa7\xaa");
+  writer.flush();
+  const RunDetail detail = run_detail(recording.store, recording.run.id);
+  CHECK(detail.summary.metrics.at("train_loss") == 1.5);
+  CHECK(detail.summary.progress.gradients == 10);
+  CHECK(detail.summary.progress.bytes == 4);
+  REQUIRE(detail.log.size() == 1);
+  CHECK(detail.log[0].severity == Severity::warning);
+  CHECK(detail.log[0].text == "careful; \xf0\x9f\xa7\xaa");
+  writer.flush();
+}
+
+TEST_CASE("progress and values are visible to others within a second, without a flush") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  const Value value{"train_loss", kWholeRun, 1.5};
+  writer.sample({1, 0, 0, 0}, {&value, 1});
+  writer.progress({77, 8, 9, 10});
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const Store reader(recording.temp.store(), Store::Access::read);
+  const RunSummary run = run_summaries(reader, {recording.run.id}).at(0);
+  CHECK(run.progress.gradients == 77);
+  CHECK(run.progress.normalised_time == 8);
+  CHECK(run.metrics.at("train_loss") == 1.5);
+}
+
+TEST_CASE("an idle writer renews the heartbeat") {
+  Recording recording;
+  const auto heartbeat = [&] {
+    sqlite::Statement select(recording.store.impl().connection(), "SELECT heartbeat FROM attempts");
+    select.step();
+    return select.text(0);
+  };
+  const std::string begun = heartbeat();
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2600));
+  CHECK(heartbeat() > begun);
+}
+
+TEST_CASE("recording does not wait for a locked store, and nothing is lost") {
+  Recording recording;
+  constexpr int kSamples = 20000;
+  {
+    RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+    sqlite::Transaction lock(recording.store.impl().connection(), sqlite::Transaction::Kind::write);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 1; i <= kSamples; ++i) {
+      const Value value{"train_loss", kWholeRun, static_cast<double>(i)};
+      writer.sample({i, 0, 0, 0}, {&value, 1});
+    }
+    const auto took = std::chrono::steady_clock::now() - start;
+    CHECK(took < std::chrono::seconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    CHECK(count(recording.store, "SELECT count(*) FROM points") == 0);
+    lock.commit();
+    writer.flush();
+  }
+  CHECK(read_series(recording.store, recording.run.id).at(0).points.size() == kSamples);
+}
+
+TEST_CASE("a failure of the writer thread reaches the next flush and the next sample") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  recording.store.impl().connection().execute("DROP TABLE points");
+  const Value value{"train_loss", kWholeRun, 1};
+  writer.sample({1, 0, 0, 0}, {&value, 1});
+  CHECK_THROWS_AS(writer.flush(), StoreError);
+  CHECK_THROWS_WITH(writer.sample({2, 0, 0, 0}, {&value, 1}),
+                    Catch::Contains(recording.temp.store()));
+  writer.progress({3, 0, 0, 0});
+  writer.note(Severity::error, "ignored");
+}
+
+TEST_CASE("two values of one series in one sample are a bug that is reported") {
+  Recording recording;
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  const std::vector<Value> row{{"train_loss", 1, 1.0}, {"train_loss", 1, 2.0}};
+  writer.sample({1, 0, 0, 0}, row);
+  CHECK_THROWS_AS(writer.flush(), AssertionError);
+}
+
+TEST_CASE("a writer for an attempt of another run is refused") {
+  Recording recording;
+  CHECK_THROWS_AS(RunWriter(recording.temp.store(), "another", recording.attempt), AssertionError);
+}
+
+TEST_CASE("a full store is reported with the remedy, and what was committed stays") {
+  Recording recording;
+  sqlite::Connection& connection = recording.store.impl().connection();
+  recording.store.mark_interrupted(recording.run.id, "");
+  connection.execute("PRAGMA max_page_count = 1");
+  try {
+    for (int i = 0; i < 1000; ++i)
+      recording.store.add_experiment(make_experiment(fmt::format("e{}", i)), {make_run(2)});
+    FAIL("the store never became full");
+  } catch (const StoreError& error) {
+    CHECK_THAT(error.what(), Catch::Contains("the disk is full"));
+    CHECK(error.code() == Exit::store);
+  }
+  CHECK(count(recording.store, "SELECT count(*) FROM runs WHERE id = '" + recording.run.id + "'") ==
+        1);
+}
+
+}  // namespace
+}  // namespace acid

@@ -1,0 +1,243 @@
+// Properties of the source text itself: which layer may include which, where third-party headers
+// may appear, sizes, and words that must not occur.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/catch.hpp"
+
+namespace fs = std::filesystem;
+namespace {
+
+using Prefixes = std::vector<std::string>;
+
+// Folder → what it may include beside itself. The longest matching folder counts.
+const std::map<std::string, Prefixes> kMayInclude{
+    {"engine/base/", {}},
+    {"engine/recorder/", {"engine/base/"}},
+    {"engine/topology/", {"engine/base/"}},
+    {"engine/worker/", {"engine/base/"}},
+    {"engine/algorithms/", {"engine/base/", "engine/topology/"}},
+    {"engine/data/", {"engine/base/", "engine/worker/objective.hpp"}},
+    {"engine/models/", {"engine/base/", "engine/data/", "engine/worker/"}},
+    {"engine/checkpoint/", {"engine/base/", "engine/recorder/", "engine/worker/"}},
+    {"engine/transport/", {"engine/base/"}},
+    {"engine/drivers/", {"engine/"}},
+    {"recipes/",
+     {"engine/base/", "engine/recorder/", "engine/topology/", "engine/algorithms/", "engine/data/",
+      "engine/models/"}},
+    {"store/", {"engine/base/", "engine/recorder/"}},
+    {"reports/", {"store/", "engine/base/", "engine/recorder/", "engine/topology/"}},
+    {"cli/", {"engine/", "recipes/", "store/", "reports/"}},
+    {"tests/", {"engine/", "recipes/", "store/", "reports/", "cli/"}},
+};
+
+// Third-party header → the only places that may name it.
+const std::map<std::string, Prefixes> kConfined{
+    {"mpi.h", {"engine/transport/", "engine/drivers/mpi"}},
+    {"nccl.h", {"engine/transport/"}},
+    {"sqlite3.h", {"store/"}},
+    {"toml++/", {"recipes/"}},
+    {"CLI/", {"cli/"}},
+    {"torch/", {"engine/models/torch"}},
+    {"ATen/", {"engine/models/torch"}},
+    {"Eigen/", {"engine/topology/", "tests/"}},
+    {"Spectra/", {"engine/topology/"}},
+    {"catch2/", {"tests/catch.hpp", "tests/main.cpp"}},
+};
+
+struct Forbidden {
+  std::regex pattern;
+  const char* reason;
+};
+// Each pattern is written so that it does not match its own line.
+const std::vector<Forbidden> kForbidden{
+    {std::regex("\\b(TO[D]O|FIX[M]E|XX[X])\\b"), "finish it or leave it out"},
+    {std::regex("std::[a-z_]+_dis[t]ribution"), "they differ between standard libraries"},
+    {std::regex("std::random_devic[e]"), "everything is seeded"},
+    {std::regex("\\b(std::)?s?ran[d]\\("), "everything is seeded"},
+    {std::regex("high_resolution_cloc[k]"), "it is the system clock here; use SteadyClock"},
+};
+
+constexpr std::size_t kMostColumns = 100;
+constexpr std::size_t kMostFileLines = 400;
+constexpr std::size_t kMostFunctionLines = 70;
+
+struct Source {
+  std::string path;  // from the root of the project
+  std::vector<std::string> lines;
+};
+
+std::vector<Source> read_sources() {
+  std::vector<Source> sources;
+  for (const char* top : {"cli", "engine", "recipes", "reports", "store", "tests"})
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_ROOT) / top)) {
+      const auto extension = entry.path().extension();
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".inc") continue;
+      Source source{fs::relative(entry.path(), SOURCE_ROOT).generic_string(), {}};
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) source.lines.push_back(line);
+      sources.push_back(std::move(source));
+    }
+  return sources;
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> all = read_sources();
+  return all;
+}
+
+bool starts_with(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool starts_with_any(const std::string& text, const Prefixes& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& prefix) { return starts_with(text, prefix); });
+}
+
+// Calls visit(where, header) for every include of a source.
+template <typename Visit>
+void for_each_include(const Source& source, const Visit& visit) {
+  static const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    std::smatch match;
+    if (source.lines[i].find("include") == std::string::npos) continue;
+    if (!std::regex_search(source.lines[i], match, include)) continue;
+    visit(source.path + ":" + std::to_string(i + 1), match[1].str());
+  }
+}
+
+const std::pair<const std::string, Prefixes>* layer_of(const std::string& path) {
+  const std::pair<const std::string, Prefixes>* best = nullptr;
+  for (const auto& layer : kMayInclude)
+    if (starts_with(path, layer.first) && (!best || layer.first.size() > best->first.size()))
+      best = &layer;
+  return best;
+}
+
+// One column per code point; sources hold no wide characters.
+std::size_t columns(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::size_t indentation(const std::string& line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+// The line on which the statement that ends at line `last` begins: where its brackets balance.
+std::size_t first_line_of(const Source& source, std::size_t last) {
+  std::ptrdiff_t open = 0;
+  for (std::size_t i = last + 1; i-- > 0;) {
+    const std::string& line = source.lines[i];
+    open += std::count(line.begin(), line.end(), ')') - std::count(line.begin(), line.end(), '(');
+    if (open <= 0) return i;
+  }
+  return 0;
+}
+
+// Of what clang-format writes: a function opens with a line that ends its parameter list, begins at
+// the margin or one step into a class, and ends with a lone brace below its beginning.
+std::size_t longest_function(const Source& source, std::size_t& where) {
+  static const std::regex opens(R"(.*\)( const| noexcept| override)* \{)");
+  static const std::regex statement(R"( *(if|for|while|switch|else|do|catch|\}).*)");
+  std::size_t longest = 0;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    if (source.lines[i].empty() || source.lines[i].back() != '{') continue;
+    if (!std::regex_match(source.lines[i], opens)) continue;
+    const std::size_t begin = first_line_of(source, i);
+    const std::size_t margin = indentation(source.lines[begin]);
+    if (margin > 2 || std::regex_match(source.lines[begin], statement)) continue;
+    std::size_t end = i + 1;
+    while (end < source.lines.size() &&
+           (source.lines[end].empty() || indentation(source.lines[end]) > margin))
+      ++end;
+    if (end == source.lines.size() || source.lines[end] != std::string(margin, ' ') + "}") continue;
+    if (end - begin + 1 > longest) {
+      longest = end - begin + 1;
+      where = begin + 1;
+    }
+  }
+  return longest;
+}
+
+}  // namespace
+
+TEST_CASE("the source tree is where the tidy test looks for it") { CHECK(sources().size() > 50); }
+
+TEST_CASE("the tidy test measures functions, inside classes too, and leaves statements alone") {
+  const auto measured = [](std::vector<std::string> lines) {
+    std::size_t where = 0;
+    return longest_function({"example.cpp", std::move(lines)}, where);
+  };
+  CHECK(measured({"int f(int a) {", "  if (a) {", "  }", "  return 1;", "}"}) == 5);
+  CHECK(measured({"struct S {", "  int g() const {", "    return 1;", "  }", "};"}) == 3);
+  CHECK(measured({"void f(int first,", "       int second) noexcept {", "}"}) == 3);
+  CHECK(measured({"  call([&](int a) {", "    use(a);", "  });", "  }"}) == 0);
+  CHECK(measured({"  for (int i = 0; i < 9; ++i) {", "    use(i);", "  }"}) == 0);
+  CHECK(measured({"namespace n {", "", "", "}"}) == 0);
+}
+
+TEST_CASE("every folder includes only the layers below it") {
+  for (const Source& source : sources()) {
+    const auto* layer = layer_of(source.path);
+    INFO(source.path << " is in a folder that states no layer");
+    REQUIRE(layer != nullptr);
+    for_each_include(source, [&](const std::string& where, const std::string& header) {
+      if (layer_of(header) == nullptr) return;  // The standard library or a third party's.
+      INFO(where << " includes " << header);
+      CHECK((starts_with(header, layer->first) || starts_with_any(header, layer->second)));
+    });
+  }
+}
+
+TEST_CASE("third-party headers stay where they are confined") {
+  for (const Source& source : sources())
+    for_each_include(source, [&](const std::string& where, const std::string& header) {
+      for (const auto& [confined, homes] : kConfined) {
+        if (!starts_with(header, confined)) continue;
+        INFO(where << " includes " << header);
+        CHECK(starts_with_any(source.path, homes));
+      }
+    });
+}
+
+TEST_CASE("lines, functions and files stay short enough to read") {
+  for (const Source& source : sources()) {
+    INFO(source.path);
+    CHECK(source.lines.size() <= kMostFileLines);
+    for (std::size_t i = 0; i < source.lines.size(); ++i)
+      if (columns(source.lines[i]) > kMostColumns)
+        FAIL_CHECK("line " << i + 1 << " has " << columns(source.lines[i]) << " columns");
+    if (starts_with(source.path, "tests/")) continue;  // A test case may tell a longer story.
+    std::size_t where = 0;
+    const std::size_t longest = longest_function(source, where);
+    INFO("the function at line " << where << " has " << longest << " lines");
+    CHECK(longest <= kMostFunctionLines);
+  }
+}
+
+TEST_CASE("no source holds a word that must not occur") {
+  for (const Source& source : sources())
+    for (std::size_t i = 0; i < source.lines.size(); ++i)
+      for (const Forbidden& forbidden : kForbidden)
+        if (std::regex_search(source.lines[i], forbidden.pattern))
+          FAIL_CHECK(source.path << ":" << i + 1 << ": " << source.lines[i] << " ("
+                                 << forbidden.reason << ")");
+}
+
+TEST_CASE("every header guards itself and opens no namespace") {
+  for (const Source& source : sources()) {
+    if (fs::path(source.path).extension() != ".hpp") continue;
+    INFO(source.path);
+    REQUIRE(!source.lines.empty());
+    CHECK(source.lines.front() == "#pragma once");
+    for (const std::string& line : source.lines) CHECK_FALSE(starts_with(line, "using namespace"));
+  }
+}
