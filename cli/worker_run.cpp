@@ -102,6 +102,11 @@ Exit execute_run(const std::string& store_folder, const std::string& run_id,
   try {
     RunWriter writer(store_folder, run_id, attempt);
     const Outcome outcome = drive(*run, writer, stop);
+    if (outcome.holds > 0)
+      writer.note(Severity::info,
+                  fmt::format("the throttle held {} of {} gradients until their worker had caught "
+                              "up with its exchanges",
+                              outcome.holds, outcome.position.gradients));
     writer.flush();
     result = result_of(outcome, run->spec);
     if (outcome.ending == Ending::finished)

@@ -6,8 +6,9 @@
 
 namespace acid {
 
-/// How busy exchanging keeps the busiest worker (DESIGN §3): ρᵢ = Λᵢᵢ × an exchange's duration,
-/// in gradient times. ρ ∝ rate, and from ρ = 1 on a worker cannot keep up.
+/// How busy exchanging keeps the busiest worker (DESIGN §3).
+/// ρᵢ = Λᵢᵢ × (an exchange's duration in gradient times). ρ ∝ rate, and from ρ = 1 on a worker
+/// cannot keep up.
 struct Load {
   double largest = 0;
   int worker = 0;

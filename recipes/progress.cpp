@@ -59,7 +59,7 @@ constexpr std::array kEvaluation = {
           .type = FieldType::text,
           .fallback = "\"end\"",
           .help = "when to evaluate each worker's own model besides the mean",
-          .choices = "end,always,never"},
+          .choices = "end,never"},
 };
 constexpr std::array<std::string_view, 3> kEvaluationCadence = {"every_epochs", "every_gradients",
                                                                 "every_time"};

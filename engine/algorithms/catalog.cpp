@@ -27,11 +27,13 @@ double bytes_per_gradient(const Method& method, const Topology& topology, double
   const double n = topology.workers();
   if (n < 2) return 0;
   switch (method.pattern) {
-    case Pattern::all_reduce: return 2 * (n - 1) / n * vector_bytes;
+    case Pattern::all_reduce:
+      return 2 * (n - 1) / n * vector_bytes;
     case Pattern::neighbours: {
       return vector_bytes * 2 * static_cast<double>(topology.edge_count()) / n;
     }
-    case Pattern::pairwise: return method.rate * vector_bytes;
+    case Pattern::pairwise:
+      return method.rate * vector_bytes;
   }
   return 0;
 }

@@ -30,9 +30,9 @@ Method make(const nlohmann::json& options, const Spectral*) {
 
 }  // namespace
 
-/// Decentralised parallel SGD, Lian et al. 2017 (1705.09056): xᵢ ← Σⱼ Wᵢⱼ xⱼ − γ uᵢ(gᵢ(xᵢ)), with the
-/// gradient at the un-mixed model, so that communication overlaps compute. Per gradient a worker
-/// sends its vector to each neighbour and waits for theirs of the same iteration.
+/// Decentralised parallel SGD, Lian et al. 2017 (1705.09056): xᵢ ← Σⱼ Wᵢⱼ xⱼ − γ uᵢ(gᵢ(xᵢ)), with
+/// the gradient at the un-mixed model, so that communication overlaps compute. Per gradient a
+/// worker sends its vector to each neighbour and waits for theirs of the same iteration.
 AlgorithmEntry d_psgd_entry() {
   return {.name = "d-psgd",
           .label = "D-PSGD",

@@ -28,17 +28,17 @@ enum class Order {
 struct Method {
   std::string_view kind;  // the preset's name
   Pattern pattern = Pattern::pairwise;
-  double rate = 0;        // pairwise: communication rate r
-  Mixing mixing = {};     // pairwise
+  double rate = 0;                           // pairwise: communication rate r
+  Mixing mixing = {};                        // pairwise
   Order order = Order::combine_while_adapt;  // neighbours
   bool uniform_weights = false;              // neighbours: uniform instead of Metropolis
 };
 
 struct AlgorithmEntry {
-  std::string_view name;     // "a2cid2"
-  std::string_view label;    // "A²CiD²"
+  std::string_view name;   // "a2cid2"
+  std::string_view label;  // "A²CiD²"
   std::string_view summary;
-  std::string_view source;   // arXiv id or project
+  std::string_view source;  // arXiv id or project
   Pattern pattern;
   std::span<const Field> fields;  // besides kind, label and set
   /// `options` holds every field. `nominal` is null for n = 1 or patterns without a rate.

@@ -50,10 +50,10 @@ class AssertionError : public std::logic_error {
 }  // namespace acid
 
 /// Checks an invariant of our own in every build; the format arguments show the values at fault.
-#define ACID_ASSERT(condition, ...)                                                      \
-  do {                                                                                   \
-    if (!(condition))                                                                    \
-      throw ::acid::AssertionError(fmt::format("{}:{}: assertion '{}' failed: ", __FILE__, \
-                                               __LINE__, #condition) +                   \
-                                   fmt::format(__VA_ARGS__));                            \
+#define ACID_ASSERT(condition, ...)                                                       \
+  do {                                                                                    \
+    if (!(condition))                                                                     \
+      throw ::acid::AssertionError(                                                       \
+          fmt::format("{}:{}: assertion '{}' failed: ", __FILE__, __LINE__, #condition) + \
+          fmt::format(__VA_ARGS__));                                                      \
   } while (false)

@@ -15,7 +15,7 @@ enum class FieldType {
   file,      // a path that must exist; relative ones are taken from the recipe's folder
   integers,  // a list of integers, each within the bounds
   numbers,
-  edges,     // [[i, j], [i, j, weight], …], or a path to a file of such lines
+  edges,  // [[i, j], [i, j, weight], …], or a path to a file of such lines
 };
 
 /// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) takes in a

@@ -2,8 +2,8 @@
 
 namespace acid {
 
-/// Parameters of the pairwise exchange and of the continuous mixing between exchanges: dx = η(x̃ − x)
-/// dt, dx̃ = η(x − x̃) dt; an exchange moves x by α and x̃ by α̃ of the difference (A²CiD²,
+/// Parameters of the pairwise exchange and of the continuous mixing between exchanges: dx = η(x̃ −
+/// x) dt, dx̃ = η(x − x̃) dt; an exchange moves x by α and x̃ by α̃ of the difference (A²CiD²,
 /// 2306.08289; AD-PSGD is α = ½, η = 0).
 struct Mixing {
   double alpha = 0.5;

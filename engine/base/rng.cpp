@@ -23,19 +23,32 @@ Philox::ctr_type philox(std::uint64_t key, std::uint64_t index, std::uint64_t bl
 
 std::string_view purpose_name(Purpose purpose) {
   switch (purpose) {
-    case Purpose::init: return "init";
-    case Purpose::data_order: return "data_order";
-    case Purpose::augmentation: return "augmentation";
-    case Purpose::gossip_clock: return "gossip_clock";
-    case Purpose::pairing: return "pairing";
-    case Purpose::compute_model: return "compute_model";
-    case Purpose::dropout: return "dropout";
-    case Purpose::dither: return "dither";
-    case Purpose::gradient_noise: return "gradient_noise";
-    case Purpose::partition: return "partition";
-    case Purpose::data_set: return "data_set";
-    case Purpose::initial_spread: return "initial_spread";
-    case Purpose::topology: return "topology";
+    case Purpose::init:
+      return "init";
+    case Purpose::data_order:
+      return "data_order";
+    case Purpose::augmentation:
+      return "augmentation";
+    case Purpose::gossip_clock:
+      return "gossip_clock";
+    case Purpose::pairing:
+      return "pairing";
+    case Purpose::compute_model:
+      return "compute_model";
+    case Purpose::dropout:
+      return "dropout";
+    case Purpose::dither:
+      return "dither";
+    case Purpose::gradient_noise:
+      return "gradient_noise";
+    case Purpose::partition:
+      return "partition";
+    case Purpose::data_set:
+      return "data_set";
+    case Purpose::initial_spread:
+      return "initial_spread";
+    case Purpose::topology:
+      return "topology";
   }
   ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
 }
@@ -49,12 +62,16 @@ std::uint64_t derive_seed(std::uint64_t seed, std::uint32_t worker, Purpose purp
 std::uint64_t Seeds::derived(Purpose purpose, std::uint32_t worker) const {
   switch (purpose) {
     case Purpose::init:
-    case Purpose::initial_spread: return derive_seed(init, worker, purpose);
+    case Purpose::initial_spread:
+      return derive_seed(init, worker, purpose);
     case Purpose::gossip_clock:
     case Purpose::pairing:
-    case Purpose::dither: return derive_seed(gossip, worker, purpose);
-    case Purpose::compute_model: return derive_seed(compute, worker, purpose);
-    default: return derive_seed(data, worker, purpose);
+    case Purpose::dither:
+      return derive_seed(gossip, worker, purpose);
+    case Purpose::compute_model:
+      return derive_seed(compute, worker, purpose);
+    default:
+      return derive_seed(data, worker, purpose);
   }
 }
 

@@ -47,12 +47,12 @@ class Stream {
 
   std::uint32_t next32();
   std::uint64_t next64();
-  double uniform();                            // [0, 1), 53 bits
-  double uniform(double low, double high);     // [low, high)
-  std::uint64_t below(std::uint64_t bound);    // unbiased on {0 … bound − 1}; bound > 0
-  double exponential();                        // mean 1
-  double normal();                             // mean 0, variance 1 (Box–Muller, both values used)
-  double gamma(double shape);                  // scale 1 (Marsaglia & Tsang 2000); shape > 0
+  double uniform();                          // [0, 1), 53 bits
+  double uniform(double low, double high);   // [low, high)
+  std::uint64_t below(std::uint64_t bound);  // unbiased on {0 … bound − 1}; bound > 0
+  double exponential();                      // mean 1
+  double normal();                           // mean 0, variance 1 (Box–Muller, both values used)
+  double gamma(double shape);                // scale 1 (Marsaglia & Tsang 2000); shape > 0
 
  private:
   void refill();

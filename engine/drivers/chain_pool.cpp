@@ -17,8 +17,7 @@ ChainPool::Node* ChainPool::ReadyList::pop() {
 ChainPool::ChainPool(int chains, int threads)
     : window_(8 * static_cast<std::int64_t>(chains) + 64),
       tails_(static_cast<std::size_t>(chains), nullptr) {
-  for (int lane = 0; lane < threads; ++lane)
-    threads_.emplace_back([this, lane] { run(lane); });
+  for (int lane = 0; lane < threads; ++lane) threads_.emplace_back([this, lane] { run(lane); });
 }
 
 ChainPool::~ChainPool() {

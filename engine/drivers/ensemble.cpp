@@ -111,8 +111,7 @@ Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<co
 }
 
 template <class T>
-void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first,
-                   std::size_t last) {
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last) {
   const T share = T(1) / static_cast<T>(vectors.size());
   std::copy(vectors[0] + first, vectors[0] + last, out + first);
   for (std::size_t i = 1; i < vectors.size(); ++i)

@@ -16,10 +16,10 @@ using ParallelFor = std::function<void(int count, const std::function<void(int l
 
 /// The mean of all workers at one normalised time, and the distance to it.
 struct MeanModel {
-  std::vector<float> x;        // accumulated in double, in worker order, rounded once
+  std::vector<float> x;  // accumulated in double, in worker order, rounded once
   std::vector<float> buffers;
   double consensus_distance = 0;
-  int not_finite = -1;                 // a worker with a parameter that is not finite; −1: none
+  int not_finite = -1;  // a worker with a parameter that is not finite; −1: none
   std::int64_t not_finite_gradients = 0;  // how many gradients that worker had committed
 };
 

@@ -19,15 +19,15 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// When a run ends, whichever comes first.
 struct Budget {
-  std::int64_t gradients = 0;      // total, committed; the expected total of a time budget
-  double normalised_time = kNever; // when finite it binds instead of `gradients`
+  std::int64_t gradients = 0;       // total, committed; the expected total of a time budget
+  double normalised_time = kNever;  // when finite it binds instead of `gradients`
   double seconds = kNever;
   double bytes = kNever;
   struct Target {
-    std::string metric;            // eval_accuracy (at least) or a loss or distance (at most)
+    std::string metric;  // eval_accuracy (at least) or a loss or distance (at most)
     double value = 0;
   };
-  std::optional<Target> target;    // checked at every evaluation
+  std::optional<Target> target;  // checked at every evaluation
 
   /// Global progress in [0, 1] after so many gradients of all workers.
   double progress(std::int64_t committed) const {
@@ -80,11 +80,11 @@ struct EdgeUse {
 /// What a run leaves behind. Vectors are indexed by worker.
 struct Outcome {
   Ending ending = Ending::finished;
-  std::string message;                 // why it diverged, or which limit or target ended it early
+  std::string message;  // why it diverged, or which limit or target ended it early
   Position position;
   std::vector<std::string> worker_digests;
   std::string mean_digest;
-  std::vector<float> mean;             // the final model: exact mean, rounded once
+  std::vector<float> mean;  // the final model: exact mean, rounded once
   std::vector<float> mean_buffers;
   std::vector<std::int64_t> worker_gradients;
   std::vector<double> worker_idle_seconds;

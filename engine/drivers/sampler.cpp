@@ -21,7 +21,9 @@ struct Sampler::Values {
 namespace {
 
 // Multiples of two cadences that differ by rounding only are one moment.
-bool same_moment(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+bool same_moment(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b));
+}
 
 double moment(double every, std::int64_t count) {
   return count == 0 ? 0 : every * static_cast<double>(count);
@@ -48,7 +50,8 @@ bool Sampler::next_evaluates() const {
 // The first cause stands.
 void Sampler::diverge(std::string what) {
   if (diverged_) return;
-  if (last_finite_loss_) what += fmt::format("; the last finite loss was {:.6g}", *last_finite_loss_);
+  if (last_finite_loss_)
+    what += fmt::format("; the last finite loss was {:.6g}", *last_finite_loss_);
   diverged_ = std::move(what);
 }
 
@@ -92,9 +95,8 @@ void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
 }
 
 std::string Sampler::take_diverged(GradientNotes notes, Position* position) {
-  const auto bad = std::find_if(notes.begin(), notes.end(), [](const GradientNote& note) {
-    return !std::isfinite(note.loss);
-  });
+  const auto bad = std::find_if(notes.begin(), notes.end(),
+                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
   ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
   *position = bad->position;
   notes.erase(bad + 1, notes.end());
@@ -109,8 +111,8 @@ void Sampler::check_target(std::string_view metric, double value) {
   if (!target || target->metric != metric) return;
   const bool higher_is_better = metric == "eval_accuracy";
   if (higher_is_better ? value >= target->value : value <= target->value)
-    target_reached_ = fmt::format("target reached: {} {} {}", metric,
-                                  higher_is_better ? "≥" : "≤", target->value);
+    target_reached_ = fmt::format("target reached: {} {} {}", metric, higher_is_better ? "≥" : "≤",
+                                  target->value);
 }
 
 void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
@@ -140,8 +142,7 @@ void Sampler::evaluate_workers(Values& values, const Ensemble& ensemble) {
   values.add("worker_accuracy_spread", highest - lowest);
 }
 
-void Sampler::take(const MeanModel& mean, const Totals& totals,
-                   const GradientNotes& notes) {
+void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes) {
   Values values;
   begin(values, mean, totals, notes);
   check_target("consensus_distance", mean.consensus_distance);

@@ -16,8 +16,8 @@ struct GradientNote {
   std::int64_t step = 0;
   double loss = 0;
   std::int64_t staleness = 0;
-  double norm = -1;  // −1: not measured
-  Position position; // right after the commit
+  double norm = -1;   // −1: not measured
+  Position position;  // right after the commit
 };
 /// In commit order. A deque: notes are filled in where they stand while more are added.
 using GradientNotes = std::deque<GradientNote>;

@@ -7,25 +7,25 @@
 namespace acid {
 
 double ComputeModel::mean_seconds(int worker) const {
-  const double factor =
-      slow_factors.empty() ? 1.0 : slow_factors[static_cast<std::size_t>(worker)];
+  const double factor = slow_factors.empty() ? 1.0 : slow_factors[static_cast<std::size_t>(worker)];
   return gradient_seconds * factor * (1 + slowdown_probability * (slowdown_factor - 1));
 }
 
 double ComputeModel::draw_seconds(int worker, std::int64_t step, const Seeds& seeds) const {
-  const double factor =
-      slow_factors.empty() ? 1.0 : slow_factors[static_cast<std::size_t>(worker)];
+  const double factor = slow_factors.empty() ? 1.0 : slow_factors[static_cast<std::size_t>(worker)];
   const double nominal = gradient_seconds * factor;
   if (kind == ComputeKind::constant && slowdown_probability == 0) return nominal;
   Stream stream(seeds.derived(Purpose::compute_model, static_cast<std::uint32_t>(worker)),
                 static_cast<std::uint64_t>(step));
-  const double slow = slowdown_probability > 0 && stream.uniform() < slowdown_probability
-                          ? slowdown_factor
-                          : 1.0;
+  const double slow =
+      slowdown_probability > 0 && stream.uniform() < slowdown_probability ? slowdown_factor : 1.0;
   double unit = 1;
   switch (kind) {
-    case ComputeKind::constant: break;
-    case ComputeKind::exponential: unit = stream.exponential(); break;
+    case ComputeKind::constant:
+      break;
+    case ComputeKind::exponential:
+      unit = stream.exponential();
+      break;
     case ComputeKind::shifted_exponential:
       unit = parameter + (1 - parameter) * stream.exponential();
       break;
@@ -80,8 +80,8 @@ double RoundClock::all_reduce(const std::vector<double>& durations, double bucke
   for (int b = 1; b <= cost_.buckets; ++b) {
     double ready = 0;
     for (std::size_t i = 0; i < n; ++i)
-      ready = std::max(ready, start + durations[i] * (cost_.forward_share +
-                                                      backward_share * b / cost_.buckets));
+      ready = std::max(
+          ready, start + durations[i] * (cost_.forward_share + backward_share * b / cost_.buckets));
     end = std::max(ready, end) + bucket_seconds;
   }
   double longest = 0;

@@ -24,12 +24,12 @@ struct Pause {
 /// the worker's speed factor times 1 + p(f − 1) for random slowdowns by f with probability p.
 struct ComputeModel {
   ComputeKind kind = ComputeKind::constant;
-  double parameter = 0;                 // shifted_exponential: constant share; lognormal: sigma;
-                                        // pareto: shape > 1
+  double parameter = 0;  // shifted_exponential: constant share; lognormal: sigma;
+                         // pareto: shape > 1
   double gradient_seconds = 1;
-  std::vector<double> slow_factors;     // per worker; empty: all 1
+  std::vector<double> slow_factors;  // per worker; empty: all 1
   double slowdown_probability = 0, slowdown_factor = 1;
-  std::vector<Pause> pauses;            // ordered by at_seconds
+  std::vector<Pause> pauses;  // ordered by at_seconds
 
   double mean_seconds(int worker) const;
   /// Duration of worker's gradient number `step`: a pure function of seeds, worker and step.
@@ -80,8 +80,7 @@ class RoundClock {
   /// One neighbour average per bucket that starts when the buckets of the last round are done at
   /// both ends and must end before this round's update of that bucket; bucket_seconds[i] is worker
   /// i's cost, neighbours[i] lists whom it waits for. Returns the time the last worker is done.
-  double overlapped(const std::vector<double>& durations,
-                    const std::vector<double>& bucket_seconds,
+  double overlapped(const std::vector<double>& durations, const std::vector<double>& bucket_seconds,
                     const std::vector<std::vector<int>>& neighbours);
 
   /// Compute, then wait for the neighbours, then average for exchange_seconds[i].
@@ -97,9 +96,9 @@ class RoundClock {
  private:
   static std::size_t size(int workers) { return static_cast<std::size_t>(workers); }
   CostModel cost_;
-  std::vector<double> ready_;                   // when each worker starts its next round
-  std::vector<std::vector<double>> done_;       // per worker and bucket, of the last round
-  std::vector<double> link_free_;               // per worker: end of its last bucket exchange
+  std::vector<double> ready_;              // when each worker starts its next round
+  std::vector<std::vector<double>> done_;  // per worker and bucket, of the last round
+  std::vector<double> link_free_;          // per worker: end of its last bucket exchange
   std::vector<double> idle_ = std::vector<double>(ready_.size(), 0.0);
 };
 

@@ -10,7 +10,8 @@
 namespace acid {
 
 struct ThreadsOptions {
-  /// Per worker; empty: all 1. A worker with factor f sleeps f − 1 times each gradient's duration.
+  /// Per worker; empty: all 1. A worker with factor f takes f times as long over a gradient as the
+  /// workers with factor 1 do: it sleeps the difference.
   std::vector<double> slow_factors;
   /// Threads that do nothing but exchanges. 0: whichever thread makes an edge startable executes
   /// it, between two gradients of its own worker and beside the gradients of the others. More than
@@ -22,8 +23,8 @@ struct ThreadsOptions {
 /// under the two workers' mutexes beside them. Normalised time is gradients committed by all ÷ n,
 /// read under the worker's mutex. Waiting threads sleep; nobody spins.
 ///
-/// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the last.
-/// Evaluation runs on the calling thread beside the training. Blocks until the run has ended.
+/// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the
+/// last. Evaluation runs on the calling thread beside the training. Blocks until the run has ended.
 Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
                     Recorder& recorder, const Clock& clock, std::stop_token stop);
 

@@ -7,10 +7,11 @@
 
 namespace acid {
 
-ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options,
-                           Objective& objective, Recorder& recorder, const Clock& clock)
+ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+                           Recorder& recorder, const Clock& clock)
     : spec_(spec),
       options_(options),
+      pace_(options),
       objective_(objective),
       recorder_(recorder),
       clock_(clock),
@@ -106,7 +107,7 @@ void ThreadsAsync::work(int w) {
     // The snapshot, its buffers and the count of gradients change only in this thread's own events.
     const double loss = objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
                                             worker.gradient_buffers(), ensemble_.gradient(w));
-    slow_down(options_, w, clock_.seconds() - started, closing_);
+    pace_.keep(w, clock_.seconds() - started, closing_);
     const bool must_wait = behind(w);
     if (!commit(w, loss, !must_wait)) return;
     {
@@ -128,8 +129,7 @@ void ThreadsAsync::work(int w) {
 void ThreadsAsync::begin(int w) {
   MutexLock lock(slot(w).mutex);
   ensemble_.worker(w).begin_gradient(now());
-  if (spec_.keep_trace)
-    slot(w).trace.push_back({TraceEvent::Kind::begin_gradient, now(), 0});
+  if (spec_.keep_trace) slot(w).trace.push_back({TraceEvent::Kind::begin_gradient, now(), 0});
 }
 
 bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
@@ -240,8 +240,8 @@ void ThreadsAsync::watch(std::stop_token stop) {
       return close();
     const double next = sampler_.next();
     // Wakes for the end of the budget too.
-    const auto in_gradients = static_cast<std::int64_t>(std::min(
-        std::ceil(next * spec_.workers - 1e-9), static_cast<double>(budget.gradients)));
+    const auto in_gradients = static_cast<std::int64_t>(
+        std::min(std::ceil(next * spec_.workers - 1e-9), static_cast<double>(budget.gradients)));
     bool due = false;
     {
       MutexLock lock(matching_);

@@ -16,8 +16,8 @@ namespace acid {
 ///
 /// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
 /// notes, its idle time, its trace); an exchange holds two of them, lower index first; measuring
-/// holds all, in index order. matching_ guards the list of due edges and is never held together with
-/// a worker's mutex.
+/// holds all, in index order. matching_ guards the list of due edges and is never held together
+/// with a worker's mutex.
 class ThreadsAsync {
  public:
   ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
@@ -28,11 +28,11 @@ class ThreadsAsync {
   /// What belongs to one worker, on cache lines of its own.
   struct alignas(128) Slot {
     Mutex mutex;
-    GradientNotes notes;            // since the last sample
+    GradientNotes notes;  // since the last sample
     double idle_seconds = 0;
     double learning_rate = 0;
     std::vector<TraceEvent> trace;
-    double backlog_limit = 0;       // constant
+    double backlog_limit = 0;  // constant
   };
 
   void work(int w);
@@ -62,16 +62,17 @@ class ThreadsAsync {
 
   const RunSpec& spec_;
   const ThreadsOptions& options_;
+  Pace pace_;
   Objective& objective_;
   Recorder& recorder_;
   const Clock& clock_;
-  double started_seconds_ = 0;                 // set before the threads start
-  Ensemble ensemble_;                          // worker i: guarded by slots_[i].mutex
+  double started_seconds_ = 0;  // set before the threads start
+  Ensemble ensemble_;           // worker i: guarded by slots_[i].mutex
   std::unique_ptr<Slot[]> slots_;
-  std::atomic<std::int64_t> commits_{0};       // changes only under a worker's mutex
-  std::atomic<std::int64_t> exchanges_{0};     // changes only under two workers' mutexes
+  std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
+  std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes
   std::atomic<bool> diverged_{false};
-  Closing closing_;                            // no gradient commits any more
+  Closing closing_;  // no gradient commits any more
 
   Mutex matching_;
   Condition caught_up_, exchange_ready_, sample_due_;
@@ -81,7 +82,7 @@ class ThreadsAsync {
   std::int64_t holds_ GUARDED_BY(matching_) = 0;
   std::int64_t next_sample_ GUARDED_BY(matching_) = 0;  // in gradients
   bool exchanging_over_ GUARDED_BY(matching_) = false;
-  Sampler sampler_;                            // calling thread only
+  Sampler sampler_;  // calling thread only
 };
 
 }  // namespace acid

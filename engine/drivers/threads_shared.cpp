@@ -1,5 +1,7 @@
 #include "engine/drivers/threads_shared.hpp"
 
+#include <algorithm>
+
 namespace acid {
 
 void Closing::set() {
@@ -78,10 +80,23 @@ ParallelFor sequential_for(int lane) {
   };
 }
 
-void slow_down(const ThreadsOptions& options, int worker, double seconds, Closing& closing) {
-  if (options.slow_factors.empty()) return;
-  const double factor = options.slow_factors[static_cast<std::size_t>(worker)];
-  if (factor > 1) closing.sleep((factor - 1) * seconds);
+Pace::Pace(const ThreadsOptions& options)
+    : factors_(options.slow_factors),
+      all_equal_(std::all_of(factors_.begin(), factors_.end(), [](double f) { return f == 1; })) {}
+
+void Pace::keep(int worker, double seconds, Closing& closing) {
+  constexpr double kWeight = 0.1;  // of the newest gradient in the average
+  if (all_equal_) return;
+  const double factor = factors_[static_cast<std::size_t>(worker)];
+  double typical = seconds;
+  {
+    MutexLock lock(mutex_);
+    if (factor == 1)
+      typical_seconds_ += (typical_seconds_ == 0 ? 1 : kWeight) * (seconds - typical_seconds_);
+    else if (typical_seconds_ > 0)
+      typical = typical_seconds_;
+  }
+  if (factor != 1) closing.sleep(factor * typical - seconds);
 }
 
 }  // namespace acid

@@ -11,7 +11,7 @@ namespace acid {
 ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
                          Recorder& recorder, const Clock& clock)
     : spec_(spec),
-      options_(options),
+      pace_(options),
       objective_(objective),
       recorder_(recorder),
       clock_(clock),
@@ -52,8 +52,7 @@ Outcome ThreadsSync::run(std::stop_token stop) {
       barrier_.abort();
       stop_watching();
     });
-    for (int w = 0; w < spec_.workers; ++w)
-      workers.start([this, w, stop] { work(w, stop); });
+    for (int w = 0; w < spec_.workers; ++w) workers.start([this, w, stop] { work(w, stop); });
     watch();
     workers.join();
   }
@@ -100,9 +99,9 @@ void ThreadsSync::work(int w, std::stop_token stop) {
     worker.begin_gradient(worker.last_event());
     if (!all_reduce_ && combine_first) publish(w, round);
     losses_[static_cast<std::size_t>(w)] =
-        objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
-                            worker.gradient_buffers(), ensemble_.gradient(w));
-    slow_down(options_, w, clock_.seconds() - started, closing_);
+        objective_.gradient(w, w, worker.gradients(), worker.snapshot(), worker.gradient_buffers(),
+                            ensemble_.gradient(w));
+    pace_.keep(w, clock_.seconds() - started, closing_);
     if (!wait(w, [&] { between_rounds(round, stop); }) || ended_.load()) return;
     if (!(all_reduce_ ? all_reduce(w) : neighbour_average_round(w, round))) return;
   }
@@ -128,8 +127,7 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
   if (next_sample_ > here.normalised_time) return;
   Measured measured{ensemble_.mean_at(ensemble_.latest_event()), {}, collect_notes()};
   measured.totals.position = here;
-  measured.totals.idle_seconds =
-      std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
+  measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   measured.totals.learning_rate = spec_.schedule.rate(budget.progress(here.gradients));
   samples_.push_back(std::move(measured));
   samples_changed_.notify_all();
@@ -155,7 +153,8 @@ void ThreadsSync::watch() {
 bool ThreadsSync::all_reduce(int w) {
   std::vector<const float*> gradients;
   for (int i = 0; i < spec_.workers; ++i) gradients.push_back(ensemble_.gradient(i).data());
-  const std::size_t d = ensemble_.dimension(), n = gradients.size(), i = static_cast<std::size_t>(w);
+  const std::size_t d = ensemble_.dimension(), n = gradients.size(),
+                    i = static_cast<std::size_t>(w);
   mean_in_order<float>(gradients, averages_[0].data(), d * i / n, d * (i + 1) / n);
   if (!wait(w)) return false;
   commit(w, averages_[0].span());
@@ -178,8 +177,7 @@ bool ThreadsSync::neighbour_average_round(int w, std::int64_t round) {
 // Two sets of published vectors, so that a fast worker's next round leaves this round's alone.
 void ThreadsSync::publish(int w, std::int64_t round) {
   Worker& worker = ensemble_.worker(w);
-  worker.offer(worker.last_event(),
-               published_[round % 2][static_cast<std::size_t>(w)].span());
+  worker.offer(worker.last_event(), published_[round % 2][static_cast<std::size_t>(w)].span());
 }
 
 void ThreadsSync::assign_average(int w, std::int64_t round, double t) {

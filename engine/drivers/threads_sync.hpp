@@ -11,8 +11,9 @@
 namespace acid {
 
 /// One synchronous run on threads, a round per gradient. All threads meet at a barrier once every
-/// gradient of a round is computed and nothing is committed yet; the last to come measures, if it is
-/// time, and decides whether the run ends. Between barriers worker i's state belongs to thread i.
+/// gradient of a round is computed and nothing is committed yet; the last to come measures, if it
+/// is time, and decides whether the run ends. Between barriers worker i's state belongs to thread
+/// i.
 class ThreadsSync {
  public:
   ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
@@ -42,21 +43,21 @@ class ThreadsSync {
   GradientNotes collect_notes();
 
   const RunSpec& spec_;
-  const ThreadsOptions& options_;
+  Pace pace_;
   Objective& objective_;
   Recorder& recorder_;
   const Clock& clock_;
   double started_seconds_ = 0;
   const bool all_reduce_;
-  MixingMatrix weights_;                          // neighbours pattern; constant
+  MixingMatrix weights_;  // neighbours pattern; constant
   std::int64_t bytes_per_round_ = 0;
   Ensemble ensemble_;
-  std::vector<Arena<float>> published_[2];        // neighbours: by parity of the round
-  std::vector<Arena<float>> averages_;            // neighbours: per worker; all-reduce: [0] is ḡ
-  std::vector<GradientNotes> notes_;              // per worker, since the last sample
-  std::vector<double> losses_, idle_seconds_;     // per worker
-  std::atomic<std::int64_t> rounds_done_{0};      // whole rounds committed by all
-  std::atomic<bool> ended_{false};                // set between rounds
+  std::vector<Arena<float>> published_[2];     // neighbours: by parity of the round
+  std::vector<Arena<float>> averages_;         // neighbours: per worker; all-reduce: [0] is ḡ
+  std::vector<GradientNotes> notes_;           // per worker, since the last sample
+  std::vector<double> losses_, idle_seconds_;  // per worker
+  std::atomic<std::int64_t> rounds_done_{0};   // whole rounds committed by all
+  std::atomic<bool> ended_{false};             // set between rounds
   std::atomic<bool> diverged_{false}, end_wanted_{false};
   Closing closing_;
   CyclicBarrier barrier_;
@@ -66,7 +67,7 @@ class ThreadsSync {
   std::deque<Measured> samples_ GUARDED_BY(samples_mutex_);
   bool watching_ GUARDED_BY(samples_mutex_) = true;  // false once the rounds are over
   double next_sample_ GUARDED_BY(samples_mutex_) = 0;
-  Sampler sampler_;                               // calling thread only
+  Sampler sampler_;  // calling thread only
 };
 
 }  // namespace acid

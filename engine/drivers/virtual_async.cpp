@@ -20,8 +20,8 @@ bool has_durations(const NetworkModel& network, double bytes) {
 
 }  // namespace
 
-VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options,
-                           Objective& objective, Recorder& recorder)
+VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+                           Recorder& recorder)
     : spec_(spec),
       options_(options),
       objective_(objective),
@@ -107,9 +107,12 @@ Outcome VirtualAsync::run(std::stop_token stop) {
 
 void VirtualAsync::handle(const Event& event) {
   switch (event.kind) {
-    case Event::Kind::gradient_done: return gradient_done(event.worker);
-    case Event::Kind::pause_begins: return pause(event.worker, true);
-    case Event::Kind::pause_ends: return pause(event.worker, false);
+    case Event::Kind::gradient_done:
+      return gradient_done(event.worker);
+    case Event::Kind::pause_begins:
+      return pause(event.worker, true);
+    case Event::Kind::pause_ends:
+      return pause(event.worker, false);
     case Event::Kind::exchange_done: {
       const int i = event.edge.i, j = event.edge.j;
       pool_.submit(i, j, ChainPool::Weight::light,
@@ -216,13 +219,12 @@ void VirtualAsync::submit_begin(int w) {
 }
 
 void VirtualAsync::submit_compute(int w) {
-  pool_.submit(spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy,
-               [this, w](int lane) {
-                 Worker& worker = ensemble_.worker(w);
-                 state(w).loss =
-                     objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                         worker.gradient_buffers(), ensemble_.gradient(w));
-               });
+  pool_.submit(
+      spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
+        Worker& worker = ensemble_.worker(w);
+        state(w).loss = objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                            worker.gradient_buffers(), ensemble_.gradient(w));
+      });
 }
 
 void VirtualAsync::submit_commit(int w, bool begin_next) {
@@ -335,8 +337,8 @@ Outcome VirtualAsync::finish() {
       s.idle_seconds += seconds_ - s.held_since;
       totals_.idle_seconds += seconds_ - s.held_since;
     }
-  Outcome outcome = conclude(ensemble_, sampler_, std::max(time_, ensemble_.latest_event()),
-                             totals_, notes_);
+  Outcome outcome =
+      conclude(ensemble_, sampler_, std::max(time_, ensemble_.latest_event()), totals_, notes_);
   for (const WorkerState& s : states_) outcome.worker_idle_seconds.push_back(s.idle_seconds);
   outcome.edges = edges_.list();
   outcome.exchanges_drawn = matchmaker_.due();

@@ -39,16 +39,16 @@ class VirtualAsync {
     }
   };
   struct WorkerState {
-    double mean_seconds = 0;   // E[duration]
+    double mean_seconds = 0;  // E[duration]
     double backlog_limit = 0;
-    std::int64_t begun = 0;    // gradients begun
-    bool held = false;         // by the throttle
+    std::int64_t begun = 0;  // gradients begun
+    bool held = false;       // by the throttle
     bool paused = false;
-    double held_since = 0;     // seconds
-    int partner = -1;          // of the exchange in hand, once offered
-    double offered = 0;        // when it was, in normalised time
+    double held_since = 0;  // seconds
+    int partner = -1;       // of the exchange in hand, once offered
+    double offered = 0;     // when it was, in normalised time
     double idle_seconds = 0;
-    double loss = 0;           // of the gradient in hand; chain n + i
+    double loss = 0;  // of the gradient in hand; chain n + i
   };
 
   void push(Event event);
@@ -86,9 +86,9 @@ class VirtualAsync {
   NormalisedClock clock_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t sequence_ = 0;
-  double time_ = 0, seconds_ = 0;     // of the event being handled
+  double time_ = 0, seconds_ = 0;  // of the event being handled
   Totals totals_;
-  GradientNotes notes_;               // since the last sample
+  GradientNotes notes_;  // since the last sample
   EdgeCounter edges_;
   std::int64_t holds_ = 0, waiting_at_end_ = 0;
   bool ended_ = false;

@@ -201,11 +201,11 @@ void VirtualSync::advance_clock() {
   if (spec_.method.pattern == Pattern::all_reduce)
     position.seconds = round_clock_.all_reduce(durations, round_plan_.bucket_seconds);
   else if (spec_.method.order == Order::combine_while_adapt)
-    position.seconds = round_clock_.overlapped(durations, round_plan_.exchange_seconds,
-                                               round_plan_.neighbours);
+    position.seconds =
+        round_clock_.overlapped(durations, round_plan_.exchange_seconds, round_plan_.neighbours);
   else
-    position.seconds = round_clock_.sequential(durations, round_plan_.exchange_seconds,
-                                               round_plan_.neighbours);
+    position.seconds =
+        round_clock_.sequential(durations, round_plan_.exchange_seconds, round_plan_.neighbours);
   ++round_;
   position.gradients += spec_.workers;
   position.normalised_time = static_cast<double>(round_);

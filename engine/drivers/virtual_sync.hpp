@@ -14,11 +14,11 @@ namespace acid {
 
 /// Who sends what to whom in one round of a synchronous method, and what it costs.
 struct RoundPlan {
-  MixingMatrix weights;                     // neighbours pattern
-  std::vector<std::vector<int>> neighbours; // neighbours pattern: whom worker i waits for
-  std::vector<double> exchange_seconds;     // neighbours pattern: per worker, whole vector
-  double bucket_seconds = 0;                // all-reduce pattern: per bucket
-  std::int64_t bytes = 0;                   // sent per round, summed over workers
+  MixingMatrix weights;                      // neighbours pattern
+  std::vector<std::vector<int>> neighbours;  // neighbours pattern: whom worker i waits for
+  std::vector<double> exchange_seconds;      // neighbours pattern: per worker, whole vector
+  double bucket_seconds = 0;                 // all-reduce pattern: per bucket
+  std::int64_t bytes = 0;                    // sent per round, summed over workers
 };
 RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const CostModel& cost,
                      double vector_bytes);

@@ -9,9 +9,9 @@
 namespace acid {
 
 struct VirtualOptions {
-  /// false ("duration"): a gradient begins, takes its time, and is committed. true ("poisson"): unit
-  /// rate Poisson events at which a gradient of the current x is committed at once, the setting of
-  /// the theory. Synchronous methods know durations only.
+  /// false ("duration"): a gradient begins, takes its time, and is committed. true ("poisson"):
+  /// unit rate Poisson events at which a gradient of the current x is committed at once, the
+  /// setting of the theory. Synchronous methods know durations only.
   bool poisson_clock = false;
   ComputeModel compute;
   NetworkModel network;

@@ -9,9 +9,9 @@ namespace acid {
 /// shown beside it.
 struct Metric {
   std::string_view name;
-  std::string_view unit;         // "1" for pure numbers
+  std::string_view unit;  // "1" for pure numbers
   std::string_view description;
-  int better;                    // −1: lower is better, +1: higher is better, 0: neither
+  int better;  // −1: lower is better, +1: higher is better, 0: neither
 };
 
 inline constexpr std::array kMetrics = {

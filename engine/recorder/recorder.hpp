@@ -8,10 +8,10 @@ namespace acid {
 
 /// Where a run stands when something is measured; every axis a curve can be drawn against.
 struct Position {
-  std::int64_t gradients = 0;   // committed, summed over workers
-  double normalised_time = 0;   // in expected gradient durations
-  double seconds = 0;           // wall clock since the attempt began; simulated in `virtual`
-  std::int64_t bytes = 0;       // sent, summed over workers
+  std::int64_t gradients = 0;  // committed, summed over workers
+  double normalised_time = 0;  // in expected gradient durations
+  double seconds = 0;          // wall clock since the attempt began; simulated in `virtual`
+  std::int64_t bytes = 0;      // sent, summed over workers
 };
 
 inline constexpr int kWholeRun = -1;

@@ -158,9 +158,10 @@ double largest_resistance(const Laplacian& laplacian, std::span<const Edge> rate
   const auto refine = [&](Candidate& candidate, double work) {
     if (candidate.bounds.upper <= best * (1 + 1e-8)) return;
     const Bounds found = resistance.bounds(candidate.edge, best, work);
-    candidate.bounds.lower = std::max(candidate.bounds.lower, found.lower);
-    candidate.bounds.upper = std::min(candidate.bounds.upper, found.upper);
-    best = std::max(best, candidate.bounds.lower);
+    auto& [lower, upper] = candidate.bounds;
+    upper = std::min(upper, found.upper);
+    lower = std::max(lower, std::min(found.lower, upper));  // rounding can make them cross
+    best = std::max(best, lower);
   };
   const double share = kLocalWork / static_cast<double>(rates.size());
   for (Candidate& candidate : candidates) refine(candidate, share);

@@ -19,7 +19,7 @@ struct Laplacian {
   std::vector<double> rate;
   std::vector<double> diagonal;  // Λᵢᵢ
 
-  /// Rates are Edge::weight, positive; an edge listed twice counts twice.
+  /// Rates are Edge::weight, positive; each edge once.
   Laplacian(int worker_count, std::span<const Edge> rates);
   /// out = Λ·in.
   void apply(const double* in, double* out) const;

@@ -22,17 +22,17 @@ struct Spectral {
 ///   O(n · degree), to rounding;
 /// * otherwise sparse elimination (elimination.hpp), which gives every edge's resistance and, with
 ///   Lanczos on Λ⁺, λ₂; both to 1e-9. Chains, stars, trees and planar-like graphs of 100,000
-///   workers take a second or two, and so does any graph of two thousand workers;
+///   workers take a second or two, and any graph of two thousand workers a few;
 /// * where elimination would fill in (large random graphs), Lanczos on Λ and conjugate gradients
 ///   (iterative.cpp): λ₂ to 1e-6; χ₂ is a lower bound, to 1e-6 where few edges compete for
 ///   the largest resistance (a bridge, a worker of low degree) and to about 1e-4 where all are
 ///   nearly equal (a random regular graph). About a minute at most for 100,000 workers.
 Spectral spectral(const Topology& topology, double rate);
 
-/// The same from measured edge rates (λ̂ᵢⱼ ≥ 0 as Edge::weight; zeros are no edges, an edge
-/// listed twice adds up), for realised χ̂₁, χ̂₂; never by closed forms. If the realised
-/// graph is disconnected, chi1, chi2 and alpha_tilde are infinite and lambda2 and eta are 0. For
-/// one worker everything is 0.
+/// The same from measured edge rates (λ̂ᵢⱼ ≥ 0 as Edge::weight, each edge at most once; a rate of
+/// 0 is no edge), for realised χ̂₁, χ̂₂; never by closed forms. If the realised graph is
+/// disconnected, chi1, chi2 and alpha_tilde are infinite and lambda2 and eta are 0. For one worker
+/// everything is 0.
 Spectral spectral_of_rates(int workers, std::span<const Edge> rates);
 
 }  // namespace acid

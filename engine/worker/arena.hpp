@@ -7,8 +7,8 @@
 
 namespace acid {
 
-/// One flat vector of `size` elements, zeroed, aligned to 64 bytes. Owns its memory; movable, so the
-/// address of the elements is stable for the arena's life.
+/// One flat vector of `size` elements, zeroed, aligned to 64 bytes. Owns its memory; movable, so
+/// the address of the elements is stable for the arena's life.
 template <class T>
 class Arena {
  public:

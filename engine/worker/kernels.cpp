@@ -75,8 +75,8 @@ void copy_mixed(const T* __restrict x, const T* __restrict x_tilde, T c, T* __re
 }
 
 template <class T>
-void mix_and_apply(Mixed<T> w, const T* __restrict own, const T* __restrict partner, T a,
-                   T a_tilde, std::size_t size) {
+void mix_and_apply(Mixed<T> w, const T* __restrict own, const T* __restrict partner, T a, T a_tilde,
+                   std::size_t size) {
   for_each_mixed(w, size, [=](std::size_t k, T& x, T& x_tilde) {
     const T m = own[k] - partner[k];
     x -= a * m;
@@ -166,14 +166,14 @@ void add_scaled(const T* __restrict x, T weight, T* __restrict out, std::size_t 
   for (std::size_t k = 0; k < size; ++k) out[k] += weight * x[k];
 }
 
-#define ACID_INSTANTIATE(T)                                                              \
-  template void mix(Mixed<T>, std::size_t);                                              \
-  template void mix_and_copy(Mixed<T>, T*, std::size_t);                                 \
-  template void copy_mixed(const T*, const T*, T, T*, std::size_t);                      \
-  template void mix_and_apply(Mixed<T>, const T*, const T*, T, T, std::size_t);          \
-  template void exchange(Mixed<T>, Mixed<T>, T, T, std::size_t);                         \
-  template void mix_and_step(Mixed<T>, const SgdStep<T>&, T*, std::size_t);              \
-  template void mix_and_step(Mixed<T>, const AdamStep<T>&, T*, std::size_t);             \
+#define ACID_INSTANTIATE(T)                                                     \
+  template void mix(Mixed<T>, std::size_t);                                     \
+  template void mix_and_copy(Mixed<T>, T*, std::size_t);                        \
+  template void copy_mixed(const T*, const T*, T, T*, std::size_t);             \
+  template void mix_and_apply(Mixed<T>, const T*, const T*, T, T, std::size_t); \
+  template void exchange(Mixed<T>, Mixed<T>, T, T, std::size_t);                \
+  template void mix_and_step(Mixed<T>, const SgdStep<T>&, T*, std::size_t);     \
+  template void mix_and_step(Mixed<T>, const AdamStep<T>&, T*, std::size_t);    \
   template void add_scaled(const T*, T, T*, std::size_t);
 ACID_INSTANTIATE(float)
 ACID_INSTANTIATE(double)

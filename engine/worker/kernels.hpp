@@ -33,8 +33,8 @@ void copy_mixed(const T* x, const T* x_tilde, T c, T* out, std::size_t size);
 template <class T>
 void mix_and_apply(Mixed<T> w, const T* own, const T* partner, T a, T a_tilde, std::size_t size);
 
-/// Both workers mix, offer and apply at one time, in one pass: the same bits as mix_and_copy on both
-/// followed by mix_and_apply on both with c = 0.
+/// Both workers mix, offer and apply at one time, in one pass: the same bits as mix_and_copy on
+/// both followed by mix_and_apply on both with c = 0.
 template <class T>
 void exchange(Mixed<T> i, Mixed<T> j, T a, T a_tilde, std::size_t size);
 

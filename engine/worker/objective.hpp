@@ -28,8 +28,8 @@ struct PartialEvaluation {
 /// topology or algorithms.
 ///
 /// Threads: start() and the const members may be called from any thread. gradient() and evaluate()
-/// use the scratch space of a lane: at most one thread at a time per lane, 0 ≤ lane < the lane count
-/// the objective was made with. Results never depend on the lane.
+/// use the scratch space of a lane: at most one thread at a time per lane, 0 ≤ lane < the lane
+/// count the objective was made with. Results never depend on the lane.
 class Objective {
  public:
   virtual ~Objective() = default;

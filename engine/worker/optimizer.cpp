@@ -30,7 +30,8 @@ double Schedule::rate(double progress) const {
     return start + (peak - start) * progress / warmup;
   }
   switch (kind) {
-    case ScheduleKind::constant: return peak;
+    case ScheduleKind::constant:
+      return peak;
     case ScheduleKind::step: {
       const auto passed = std::count_if(milestones.begin(), milestones.end(),
                                         [=](double milestone) { return milestone <= progress; });

@@ -93,18 +93,17 @@ void BasicWorker<T>::step(T c, std::span<const T> g, double learning_rate, T* sn
     } else {
       kernels::mix_and_step(
           mixed,
-          kernels::AdamStep<T>{
-              .g = g.data() + range.begin,
-              .m = at(moment1_.data()),
-              .v = at(moment2_.data()),
-              .learning_rate = static_cast<T>(learning_rate),
-              .beta1 = static_cast<T>(optimizer.beta1),
-              .beta2 = static_cast<T>(optimizer.beta2),
-              .epsilon = static_cast<T>(optimizer.epsilon),
-              .decay = static_cast<T>(range.decay),
-              .correction1 = static_cast<T>(1 - std::pow(optimizer.beta1, steps)),
-              .correction2 = static_cast<T>(1 - std::pow(optimizer.beta2, steps)),
-              .decoupled = optimizer.kind == OptimizerKind::adamw},
+          kernels::AdamStep<T>{.g = g.data() + range.begin,
+                               .m = at(moment1_.data()),
+                               .v = at(moment2_.data()),
+                               .learning_rate = static_cast<T>(learning_rate),
+                               .beta1 = static_cast<T>(optimizer.beta1),
+                               .beta2 = static_cast<T>(optimizer.beta2),
+                               .epsilon = static_cast<T>(optimizer.epsilon),
+                               .decay = static_cast<T>(range.decay),
+                               .correction1 = static_cast<T>(1 - std::pow(optimizer.beta1, steps)),
+                               .correction2 = static_cast<T>(1 - std::pow(optimizer.beta2, steps)),
+                               .decoupled = optimizer.kind == OptimizerKind::adamw},
           at(snapshot), size);
     }
   }

@@ -97,8 +97,8 @@ class BasicWorker {
   Arena<T> moment1_, moment2_;
   Arena<float> buffers_, gradient_buffers_;
   double last_ = 0;
-  std::int64_t gradients_ = 0;       // committed
-  std::int64_t updates_ = 0;         // of x, by any event
+  std::int64_t gradients_ = 0;  // committed
+  std::int64_t updates_ = 0;    // of x, by any event
   std::int64_t snapshot_updates_ = 0;
   std::int64_t staleness_ = 0;
 };

@@ -73,8 +73,8 @@ std::string drawings(const ReportData& data) {
 std::string spectral_table(const ReportData& data) {
   HtmlTable table;
   table.caption =
-      "Numbers that govern gossip: λ₂ is the smallest positive eigenvalue of Λ, χ₁ = 1/λ₂, "
-      "χ₂ half the largest effective resistance of an edge; A²CiD² uses "
+      "Numbers that govern gossip: λ₂ is the smallest positive eigenvalue of Λ, "
+      "χ₁ = 1/λ₂, χ₂ half the largest effective resistance of an edge; A²CiD² uses "
       "η = 1/(2√(χ₁χ₂)) and α̃ = ½√(χ₁/χ₂). "
       "Fit: p of the χ² test of the exchanges per edge against λᵢⱼ.";
   table.head = {"algorithm"};

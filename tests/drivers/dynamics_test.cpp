@@ -39,14 +39,16 @@ TEST_CASE("CORRECTNESS 7: expected consensus decays as computed (Monte-Carlo)") 
     std::vector<std::pair<double, double>> expected;
   };
   const std::vector<Case> cases = {
-      {"ring", 8, "ad-psgd",
+      {"ring",
+       8,
+       "ad-psgd",
        {{1, 5.914186e-01}, {2, 3.773372e-01}, {5, 1.292237e-01}, {10, 3.082214e-02}}},
-      {"ring", 8, "a2cid2",
+      {"ring",
+       8,
+       "a2cid2",
        {{1, 5.963691e-01}, {2, 3.899533e-01}, {5, 1.313426e-01}, {10, 2.237275e-02}}},
-      {"exponential", 16, "ad-psgd",
-       {{1, 5.927662e-01}, {2, 3.569784e-01}, {5, 8.223667e-02}}},
-      {"exponential", 16, "a2cid2",
-       {{1, 5.940745e-01}, {2, 3.607920e-01}, {5, 8.559694e-02}}}};
+      {"exponential", 16, "ad-psgd", {{1, 5.927662e-01}, {2, 3.569784e-01}, {5, 8.223667e-02}}},
+      {"exponential", 16, "a2cid2", {{1, 5.940745e-01}, {2, 3.607920e-01}, {5, 8.559694e-02}}}};
   for (const Case& c : cases) {
     std::map<double, Average> ratios;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
@@ -105,8 +107,8 @@ TEST_CASE("CORRECTNESS 10: stationary noise has the computed consensus distance"
         if (point.position.normalised_time > 150) run.add(point.value);
       distance.add(run.mean() / (kDimension * kRate * kRate * kNoise * kNoise));
     }
-    INFO(c.kind << " " << c.algorithm << " momentum " << c.momentum << " rate " << c.rate
-                << ": " << distance.mean() << " ± " << distance.standard_error());
+    INFO(c.kind << " " << c.algorithm << " momentum " << c.momentum << " rate " << c.rate << ": "
+                << distance.mean() << " ± " << distance.standard_error());
     CHECK(distance.mean() == Approx(c.expected).epsilon(0.05));
   }
 }

@@ -46,7 +46,7 @@ struct Setup {
   nlohmann::json options = nlohmann::json::object();  // of the algorithm
   nlohmann::json task = nlohmann::json::object();     // of the quadratic
   std::uint64_t seed = 1;
-  RunSpec spec;                  // workers, topology, method and seeds are filled in by run()
+  RunSpec spec;  // workers, topology, method and seeds are filled in by run()
   VirtualOptions virtual_time;
   ThreadsOptions threads;
   bool on_threads = false;

@@ -79,7 +79,8 @@ TEST_CASE("CORRECTNESS 21: no deadlock and the drawn order in a million random s
     for (int decision = 0; decision < 200; ++decision) {
       if (stream.uniform() < 0.5 || in_hand.empty()) {
         const int i = static_cast<int>(stream.below(static_cast<std::uint64_t>(n)));
-        const int j = (i + 1 + static_cast<int>(stream.below(static_cast<std::uint64_t>(n - 1)))) % n;
+        const int j =
+            (i + 1 + static_cast<int>(stream.below(static_cast<std::uint64_t>(n - 1)))) % n;
         const DueEdge due = edge(number++, std::min(i, j), std::max(i, j));
         open[static_cast<std::size_t>(i)].insert(due.number);
         open[static_cast<std::size_t>(j)].insert(due.number);

@@ -19,10 +19,11 @@ double mean_of(const ComputeModel& model, int worker) {
 }  // namespace
 
 TEST_CASE("every compute model has the mean it promises") {
-  for (const auto& [kind, parameter] :
-       {std::pair{ComputeKind::constant, 0.0}, {ComputeKind::exponential, 0.0},
-        {ComputeKind::shifted_exponential, 0.7}, {ComputeKind::lognormal, 0.5},
-        {ComputeKind::pareto, 3.0}}) {
+  for (const auto& [kind, parameter] : {std::pair{ComputeKind::constant, 0.0},
+                                        {ComputeKind::exponential, 0.0},
+                                        {ComputeKind::shifted_exponential, 0.7},
+                                        {ComputeKind::lognormal, 0.5},
+                                        {ComputeKind::pareto, 3.0}}) {
     ComputeModel model;
     model.kind = kind;
     model.parameter = parameter;

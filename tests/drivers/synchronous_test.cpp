@@ -76,15 +76,14 @@ TEST_CASE("CORRECTNESS 19: D-PSGD moves the mean by the mean gradient, every ste
       const auto before = run_scalars(kDifferentHessians, ring, method, steps, 0.1);
       const auto after = run_scalars(kDifferentHessians, ring, method, steps + 1, 0.1);
       double gradient = 0;
-      for (std::size_t i = 0; i < 4; ++i)
-        gradient += kDifferentHessians.gradient(i, before[i]) / 4;
+      for (std::size_t i = 0; i < 4; ++i) gradient += kDifferentHessians.gradient(i, before[i]) / 4;
       CHECK(mean(after) == Approx(mean(before) - 0.1 * gradient).margin(1e-12));
     }
 }
 
 TEST_CASE("CORRECTNESS 19: on the complete graph adapt-then-combine is AR-SGD") {
-  const auto gossip = run_scalars(kDifferentHessians, named("complete", 4), "adapt-then-combine",
-                                  50, 0.1);
+  const auto gossip =
+      run_scalars(kDifferentHessians, named("complete", 4), "adapt-then-combine", 50, 0.1);
   const auto reduced = run_scalars(kDifferentHessians, named("complete", 4), "ar-sgd", 50, 0.1);
   for (std::size_t i = 0; i < 4; ++i) CHECK(gossip[i] == Approx(reduced[i]).margin(1e-12));
 }
@@ -119,6 +118,6 @@ TEST_CASE("a synchronous round sends what its pattern costs") {
     setup.spec.budget.gradients = 8;
     return setup.run().position.bytes;
   };
-  CHECK(bytes("ar-sgd") == 2 * 7 * 400);   // 2(n − 1)/n vectors of 400 bytes, n workers
-  CHECK(bytes("d-psgd") == 8 * 2 * 400);   // to both neighbours
+  CHECK(bytes("ar-sgd") == 2 * 7 * 400);  // 2(n − 1)/n vectors of 400 bytes, n workers
+  CHECK(bytes("d-psgd") == 8 * 2 * 400);  // to both neighbours
 }

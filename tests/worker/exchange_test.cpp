@@ -183,8 +183,7 @@ TEST_CASE("CORRECTNESS 12: a gradient step leaves x − x̃ alone, decay and mom
   OptimizerSettings optimizer;
   optimizer.momentum = 0.9;
   optimizer.weight_decay = 0.1;
-  for (const OptimizerKind kind :
-       {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
     optimizer.kind = kind;
     Workers workers(2, 9, kAccelerated, optimizer);
     workers.start_random(13);
@@ -199,8 +198,7 @@ TEST_CASE("CORRECTNESS 12: a gradient step leaves x − x̃ alone, decay and mom
       workers[0].commit_gradient(1.0, g, 0.1);  // no time passes, so nothing mixes
     }
     for (std::size_t k = 0; k < 9; ++k)
-      CHECK(workers[0].x()[k] - workers[0].x_tilde()[k] ==
-            Approx(difference[k]).margin(1e-12));
+      CHECK(workers[0].x()[k] - workers[0].x_tilde()[k] == Approx(difference[k]).margin(1e-12));
   }
 }
 

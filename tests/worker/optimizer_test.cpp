@@ -54,8 +54,7 @@ TEST_CASE("CORRECTNESS 27: Adam is AccumAdam with s = 1") {
   for (const double g : {1.0, -0.5, 0.25, 3.0}) {
     ++k;
     const double m1 = b1 * m + (1 - b1) * g, v1 = b2 * v + (1 - b2) * g * g;
-    x -= 0.1 / (1 - std::pow(b1, k)) * m1 /
-         (std::sqrt(v1) / std::sqrt(1 - std::pow(b2, k)) + 1e-8);
+    x -= 0.1 / (1 - std::pow(b1, k)) * m1 / (std::sqrt(v1) / std::sqrt(1 - std::pow(b2, k)) + 1e-8);
     m = m1, v = v1;
     CHECK(xs[static_cast<std::size_t>(k - 1)] == Approx(x).margin(1e-15));
   }

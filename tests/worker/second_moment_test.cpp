@@ -169,9 +169,9 @@ TEST_CASE("CORRECTNESS 8: the Fiedler mode decays as the closed form says") {
         const Vector at = runge_kutta(z, t, static_cast<int>(400 * t),
                                       [&](const Vector& y) -> Vector { return a * y; });
         const double eta = gossip.mixing.eta, at2 = 2 * gossip.mixing.alpha_tilde;
-        const double x = accelerated ? std::exp(-eta * t) *
-                                           (at2 + (1 - at2) * std::exp(-t / (2 * s.chi1)))
-                                     : std::exp(-t / (2 * s.chi1));
+        const double x = accelerated
+                             ? std::exp(-eta * t) * (at2 + (1 - at2) * std::exp(-t / (2 * s.chi1)))
+                             : std::exp(-t / (2 * s.chi1));
         CHECK((at.head(n) - x * u).norm() < 1e-8);
         if (accelerated) CHECK((at.tail(n) - std::exp(-eta * t) * u).norm() < 1e-8);
       }

@@ -18,8 +18,7 @@ struct Workers {
     settings.mixing = mixing;
     settings.optimizer = optimizer;
     settings.decay = {{0, dimension, optimizer.weight_decay}};
-    for (int i = 0; i < count; ++i)
-      list.push_back(std::make_unique<BasicWorker<double>>(settings));
+    for (int i = 0; i < count; ++i) list.push_back(std::make_unique<BasicWorker<double>>(settings));
   }
 
   BasicWorker<double>& operator[](int i) { return *list[static_cast<std::size_t>(i)]; }
@@ -49,8 +48,7 @@ struct Workers {
     for (std::size_t k = 0; k < settings.dimension; ++k) {
       double mean = 0;
       for (const auto& worker : list) mean += worker->x()[k] / static_cast<double>(list.size());
-      for (const auto& worker : list)
-        total += (worker->x()[k] - mean) * (worker->x()[k] - mean);
+      for (const auto& worker : list) total += (worker->x()[k] - mean) * (worker->x()[k] - mean);
     }
     return total;
   }
