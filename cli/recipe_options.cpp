@@ -27,8 +27,9 @@ Plan RecipeOptions::compile() const {
 }
 
 void say_warnings(const Plan& plan) {
-  for (const Diagnostic& warning : plan.warnings) say(render(warning, "warning"));
   std::set<std::string> said;
+  for (const Diagnostic& warning : plan.warnings)
+    if (said.insert(warning.message).second) say(render(warning, "warning"));
   for (const PlannedRun& run : plan.runs)
     for (const std::string& warning : run.warnings)
       if (said.insert(warning).second) say(fmt::format("acid: warning: {}", warning));

@@ -54,8 +54,8 @@ Method make(const nlohmann::json& options, const Spectral* nominal) {
 }  // namespace
 
 /// A²CiD², Nabli et al. 2023 (2306.08289): AD-PSGD with a continuous momentum copy x̃ that mixes
-/// with x between exchanges, dx = η(x̃ − x)dt + …, and takes the larger exchange step α̃. It sends x
-/// only: the cost is AD-PSGD's, r vectors per gradient and worker.
+/// with x between exchanges, dx = η(x̃ − x)dt + …, and takes the larger exchange step α̃. It sends
+/// x only: the cost is AD-PSGD's, r vectors per gradient and worker.
 AlgorithmEntry a2cid2_entry() {
   return {.name = "a2cid2",
           .label = "A²CiD²",

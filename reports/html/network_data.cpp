@@ -107,6 +107,7 @@ void add_numbers(GroupNetwork& network, const ComparedGroup& group,
   std::map<std::string, std::vector<double>> realised;
   for (const RunDetail* run : runs) {
     if (!run->result || run->result->edges.empty()) continue;
+    if (run->result->exchanges_drawn == 0) continue;  // a method without exchanges
     realised["realised_rate"].push_back(run->result->realised_rate);
     if (run->result->realised_chi1)
       realised["realised_chi1"].push_back(*run->result->realised_chi1);

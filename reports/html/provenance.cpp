@@ -147,9 +147,7 @@ std::string environment_section(const ReportData& data) {
 std::string reproduce_section(const ReportData& data) {
   const ExperimentRecord& experiment = data.experiment;
   std::string out = "<section id=\"reproduce\">\n<h2>Reproduce</h2>\n";
-  std::string commands = command(experiment) + "\n";
-  if (!data.runs.empty()) commands += "acid verify " + shell_word(data.runs.front().summary.id);
-  out += fmt::format("<pre>{}</pre>\n", escaped(commands));
+  out += fmt::format("<pre>{}</pre>\n", escaped(command(experiment)));
   out += fmt::format(
       "<dl class=\"facts\">\n<dt>experiment</dt><dd>{} ({})</dd>\n<dt>recipe digest</dt>"
       "<dd>{}</dd>\n<dt>as it was started</dt><dd>{}</dd>\n</dl>\n",

@@ -45,7 +45,7 @@ TEST_CASE("plan has the same runs as text, CSV and Markdown") {
   CHECK_THAT(markdown, Contains("\n| " + id + " |"));
 }
 
-TEST_CASE("--set and --driver change the plan and its digests") {
+TEST_CASE("the option --set and --driver change the plan and its digests") {
   const Folder folder;
   folder.write("small.toml", acid::test::kSmallRecipe);
   const auto plain = acid::test::acid(folder, {"plan", "small.toml", "--json"}).json();

@@ -54,7 +54,7 @@ TEST_CASE("a failing worker's last words are shown, the other runs go on, and th
   CHECK(bench.starts() == 6);
 }
 
-TEST_CASE("--fail-fast stops at the first failure") {
+TEST_CASE("the option --fail-fast stops at the first failure") {
   const Bench bench("echo x >> starts; exit 1\n");
   CHECK(bench.run({"--fail-fast"}).code == 1);
   CHECK(bench.starts() == 1);
@@ -99,7 +99,7 @@ TEST_CASE("a second SIGINT kills workers that do not stop") {
   CHECK(running.wait().code == 130);
 }
 
-TEST_CASE("--jobs starts that many workers at a time and no more") {
+TEST_CASE("the option --jobs starts that many workers at a time and no more") {
   // Each waits until it has seen a companion, and notes how many there are.
   const Bench bench(
       "touch alive-$$\n"

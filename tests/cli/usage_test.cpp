@@ -23,7 +23,7 @@ std::string output_of(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("--version names the program, its version and the commit it was built from") {
+TEST_CASE("the option --version names the program, its version and the commit it was built from") {
   const Folder folder;
   const auto result = acid::test::acid(folder, {"--version"});
   CHECK(result.code == 0);
@@ -32,7 +32,7 @@ TEST_CASE("--version names the program, its version and the commit it was built 
   CHECK(result.err.empty());
 }
 
-TEST_CASE("--version answers in milliseconds") {
+TEST_CASE("the option --version answers in milliseconds") {
   const Folder folder;
   double best = 1e9;
   for (int round = 0; round < 20; ++round)

@@ -20,7 +20,7 @@ Diagnostic only_error(const std::string& override, const std::string& text = "")
 
 }  // namespace
 
-TEST_CASE("--set changes any key, quoted or not, present or not") {
+TEST_CASE("the option --set changes any key, quoted or not, present or not") {
   CHECK(settings({"optimizer.learning_rate=0.1"})["optimizer"]["learning_rate"] == 0.1);
   CHECK(settings({"workers.count = 7"})["workers"]["count"] == 7);
   CHECK(settings({"topology.kind=star"})["topology"]["kind"] == "star");
@@ -35,12 +35,12 @@ TEST_CASE("--set changes any key, quoted or not, present or not") {
   CHECK(compiled("", {"name=mine"}).overrides == std::vector<std::string>{"name=mine"});
 }
 
-TEST_CASE("--set reaches through bare names and into lists") {
+TEST_CASE("the option --set reaches through bare names and into lists") {
   CHECK(settings({"task.dataset.noise=0.01"})["task"]["dataset"]["noise"] == 0.01);
   CHECK(settings({"algorithms.0.communication_rate=2"})["algorithm"]["communication_rate"] == 2.0);
 }
 
-TEST_CASE("--set of a kind or a budget replaces what it excludes") {
+TEST_CASE("the option --set of a kind or a budget replaces what it excludes") {
   const std::string text =
       "[topology]\nkind = \"random-regular\"\ndegree = 3\n"
       "[budget]\nepochs = 2\n";
