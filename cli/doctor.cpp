@@ -119,7 +119,9 @@ void check_mpi(std::vector<Check>& checks) {
   if (version.empty())
     checks.push_back({"MPI", false, "not found", "apt-get install openmpi-bin"});
   else
-    checks.push_back({"MPI", multiple, fmt::format("OpenMPI {}", version),
+    checks.push_back({"MPI", multiple,
+                      fmt::format("OpenMPI {}, thread level {}", version,
+                                  multiple ? "MPI_THREAD_MULTIPLE" : "below multiple"),
                       multiple ? ""
                                : "without MPI_THREAD_MULTIPLE exchanges cannot overlap "
                                  "gradients"});

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "cli/worker_compose.hpp"
 #include "cli/worker_environment.hpp"
@@ -18,6 +20,27 @@ namespace {
 
 constexpr std::int64_t kMostEdges = 100'000;  // recorded with their rates, used or not
 constexpr int kMostWorkersRealised = 4'096;   // for whom χ̂₁, χ̂₂ are worked out
+
+/// Passes on the metrics that the recipe asks for (record.metrics).
+class ChosenMetrics final : public Recorder {
+ public:
+  ChosenMetrics(Recorder& to, const nlohmann::json& chosen) : to_(to) {
+    if (chosen.is_array()) chosen_ = chosen.get<std::set<std::string, std::less<>>>();
+  }
+  void sample(const Position& position, std::span<const Value> values) override {
+    if (!chosen_) return to_.sample(position, values);
+    std::vector<Value> kept;
+    for (const Value& value : values)
+      if (chosen_->contains(value.metric)) kept.push_back(value);
+    to_.sample(position, kept);
+  }
+  void progress(const Position& position) override { to_.progress(position); }
+  void note(Severity severity, std::string_view text) override { to_.note(severity, text); }
+
+ private:
+  Recorder& to_;
+  std::optional<std::set<std::string, std::less<>>> chosen_;  // absent: all of them
+};
 
 Outcome drive(ComposedRun& run, Recorder& recorder, std::stop_token stop) {
   if (run.driver == DriverKind::threads)
@@ -101,7 +124,8 @@ Exit execute_run(const std::string& store_folder, const std::string& run_id,
   AttemptResult result;
   try {
     RunWriter writer(store_folder, run_id, attempt);
-    const Outcome outcome = drive(*run, writer, stop);
+    ChosenMetrics recorder(writer, settings.at("record").at("metrics"));
+    const Outcome outcome = drive(*run, recorder, stop);
     if (outcome.holds > 0)
       writer.note(Severity::info,
                   fmt::format("the throttle held {} of {} gradients until their worker had caught "
