@@ -99,7 +99,8 @@ void add_run_command(CLI::App& app, Session& session) {
                    "runs side by side disturb each other's wall clock")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
-  command->add_flag("--force", options->force, "Also run what has finished before");
+  command->add_flag("--force", options->force,
+                    "Also run what has finished before; its earlier results give way at once");
   auto* keep_going = command->add_flag("--keep-going", options->keep_going,
                                        "Go on with the other runs when one fails (default)");
   command->add_flag("--fail-fast", options->executor.fail_fast, "Stop when a run fails")

@@ -52,13 +52,16 @@ json topology_of(const RunDetail& run) {
   return topology;
 }
 
+// Null where there is nothing to say: before a run has finished, or for a method without exchanges.
 json realised_of(const AttemptResult& result) {
-  return {{"exchanges_per_gradient", result.realised_rate},
+  const bool exchanged = result.exchanges_drawn > 0;
+  const auto count = [&](std::int64_t value) { return exchanged ? json(value) : json(nullptr); };
+  return {{"exchanges_per_gradient", exchanged ? json(result.realised_rate) : json(nullptr)},
           {"chi1", or_null(result.realised_chi1)},
           {"chi2", or_null(result.realised_chi2)},
-          {"exchanges_drawn", result.exchanges_drawn},
-          {"exchanges_done", result.exchanges_done},
-          {"exchanges_waiting", result.exchanges_waiting}};
+          {"exchanges_drawn", count(result.exchanges_drawn)},
+          {"exchanges_done", count(result.exchanges_done)},
+          {"exchanges_waiting", count(result.exchanges_waiting)}};
 }
 
 json log_of(const RunDetail& run) {
@@ -115,7 +118,7 @@ json to_json(const RunDetail& run) {
   document["log"] = log_of(run);
   const AttemptResult result = run.result.value_or(AttemptResult{});
   document["digests"] = {{"workers", result.worker_digests}, {"mean", or_null(result.mean_digest)}};
-  document["realised"] = run.result ? realised_of(result) : json(nullptr);
+  document["realised"] = realised_of(result);
   document["worker_gradients"] = result.worker_gradients;
   document["worker_idle_seconds"] = result.worker_idle_seconds;
   json artifacts = json::array();

@@ -79,7 +79,7 @@ void add_gossip(std::string& text, const RunDetail& run) {
   if (algorithm.contains("communication_rate"))
     rate = algorithm["communication_rate"].get<double>();
   row("exchanges per gradient", rate,
-      run.result ? std::optional(result.realised_rate) : std::nullopt);
+      result.exchanges_drawn > 0 ? std::optional(result.realised_rate) : std::nullopt);
   row("chi1", planned("chi1"), result.realised_chi1);
   row("chi2", planned("chi2"), result.realised_chi2);
   row("eta", planned("eta"), {});

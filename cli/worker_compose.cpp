@@ -83,6 +83,28 @@ Budget budget_of(const json& section) {
   return budget;
 }
 
+// By start time, a worker's overlapping pauses joined into one.
+std::vector<Pause> pauses_of(const json& section) {
+  std::vector<Pause> given, joined;
+  for (const json& pause : section)
+    given.push_back({static_cast<int>(integer(pause, "worker")), number(pause, "at_seconds"),
+                     number(pause, "for_seconds")});
+  std::stable_sort(given.begin(), given.end(),
+                   [](const Pause& a, const Pause& b) { return a.at_seconds < b.at_seconds; });
+  for (const Pause& pause : given) {
+    const auto earlier = std::find_if(joined.begin(), joined.end(), [&](const Pause& other) {
+      return other.worker == pause.worker &&
+             other.at_seconds + other.for_seconds >= pause.at_seconds;
+    });
+    if (earlier == joined.end())
+      joined.push_back(pause);
+    else
+      earlier->for_seconds = std::max(earlier->for_seconds,
+                                      pause.at_seconds + pause.for_seconds - earlier->at_seconds);
+  }
+  return joined;
+}
+
 ComputeModel compute_of(const json& section, int workers) {
   ComputeModel model;
   const json& compute = section.at("compute");
@@ -103,11 +125,7 @@ ComputeModel compute_of(const json& section, int workers) {
   model.slow_factors = per_worker(section.at("slow_workers"), workers);
   model.slowdown_probability = number(section.at("random_slowdown"), "probability");
   model.slowdown_factor = number(section.at("random_slowdown"), "factor");
-  for (const json& pause : section.at("pauses"))
-    model.pauses.push_back({static_cast<int>(integer(pause, "worker")), number(pause, "at_seconds"),
-                            number(pause, "for_seconds")});
-  std::stable_sort(model.pauses.begin(), model.pauses.end(),
-                   [](const Pause& a, const Pause& b) { return a.at_seconds < b.at_seconds; });
+  model.pauses = pauses_of(section.at("pauses"));
   return model;
 }
 

@@ -92,8 +92,10 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   result.exchanges_drawn = outcome.exchanges_drawn;
   result.exchanges_done = outcome.exchanges_done;
   result.exchanges_waiting = outcome.exchanges_waiting;
-  add_edges(result, outcome, spec);
-  add_realised(result, outcome, spec);
+  if (outcome.ending == Ending::finished) {
+    add_edges(result, outcome, spec);
+    add_realised(result, outcome, spec);
+  }
   return result;
 }
 

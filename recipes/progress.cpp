@@ -132,11 +132,17 @@ nlohmann::json check_evaluation(Checker& checker, const Node* node) {
 nlohmann::json check_checkpoint(Checker& checker, const Node* node) {
   nlohmann::json checkpoint = checker.table(node, "checkpoint", {kCheckpoint});
   keep_one(checker, node, "checkpoint", kCheckpointCadence, checkpoint);
+  if (node != nullptr)
+    checker.diagnostics().warn(node->place, {"checkpoints are not written by this version",
+                                             "an interrupted run starts again from its beginning"});
   return checkpoint;
 }
 
 nlohmann::json check_record(Checker& checker, const Node* node) {
   nlohmann::json record = checker.table(node, "record", {kRecord, kRecordElsewhere});
+  if (const Node* events = node == nullptr ? nullptr : node->find("events"); events != nullptr)
+    checker.diagnostics().warn(events->place, {"events are not recorded by this version",
+                                               "acid verify will need them; leave this key out"});
   record["metrics"] = "all";
   const Node* metrics = node == nullptr ? nullptr : node->find("metrics");
   if (metrics == nullptr || (metrics->is_text() && metrics->text() == "all")) return record;

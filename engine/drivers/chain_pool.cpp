@@ -110,8 +110,15 @@ void ChainPool::wait_all() {
 }
 
 void ChainPool::parallel_for(int count, const std::function<void(int, int)>& body) {
-  for (int index = 0; index < count; ++index)
-    submit(kNoChain, kNoChain, Weight::light, [&body, index](int lane) { body(lane, index); });
+  try {
+    for (int index = 0; index < count; ++index)
+      submit(kNoChain, kNoChain, Weight::light, [&body, index](int lane) { body(lane, index); });
+  } catch (...) {
+    // Tasks that already run refer to the caller's variables.
+    MutexLock lock(mutex_);
+    while (unfinished_[0] > 0) progress_.wait(mutex_);
+    throw;
+  }
   wait_light();
 }
 

@@ -16,6 +16,14 @@ std::vector<EdgeUse> EdgeCounter::list() const {
   return edges;
 }
 
+Outcome ended_early(Ending ending, std::string message, const Position& position) {
+  Outcome outcome;
+  outcome.ending = ending;
+  outcome.message = std::move(message);
+  outcome.position = position;
+  return outcome;
+}
+
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientNotes& notes) {
   Outcome outcome;

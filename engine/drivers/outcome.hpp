@@ -25,8 +25,11 @@ class EdgeCounter {
   std::unordered_map<std::pair<int, int>, std::int64_t, Hash> counts_;
 };
 
-/// The end of every run, whatever the driver (DESIGN §5): all workers are mixed to t_end, the exact
-/// mean is taken and evaluated, and what the run leaves behind is digested.
+/// The outcome of a run that was stopped or diverged: there is no result.
+Outcome ended_early(Ending ending, std::string message, const Position& position);
+
+/// The end of every other run, whatever the driver (DESIGN §5): all workers are mixed to t_end, the
+/// exact mean is taken and evaluated, and what the run leaves behind is digested.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientNotes& notes);
 

@@ -146,8 +146,10 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   Values values;
   begin(values, mean, totals, notes);
   check_target("consensus_distance", mean.consensus_distance);
-  if (next_evaluates()) evaluate_mean(values, mean);
+  const bool evaluates = next_evaluates();
+  if (evaluates) evaluate_mean(values, mean);
   recorder_.sample(totals.position, values.list);
+  last_ = {totals.position, evaluates};
   const double now = std::max(next(), totals.position.normalised_time);
   const auto skip_past = [now](double every, std::int64_t& count) {
     while (moment(every, count) < now || same_moment(moment(every, count), now)) ++count;
@@ -158,9 +160,12 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
 
 void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
                          const GradientNotes& notes) {
+  // A run may end right at a sample: what that one recorded is not recorded twice.
+  const bool sampled = last_ && last_->position.gradients == totals.position.gradients &&
+                       last_->position.normalised_time == totals.position.normalised_time;
   Values values;
-  begin(values, mean, totals, notes);
-  evaluate_mean(values, mean);
+  if (!sampled) begin(values, mean, totals, notes);
+  if (!sampled || !last_->evaluated) evaluate_mean(values, mean);
   if (spec_.cadence.workers != WorkerEvaluation::never) evaluate_workers(values, ensemble);
   recorder_.sample(totals.position, values.list);
 }

@@ -71,6 +71,11 @@ class Sampler {
   Objective& objective_;
   Recorder& recorder_;
   ParallelFor parallel_for_;
+  struct Taken {
+    Position position;
+    bool evaluated = false;
+  };
+  std::optional<Taken> last_;
   std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind
   std::optional<std::string> target_reached_, diverged_;
   std::optional<double> last_finite_loss_;

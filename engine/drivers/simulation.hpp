@@ -29,7 +29,7 @@ struct ComputeModel {
   double gradient_seconds = 1;
   std::vector<double> slow_factors;  // per worker; empty: all 1
   double slowdown_probability = 0, slowdown_factor = 1;
-  std::vector<Pause> pauses;  // ordered by at_seconds
+  std::vector<Pause> pauses;  // by at_seconds; a worker's do not overlap
 
   double mean_seconds(int worker) const;
   /// Duration of worker's gradient number `step`: a pure function of seeds, worker and step.

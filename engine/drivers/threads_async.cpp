@@ -52,41 +52,58 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   Crew exchangers([this] { fail(); });
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchange_until_over(); });
-  {
-    Crew workers([this] { fail(); });
-    for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
-    watch(stop);
-    workers.join();
-  }
   std::int64_t waiting = 0;
-  {
-    MutexLock lock(matching_);
-    make_due();
-    waiting = matchmaker_.waiting();
-    execute_ready();
-    while (!matchmaker_.idle() && !exchanging_over_) caught_up_.wait(matching_);
-    exchanging_over_ = true;
-    exchange_ready_.notify_all();
+  try {
+    train(stop);
+    waiting = drain();
+  } catch (...) {
+    fail();  // whoever still sleeps must be let go before the crew can be joined
+    throw;
   }
   exchangers.join();
 
-  Totals totals;
-  totals.position = position(commits_.load());
-  totals.exchanges = exchanges_.load();
-  totals.learning_rate = slot(0).learning_rate;
-  Outcome outcome;
+  const Position end = position(commits_.load());
+  if (stop.stop_requested()) return ended_early(Ending::stopped, "", end);
+  if (sampler_.diverged()) return ended_early(Ending::diverged, *sampler_.diverged(), end);
   if (diverged_.load()) {
-    outcome.ending = Ending::diverged;
-    outcome.message = sampler_.take_diverged(collect_notes(), &outcome.position);
-    return outcome;
+    Position where;
+    const std::string what = sampler_.take_diverged(collect_notes(), &where);
+    return ended_early(Ending::diverged, what, where);
   }
-  if (stop.stop_requested()) {
-    outcome.ending = Ending::stopped;
-    outcome.position = totals.position;
-    return outcome;
+  return finish(end, waiting);
+}
+
+void ThreadsAsync::train(std::stop_token stop) {
+  Crew workers([this] { fail(); });
+  for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
+  try {
+    watch(stop);
+  } catch (...) {
+    fail();
+    throw;
   }
+  workers.join();
+}
+
+// After the last gradient every edge that is due is executed. Returns how many were waiting.
+std::int64_t ThreadsAsync::drain() {
+  MutexLock lock(matching_);
+  make_due();
+  const std::int64_t waiting = matchmaker_.waiting();
+  execute_ready();
+  while (!matchmaker_.idle() && !exchanging_over_) caught_up_.wait(matching_);
+  exchanging_over_ = true;
+  exchange_ready_.notify_all();
+  return waiting;
+}
+
+Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
+  Totals totals;
+  totals.position = end;
+  totals.exchanges = exchanges_.load();
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(end.gradients));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
-  outcome = conclude(ensemble_, sampler_, now(), totals, collect_notes());
+  Outcome outcome = conclude(ensemble_, sampler_, now(), totals, collect_notes());
   MutexLock lock(matching_);
   outcome.edges = edges_.list();
   outcome.exchanges_drawn = matchmaker_.due();
@@ -143,14 +160,14 @@ bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
   } while (!commits_.compare_exchange_weak(before, before + 1));
   const std::int64_t number = before + 1;
   const double t = static_cast<double>(number) / spec_.workers;
-  s.learning_rate = spec_.schedule.rate(spec_.budget.progress(number));
+  const double rate = spec_.schedule.rate(spec_.budget.progress(number));
   GradientNote& note = s.notes.emplace_back();
   note.worker = w;
   note.step = worker.gradients();
   note.loss = loss;
   note.position = position(number);
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
-  worker.commit_gradient(t, ensemble_.gradient(w), s.learning_rate, begin_next);
+  worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
   note.staleness = worker.staleness();
   if (spec_.keep_trace) {
     s.trace.push_back({TraceEvent::Kind::commit_gradient, t, 0});
@@ -273,10 +290,8 @@ void ThreadsAsync::take_sample() {
   Totals totals;
   totals.position = position(commits_.load());
   totals.exchanges = exchanges_.load();
-  for (int w = 0; w < spec_.workers; ++w) {
-    totals.idle_seconds += slot(w).idle_seconds;
-    totals.learning_rate = std::max(totals.learning_rate, slot(w).learning_rate);
-  }
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
+  for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
   const MeanModel mean = ensemble_.mean_at(now());
   const GradientNotes notes = collect_notes();
   for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();

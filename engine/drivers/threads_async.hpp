@@ -30,11 +30,13 @@ class ThreadsAsync {
     Mutex mutex;
     GradientNotes notes;  // since the last sample
     double idle_seconds = 0;
-    double learning_rate = 0;
     std::vector<TraceEvent> trace;
     double backlog_limit = 0;  // constant
   };
 
+  void train(std::stop_token stop) EXCLUDES_LOCK(matching_);
+  std::int64_t drain() EXCLUDES_LOCK(matching_);
+  Outcome finish(const Position& end, std::int64_t waiting) NO_LOCK_ANALYSIS;
   void work(int w);
   void exchange_until_over() EXCLUDES_LOCK(matching_);
   /// False when the budget is spent (or the run is closing): nothing was committed.

@@ -46,36 +46,42 @@ Position ThreadsSync::position(std::int64_t rounds) const {
 
 Outcome ThreadsSync::run(std::stop_token stop) {
   started_seconds_ = clock_.seconds();
-  {
-    Crew workers([this] {
-      closing_.set();
-      barrier_.abort();
-      stop_watching();
-    });
-    for (int w = 0; w < spec_.workers; ++w) workers.start([this, w, stop] { work(w, stop); });
-    watch();
-    workers.join();
-  }
+  train(stop);
   Totals totals;
   totals.position = position(rounds_done_.load());
+  if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals.position);
+  if (sampler_.diverged())
+    return ended_early(Ending::diverged, *sampler_.diverged(), totals.position);
+  if (diverged_.load()) {
+    Position where;
+    const std::string what = sampler_.take_diverged(collect_notes(), &where);
+    return ended_early(Ending::diverged, what, where);
+  }
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
-  Outcome outcome;
-  if (diverged_.load()) {
-    outcome.ending = Ending::diverged;
-    outcome.message = sampler_.take_diverged(collect_notes(), &outcome.position);
-    return outcome;
-  }
-  if (stop.stop_requested()) {
-    outcome.ending = Ending::stopped;
-    outcome.position = totals.position;
-    return outcome;
-  }
-  outcome = conclude(ensemble_, sampler_,
-                     std::max(totals.position.normalised_time, ensemble_.latest_event()), totals,
-                     collect_notes());
+  Outcome outcome = conclude(ensemble_, sampler_,
+                             std::max(totals.position.normalised_time, ensemble_.latest_event()),
+                             totals, collect_notes());
   outcome.worker_idle_seconds = idle_seconds_;
   return outcome;
+}
+
+void ThreadsSync::train(std::stop_token stop) {
+  Crew workers([this] { abort(); });
+  for (int w = 0; w < spec_.workers; ++w) workers.start([this, w, stop] { work(w, stop); });
+  try {
+    watch();
+  } catch (...) {
+    abort();  // whoever still sleeps must be let go before the crew can be joined
+    throw;
+  }
+  workers.join();
+}
+
+void ThreadsSync::abort() {
+  closing_.set();
+  stop_watching();  // first: the round's last thread may wait for it inside the barrier
+  barrier_.abort();
 }
 
 void ThreadsSync::stop_watching() {
@@ -135,16 +141,18 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
 
 // The calling thread evaluates what the rounds measured.
 void ThreadsSync::watch() {
-  MutexLock lock(samples_mutex_);
   while (true) {
-    while (samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-    if (samples_.empty()) return;
-    const Measured measured = std::move(samples_.front());
-    samples_mutex_.unlock();
+    Measured measured;
+    {
+      MutexLock lock(samples_mutex_);
+      while (samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
+      if (samples_.empty()) return;
+      measured = std::move(samples_.front());
+    }
     sampler_.take(measured.mean, measured.totals, measured.notes);
     if (sampler_.target_reached() || sampler_.diverged()) end_wanted_.store(true);
-    samples_mutex_.lock();
-    samples_.pop_front();
+    MutexLock lock(samples_mutex_);
+    samples_.pop_front();  // only now: a waiting round may add the next
     next_sample_ = sampler_.next();
     samples_changed_.notify_all();
   }

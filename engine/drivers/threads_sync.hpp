@@ -39,6 +39,8 @@ class ThreadsSync {
   void between_rounds(std::int64_t round, std::stop_token stop);
   void watch();
   void stop_watching() EXCLUDES_LOCK(samples_mutex_);
+  void abort() EXCLUDES_LOCK(samples_mutex_);
+  void train(std::stop_token stop);
   Position position(std::int64_t rounds) const;
   GradientNotes collect_notes();
 

@@ -8,8 +8,9 @@
 namespace acid {
 namespace {
 
-// Events this close in normalised time are simultaneous; a sample comes after them.
-constexpr double kSimultaneous = 1e-9;
+// Events this close in normalised time are simultaneous; a sample comes after them. Relative,
+// because event times are sums of many durations.
+double simultaneous(double time) { return 1e-9 * std::max(1.0, time); }
 
 bool has_durations(const NetworkModel& network, double bytes) {
   if (network.link.seconds(bytes) > 0) return true;
@@ -66,43 +67,40 @@ Outcome VirtualAsync::run(std::stop_token stop) {
     const double next_event = clock_.time_at(events_.top().seconds);
     const double edge = schedule_.peek().due, sample = sampler_.next();
     if (edge <= std::min({next_event, sample, limit})) {
-      time_ = edge;
-      seconds_ = clock_.seconds_at(edge);
+      advance_to(edge, clock_.seconds_at(edge));
       handle_due_edge();
-    } else if (sample < std::min(next_event, limit) - kSimultaneous) {
-      time_ = sample;
-      seconds_ = clock_.seconds_at(sample);
-      take_sample();
+    } else if (sample < std::min(next_event, limit) - simultaneous(sample)) {
+      advance_to(sample, clock_.seconds_at(sample));
+      take_sample(sample);
       if (sampler_.diverged() || sampler_.target_reached()) break;
-    } else if (next_event > limit + kSimultaneous) {
-      time_ = limit;
-      seconds_ = clock_.seconds_at(limit);
+    } else if (next_event > limit + simultaneous(limit)) {
+      advance_to(limit, clock_.seconds_at(limit));
       break;
     } else {
       const Event event = events_.top();
       events_.pop();
-      time_ = std::max(time_, next_event);
-      seconds_ = event.seconds;
+      advance_to(next_event, event.seconds);
       handle(event);
     }
   }
-  if (not_finite_.load(std::memory_order_relaxed) && !stop.stop_requested()) {
-    pool_.wait_all();
-    Outcome outcome;
-    outcome.ending = Ending::diverged;
-    outcome.message = sampler_.take_diverged(notes_, &outcome.position);
-    return outcome;
-  }
-  if (stop.stop_requested()) {
-    pool_.wait_all();
-    Outcome outcome;
-    outcome.ending = Ending::stopped;
-    outcome.position = totals_.position;
-    return outcome;
+  if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
+  pool_.wait_all();  // a task that has not run yet may be the one that diverges
+  if (sampler_.diverged())
+    return ended_early(Ending::diverged, *sampler_.diverged(), totals_.position);
+  if (not_finite_.load(std::memory_order_relaxed)) {
+    Position position;
+    const std::string what = sampler_.take_diverged(notes_, &position);
+    return ended_early(Ending::diverged, what, position);
   }
   drain();
   pool_.wait_all();
   return finish();
+}
+
+// Rounding never turns time back.
+void VirtualAsync::advance_to(double time, double seconds) {
+  time_ = std::max(time_, time);
+  seconds_ = std::max(seconds_, seconds);
 }
 
 void VirtualAsync::handle(const Event& event) {
@@ -303,10 +301,10 @@ std::vector<ExchangeInHand> VirtualAsync::exchanges_in_hand() const {
   return list;
 }
 
-void VirtualAsync::take_sample() {
+void VirtualAsync::take_sample(double time) {
   pool_.wait_light();
   if (not_finite_.load(std::memory_order_relaxed)) return;
-  totals_.position.normalised_time = time_;
+  totals_.position.normalised_time = time;
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
   sampler_.take(ensemble_.mean_at(t, exchanges_in_hand()), totals_, notes_);

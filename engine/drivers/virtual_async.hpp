@@ -66,7 +66,8 @@ class VirtualAsync {
   void hold(int w);
   void release_if_caught_up(int w);
   std::vector<ExchangeInHand> exchanges_in_hand() const;
-  void take_sample();
+  void take_sample(double time);
+  void advance_to(double time, double seconds);
   bool budget_spent();
   void drain();
   Outcome finish();

@@ -74,28 +74,25 @@ bool VirtualSync::budget_spent() const {
 }
 
 Outcome VirtualSync::run(std::stop_token stop) {
-  Outcome outcome;
   while (true) {
     if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
-    if (budget_spent() || sampler_.target_reached() || sampler_.diverged()) break;
-    if (stop.stop_requested()) {
-      outcome.ending = Ending::stopped;
-      outcome.position = totals_.position;
-      return outcome;
-    }
+    if (sampler_.diverged())
+      return ended_early(Ending::diverged, *sampler_.diverged(), totals_.position);
+    if (budget_spent() || sampler_.target_reached()) break;
+    if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
     if (spec_.method.pattern == Pattern::all_reduce)
       all_reduce_round();
     else
       neighbour_round();
     recorder_.progress(totals_.position);
     if (not_finite_.load(std::memory_order_relaxed)) {
-      outcome.ending = Ending::diverged;
-      outcome.message = sampler_.take_diverged(notes_, &outcome.position);
-      return outcome;
+      Position position;
+      const std::string what = sampler_.take_diverged(notes_, &position);
+      return ended_early(Ending::diverged, what, position);
     }
   }
   const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
+  Outcome outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
   outcome.worker_idle_seconds = round_clock_.idle_seconds();
   return outcome;
 }

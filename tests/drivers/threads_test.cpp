@@ -208,3 +208,53 @@ TEST_CASE("threads: a failing gradient ends the run with its message, and nobody
                         "gradient 50 of worker 2");
     }
 }
+
+TEST_CASE("threads: a divergence is told as one, however it meets a sample") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Setup setup;
+    noisy(setup, "ad-psgd");
+    setup.workers = 2;
+    setup.seed = seed;
+    setup.spec.schedule.learning_rate = 1000;
+    setup.spec.cadence.consensus_every = 0.5;
+    CHECK(setup.run().ending == Ending::diverged);
+  }
+}
+
+TEST_CASE("threads: a recorder that fails ends the run with its message, and nobody hangs") {
+  struct Full final : Recorder {
+    int samples = 0;
+    void sample(const Position&, std::span<const Value>) override {
+      if (++samples == 3) throw std::runtime_error("disk full");
+    }
+    void progress(const Position&) override {}
+    void note(Severity, std::string_view) override {}
+  };
+  const Topology ring = make_topology(4, {{"kind", "ring"}});
+  for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"})
+    for (const int exchange_threads : {0, 1}) {
+      RunSpec spec;
+      spec.workers = 4;
+      spec.topology = &ring;
+      const AlgorithmEntry* entry = find_algorithm(algorithm);
+      spec.method = entry->make(with_fallbacks(entry->fields, nlohmann::json::object()), nullptr);
+      spec.budget.gradients = 1'000'000'000;
+      const auto objective = test::quadratic({}, 4, Seeds(1), 5);
+      Full recorder;
+      ThreadsOptions options;
+      options.exchange_threads = exchange_threads;
+      INFO(algorithm);
+      CHECK_THROWS_WITH(run_threads(spec, options, *objective, recorder, SteadyClock(), {}),
+                        "disk full");
+    }
+}
+
+TEST_CASE("CORRECTNESS 31: the recorded rate is that of global progress, not of a slow worker") {
+  Setup setup;
+  noisy(setup, "ad-psgd");
+  setup.workers = 4;
+  setup.threads.slow_factors = {50, 1, 1, 1};
+  setup.spec.schedule.kind = ScheduleKind::cosine;
+  setup.run();
+  CHECK(setup.recorder.last("learning_rate") == Approx(0).margin(1e-9));
+}

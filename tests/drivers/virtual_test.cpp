@@ -291,3 +291,52 @@ TEST_CASE("samples come when they should, and the last one at the end") {
     CHECK(setup.recorder.series("learning_rate").size() == 4);
   }
 }
+
+TEST_CASE("a divergence near the end of the budget is seen with any number of threads") {
+  std::set<std::string> endings;
+  for (const int threads : {0, 1, 3}) {
+    Setup setup;
+    setup.workers = 4;
+    setup.virtual_time.threads = threads;
+    setup.spec.schedule.learning_rate = 1e6;
+    setup.spec.budget.gradients = 36;  // the loss overflows in the last rounds
+    setup.spec.cadence.consensus_every = kNever;
+    const Outcome outcome = setup.run();
+    endings.insert(outcome.message + std::to_string(outcome.position.gradients) +
+                   outcome.mean_digest);
+    CHECK(outcome.ending == Ending::diverged);
+  }
+  CHECK(endings.size() == 1);
+}
+
+TEST_CASE("CORRECTNESS 15: rounding of long times loses no gradient and misplaces no sample") {
+  for (const double gradient_seconds : {1.0, 0.1, 0.3, 0.007}) {
+    Setup setup;
+    setup.workers = 4;
+    setup.task = {{"dimension", 2}, {"heterogeneity", 1.0}};
+    setup.virtual_time.compute.gradient_seconds = gradient_seconds;
+    setup.spec.budget.normalised_time = 15'000;
+    setup.spec.budget.gradients = 60'000;
+    const Outcome outcome = setup.run();
+    INFO("gradients of " << gradient_seconds << " s");
+    CHECK(outcome.position.gradients == 60'000);
+    std::int64_t misplaced = 0;
+    for (const auto& point : setup.recorder.series("consensus_distance"))
+      misplaced += static_cast<double>(point.position.gradients) !=
+                   4 * std::round(point.position.normalised_time);
+    CHECK(misplaced == 0);
+  }
+}
+
+TEST_CASE("a run that ends at a sample records that position once") {
+  for (const char* algorithm : {"ad-psgd", "ar-sgd"}) {
+    Setup setup;
+    setup.algorithm = algorithm;
+    setup.spec.budget.gradients = 1000;
+    setup.spec.budget.target = Budget::Target{"eval_loss", 1e9};  // reached at once
+    setup.spec.cadence.evaluate_every = 1;
+    setup.run();
+    CHECK(setup.recorder.series("eval_loss").size() == 1);
+    CHECK(setup.recorder.series("consensus_distance").size() == 1);
+  }
+}
