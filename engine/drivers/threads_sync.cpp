@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/drivers/threads_async.hpp"
-
 namespace acid {
 
 ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
@@ -221,13 +219,6 @@ GradientNotes ThreadsSync::collect_notes() {
     return a.position.gradients < b.position.gradients;
   });
   return notes;
-}
-
-Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                    Recorder& recorder, const Clock& clock, std::stop_token stop) {
-  if (spec.method.pattern == Pattern::pairwise)
-    return ThreadsAsync(spec, options, objective, recorder, clock).run(stop);
-  return ThreadsSync(spec, options, objective, recorder, clock).run(stop);
 }
 
 }  // namespace acid

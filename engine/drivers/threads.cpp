@@ -1,0 +1,15 @@
+#include "engine/drivers/threads.hpp"
+
+#include "engine/drivers/threads_async.hpp"
+#include "engine/drivers/threads_sync.hpp"
+
+namespace acid {
+
+Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
+                    Recorder& recorder, const Clock& clock, std::stop_token stop) {
+  if (spec.method.pattern == Pattern::pairwise)
+    return ThreadsAsync(spec, options, objective, recorder, clock).run(stop);
+  return ThreadsSync(spec, options, objective, recorder, clock).run(stop);
+}
+
+}  // namespace acid
