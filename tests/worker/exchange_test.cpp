@@ -1,6 +1,8 @@
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
+#include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/worker/workers.hpp"
 
@@ -113,10 +115,11 @@ TEST_CASE("the one-pass exchange has the bits of offer and apply") {
     }
 }
 
-TEST_CASE("CORRECTNESS 4: with η = 0 and α̃ = ½ x̃ equals x, bit for bit AD-PSGD") {
-  // A vanishing but positive η keeps x̃, so the two code paths are compared.
-  const Mixing tiny{.alpha = 0.5, .alpha_tilde = 0.5, .eta = 1e-300};
-  Workers with(3, 64, tiny), without(3, 64, kAverage);
+TEST_CASE("CORRECTNESS 4: with α̃ = ½, as on complete graphs, A²CiD² is AD-PSGD for any η") {
+  // x̃ never leaves x, so mixing moves nothing. A vanishing η stands for 0, which keeps no x̃.
+  const double eta = GENERATE(1e-300, 0.05, 2.0);
+  const Mixing mixing{.alpha = 0.5, .alpha_tilde = 0.5, .eta = eta};
+  Workers with(3, 64, mixing), without(3, 64, kAverage);
   with.start_random(8);
   without.start_random(8);
   Stream stream(9);
@@ -231,4 +234,40 @@ TEST_CASE("CORRECTNESS 20: a one-sided pull would not keep the mean") {
   CHECK(std::abs(workers.sum_at(0, 0) - before) > 1e-3);  // half an exchange is one
   workers[1].apply(0, 0, oj, oi);
   CHECK(workers.sum_at(0, 0) == Approx(before).margin(1e-12));
+}
+
+TEST_CASE("CORRECTNESS 16: a ring renumbered by rotation gives the rotated result") {
+  constexpr int kWorkers = 7, kShift = 3;
+  const auto run = [](int shift) {
+    OptimizerSettings optimizer;
+    optimizer.momentum = 0.9;
+    Workers workers(kWorkers, 5, kAccelerated, optimizer);
+    const auto renumbered = [shift](int i) { return (i + shift) % kWorkers; };
+    std::vector<Stream> streams;
+    for (int i = 0; i < kWorkers; ++i) {
+      streams.emplace_back(derive_seed(1, static_cast<std::uint32_t>(i), Purpose::gradient_noise));
+      std::vector<double> x0(5);
+      for (double& value : x0) value = streams.back().normal();
+      workers[renumbered(i)].start(x0);
+    }
+    const Topology ring = make_topology(kWorkers, {{"kind", "ring"}});
+    EdgeSchedule edges(ring, 1.0, Seeds(1));
+    Stream who(2);
+    for (int event = 0; event < 500; ++event) {
+      const DueEdge due = edges.pop();
+      BasicWorker<double>::exchange(workers[renumbered(due.i)], workers[renumbered(due.j)],
+                                    due.due);
+      const int i = static_cast<int>(who.below(kWorkers));
+      std::vector<double> g(5);
+      for (double& value : g) value = streams[static_cast<std::size_t>(i)].normal();
+      BasicWorker<double>& worker = workers[renumbered(i)];
+      worker.begin_gradient(due.due);
+      worker.commit_gradient(due.due, g, 0.01);
+    }
+    std::vector<std::vector<double>> x;
+    for (int i = 0; i < kWorkers; ++i)
+      x.emplace_back(workers[renumbered(i)].x().begin(), workers[renumbered(i)].x().end());
+    return x;
+  };
+  CHECK(run(0) == run(kShift));
 }
