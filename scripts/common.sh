@@ -33,7 +33,9 @@ install_packages() {
   fi
 }
 
-# build PRESET: configures and builds everything of a preset.
+# build PRESET [TARGET…]: configures a preset and builds the targets, or everything.
 build() {
-  cmake --preset "$1" >/dev/null && cmake --build --preset "$1" -j "$jobs"
+  local preset=$1
+  shift
+  cmake --preset "$preset" >/dev/null && cmake --build --preset "$preset" -j "$jobs" --target "${@:-all}"
 }
