@@ -122,8 +122,11 @@ void export_model(const Store& store, const std::vector<std::string>& runs, Outp
 
 Exit export_runs(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  const auto runs = resolve_runs(store, options.names);
-  Output output(options.file);
+  const bool model = options.format == "safetensors";  // one run's, so @latest is the newest run
+  const auto runs = model && options.names.size() == 1
+                        ? std::vector{resolve_run(store, options.names.front())}
+                        : resolve_runs(store, options.names);
+  Output output(options.file == "-" ? "" : options.file);
   if (options.format == "csv")
     export_csv(store, runs, output);
   else if (options.format == "json")

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace acid {
@@ -95,16 +96,22 @@ int terminal_width() {
   return 80;
 }
 
-OutputFile::OutputFile(const std::string& path)
-    : path_(path),
-      temporary_(fmt::format("{}.{}.partial", path, getpid())),
-      file_(std::fopen(temporary_.c_str(), "wb")) {
+OutputFile::OutputFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path followed =
+      fs::weakly_canonical(path, ignored);  // a link stays, its target changes
+  path_ = followed.empty() ? path : followed.string();
+  const bool special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
+  // A device or a pipe is written to, never replaced.
+  if (!special) temporary_ = fmt::format("{}.{}.partial", path_, getpid());
+  file_ = std::fopen(special ? path_.c_str() : temporary_.c_str(), "wb");
   if (file_ == nullptr) fail("create", path_);
 }
 
 OutputFile::~OutputFile() {
   if (file_ != nullptr) std::fclose(file_);
-  std::remove(temporary_.c_str());  // Already renamed after commit().
+  if (!temporary_.empty()) std::remove(temporary_.c_str());  // Already renamed after commit().
 }
 
 void OutputFile::write(std::string_view text) {
@@ -112,7 +119,9 @@ void OutputFile::write(std::string_view text) {
 }
 
 void OutputFile::commit() {
-  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) fail("write", path_);
+  if (std::fflush(file_) != 0) fail("write", path_);
+  if (temporary_.empty()) return;
+  if (fsync(fileno(file_)) != 0) fail("write", path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
 }
 

@@ -68,8 +68,8 @@ class OutputFile {
   void commit();
 
  private:
-  std::string path_, temporary_;
-  std::FILE* file_;
+  std::string path_, temporary_;  // no temporary: path_ is a device or a pipe
+  std::FILE* file_ = nullptr;
 };
 
 }  // namespace acid

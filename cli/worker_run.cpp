@@ -99,6 +99,22 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   return result;
 }
 
+// Threads of one process get cores as the system likes; with tiny gradients that can be very
+// uneven, and then the run says little about the method.
+void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
+  if (run.driver != DriverKind::threads || outcome.worker_gradients.size() < 2 ||
+      !run.threads_options.slow_factors.empty())
+    return;
+  const auto [least, most] =
+      std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());
+  if (*most <= 2 * *least) return;
+  recorder.note(Severity::warning,
+                fmt::format("workers committed between {} and {} gradients: {} threads shared {} "
+                            "cores unevenly; use fewer workers, larger gradients or the virtual "
+                            "driver",
+                            *least, *most, run.spec.workers, usable_cores()));
+}
+
 AttemptResult::Artifact save_mean(const std::string& store_folder, const std::string& run_id,
                                   const Outcome& outcome, const Objective& objective) {
   const std::string relative = "checkpoints/" + run_id + "/final-mean.safetensors";
@@ -133,6 +149,7 @@ Exit execute_run(const std::string& store_folder, const std::string& run_id,
                   fmt::format("the throttle held {} of {} gradients until their worker had caught "
                               "up with its exchanges",
                               outcome.holds, outcome.position.gradients));
+    note_uneven_pace(writer, *run, outcome);
     writer.flush();
     result = result_of(outcome, run->spec);
     if (outcome.ending == Ending::finished)

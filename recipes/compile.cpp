@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
@@ -202,12 +202,15 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
 }
 
 Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!std::filesystem::is_regular_file(path) || !file || !(text << file.rdbuf()))
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
+  std::ifstream file(path, std::ios::binary);  // a pipe will do
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file)
     throw UsageError(fmt::format("cannot read the recipe '{}': check the path and its permissions",
                                  clip(path, 200)));
-  return compile_recipe(path, text.str(), overrides);
+  return compile_recipe(path, text, overrides);
 }
 
 }  // namespace acid

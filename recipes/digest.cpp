@@ -45,6 +45,7 @@ void replace_paths(nlohmann::json& options, std::span<const Field> fields,
 
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   nlohmann::json canonical = settings;
+  canonical.erase("checkpoint");  // when one saves changes nothing that is computed or recorded
   const auto replace = [&](nlohmann::json& options, std::span<const Field> fields,
                            const std::vector<std::string>& data_files = {}) {
     replace_paths(options, fields, data_files, facts);

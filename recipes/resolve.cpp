@@ -186,6 +186,10 @@ void Resolver::look_at_cadence() {
   const Pace pace{.workers = workers_,
                   .train_size = *train_size_,
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
+  const json& target = s_["budget"]["target"];
+  if (target.is_object() && target["metric"] == "eval_accuracy" && pace.train_size == 0)
+    report("budget.target", {"the task has no accuracy, so this target can never be reached",
+                             "aim at eval_loss or consensus_distance"});
   if (!resolve_budget(s_["budget"], pace, report)) return;
   plan_.budget_gradients = s_["budget"]["gradients"];
   if (draft_.sound({"evaluation"}))

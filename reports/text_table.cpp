@@ -48,6 +48,13 @@ Character decode(std::string_view text, std::size_t at) {
   return {length, within(code, kNoWidth) ? 0 : within(code, kWide) ? 2 : 1};
 }
 
+/// Line breaks and other control characters would tear a row apart.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  return text;
+}
+
 }  // namespace
 
 int terminal_columns(std::string_view text) {
@@ -116,7 +123,7 @@ std::string TextTable::str() const {
   for (const auto& row : rows) {
     std::string line = indent;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string cell = shortened(row[c], widths[c]);
+      const std::string cell = shortened(one_line(row[c]), widths[c]);
       const std::string gap(static_cast<std::size_t>(widths[c] - terminal_columns(cell)), ' ');
       line += (c == 0 ? "" : "  ") + (alignment[c] == Align::right ? gap + cell : cell + gap);
     }

@@ -12,6 +12,7 @@ ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, O
     : spec_(spec),
       options_(options),
       pace_(options),
+      start_line_(spec.workers),
       objective_(objective),
       recorder_(recorder),
       clock_(clock),
@@ -38,6 +39,7 @@ void ThreadsAsync::close() {
 }
 
 void ThreadsAsync::fail() {
+  start_line_.abort();
   {
     MutexLock lock(matching_);
     exchanging_over_ = true;
@@ -117,6 +119,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
 }
 
 void ThreadsAsync::work(int w) {
+  if (!start_line_.wait()) return;  // nobody gets ahead while the others' threads are being made
   begin(w);
   while (true) {
     const double started = clock_.seconds();

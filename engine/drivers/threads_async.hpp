@@ -65,6 +65,7 @@ class ThreadsAsync {
   const RunSpec& spec_;
   const ThreadsOptions& options_;
   Pace pace_;
+  CyclicBarrier start_line_;
   Objective& objective_;
   Recorder& recorder_;
   const Clock& clock_;

@@ -61,9 +61,9 @@ void VirtualAsync::trace(int w, TraceEvent::Kind kind, std::uint64_t exchange) {
 
 Outcome VirtualAsync::run(std::stop_token stop) {
   for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
-  const double limit = spec_.budget.normalised_time;
   while (!ended_ && !stop.stop_requested() && !not_finite_.load(std::memory_order_relaxed)) {
     ACID_ASSERT(!events_.empty(), "no event at {} s", seconds_);
+    const double limit = time_limit();
     const double next_event = clock_.time_at(events_.top().seconds);
     const double edge = schedule_.peek().due, sample = sampler_.next();
     if (edge <= std::min({next_event, sample, limit})) {
@@ -95,6 +95,14 @@ Outcome VirtualAsync::run(std::stop_token stop) {
   drain();
   pool_.wait_all();
   return finish();
+}
+
+// Both limits as a normalised time; what happens right at it still counts. A limit in seconds is
+// looked up anew at every step, because holds and pauses change the clock's rate.
+double VirtualAsync::time_limit() const {
+  const Budget& budget = spec_.budget;
+  if (budget.seconds == kNever) return budget.normalised_time;
+  return std::min(budget.normalised_time, clock_.time_at(budget.seconds));
 }
 
 // Rounding never turns time back.
@@ -285,7 +293,6 @@ bool VirtualAsync::budget_spent() {
   const Budget& budget = spec_.budget;
   const bool counted = budget.normalised_time == kNever;
   ended_ = ended_ || (counted && totals_.position.gradients >= budget.gradients) ||
-           seconds_ >= budget.seconds ||
            static_cast<double>(totals_.position.bytes) >= budget.bytes;
   return ended_;
 }

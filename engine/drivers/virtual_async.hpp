@@ -67,6 +67,7 @@ class VirtualAsync {
   void release_if_caught_up(int w);
   std::vector<ExchangeInHand> exchanges_in_hand() const;
   void take_sample(double time);
+  double time_limit() const;
   void advance_to(double time, double seconds);
   bool budget_spent();
   void drain();

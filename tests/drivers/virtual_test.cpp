@@ -220,11 +220,16 @@ TEST_CASE("a paused worker loses its pause and nothing else") {
 }
 
 TEST_CASE("limits and targets end a run early") {
-  SECTION("seconds") {
-    Setup setup;
-    setup.spec.budget.gradients = 100'000;
-    setup.spec.budget.seconds = 30;
-    CHECK(setup.run().position.seconds == Approx(30).margin(1.01));
+  SECTION("seconds: what happens right at the limit counts, for every worker") {
+    for (const char* algorithm : {"ad-psgd", "ar-sgd"}) {
+      Setup setup;
+      setup.algorithm = algorithm;
+      setup.spec.budget.gradients = 100'000;
+      setup.spec.budget.seconds = 30;
+      const Outcome outcome = setup.run();
+      CHECK(outcome.position.seconds == Approx(30));
+      CHECK(outcome.position.gradients == 8 * 30);
+    }
   }
   SECTION("bytes") {
     Setup setup;

@@ -24,6 +24,10 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"optimizer is a list", "optimizer = «[1]»",
      "must be a name or a table with a kind, not a list"},
     {"workers is a number", "workers = «4»\n#[workers]", "workers must be a table"},
+    {"accuracy target without accuracy",
+     "[task]\ndataset = \"quadratic\"\n[budget]\ngradients = 9\n"
+     "target = «{ metric = \"eval_accuracy\", value = 0.9 }»",
+     "the task has no accuracy"},
     // Task.
     {"unknown data set", "[task]\ndataset = «\"glyfs\"»", "unknown task.dataset 'glyfs'"},
     {"data set without kind", "[task]\ndataset = «{ noise = 0.1 }»", "task.dataset needs a kind"},
