@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +27,8 @@ TEST_CASE("SHA-256 gives the published values") {
 }
 
 TEST_CASE("the digest of a file is that of its content") {
-  const auto path = std::filesystem::temp_directory_path() / "acid_digest_test.bin";
+  const auto path =
+      std::filesystem::temp_directory_path() / ("acid_digest_test_" + std::to_string(getpid()));
   const std::string content(3'000'000, 'x');  // several blocks
   std::ofstream(path, std::ios::binary) << content;
   CHECK(sha256_file(path.string()) == sha256_hex(std::string_view(content)));

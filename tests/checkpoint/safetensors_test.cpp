@@ -1,5 +1,7 @@
 #include "engine/checkpoint/safetensors.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,7 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / "acid_safetensors_test";
+  // Of this process alone: test cases run side by side.
+  fs::path path = fs::temp_directory_path() / ("acid_safetensors_test_" + std::to_string(getpid()));
   Folder() {
     fs::remove_all(path);
     fs::create_directories(path);
