@@ -24,6 +24,13 @@ Outcome ended_early(Ending ending, std::string message, const Position& position
   return outcome;
 }
 
+Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end) {
+  if (sampler.diverged()) return ended_early(Ending::diverged, *sampler.diverged(), end);
+  Position where;
+  std::string what = sampler.take_diverged(notes, &where);
+  return ended_early(Ending::diverged, std::move(what), where);
+}
+
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientNotes& notes) {
   Outcome outcome;

@@ -28,6 +28,10 @@ class EdgeCounter {
 /// The outcome of a run that was stopped or diverged: there is no result.
 Outcome ended_early(Ending ending, std::string message, const Position& position);
 
+/// The outcome of a run that diverged: as a sample saw it, at `end`, or else as the first of the
+/// notes whose loss is not finite tells it.
+Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end);
+
 /// The end of every other run, whatever the driver (DESIGN §5): all workers are mixed to t_end, the
 /// exact mean is taken and evaluated, and what the run leaves behind is digested.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,

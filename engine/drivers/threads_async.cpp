@@ -66,12 +66,7 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
 
   const Position end = position(commits_.load());
   if (stop.stop_requested()) return ended_early(Ending::stopped, "", end);
-  if (sampler_.diverged()) return ended_early(Ending::diverged, *sampler_.diverged(), end);
-  if (diverged_.load()) {
-    Position where;
-    const std::string what = sampler_.take_diverged(collect_notes(), &where);
-    return ended_early(Ending::diverged, what, where);
-  }
+  if (sampler_.diverged() || diverged_.load()) return diverged(sampler_, collect_notes(), end);
   return finish(end, waiting);
 }
 

@@ -48,13 +48,8 @@ Outcome ThreadsSync::run(std::stop_token stop) {
   Totals totals;
   totals.position = position(rounds_done_.load());
   if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals.position);
-  if (sampler_.diverged())
-    return ended_early(Ending::diverged, *sampler_.diverged(), totals.position);
-  if (diverged_.load()) {
-    Position where;
-    const std::string what = sampler_.take_diverged(collect_notes(), &where);
-    return ended_early(Ending::diverged, what, where);
-  }
+  if (sampler_.diverged() || diverged_.load())
+    return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
   Outcome outcome = conclude(ensemble_, sampler_,

@@ -85,13 +85,8 @@ Outcome VirtualAsync::run(std::stop_token stop) {
   }
   if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
   pool_.wait_all();  // a task that has not run yet may be the one that diverges
-  if (sampler_.diverged())
-    return ended_early(Ending::diverged, *sampler_.diverged(), totals_.position);
-  if (not_finite_.load(std::memory_order_relaxed)) {
-    Position position;
-    const std::string what = sampler_.take_diverged(notes_, &position);
-    return ended_early(Ending::diverged, what, position);
-  }
+  if (sampler_.diverged() || not_finite_.load(std::memory_order_relaxed))
+    return diverged(sampler_, notes_, totals_.position);
   drain();
   pool_.wait_all();
   return finish();

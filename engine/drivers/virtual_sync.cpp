@@ -76,8 +76,7 @@ bool VirtualSync::budget_spent() const {
 Outcome VirtualSync::run(std::stop_token stop) {
   while (true) {
     if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
-    if (sampler_.diverged())
-      return ended_early(Ending::diverged, *sampler_.diverged(), totals_.position);
+    if (sampler_.diverged()) return diverged(sampler_, notes_, totals_.position);
     if (budget_spent() || sampler_.target_reached()) break;
     if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
     if (spec_.method.pattern == Pattern::all_reduce)
@@ -85,11 +84,8 @@ Outcome VirtualSync::run(std::stop_token stop) {
     else
       neighbour_round();
     recorder_.progress(totals_.position);
-    if (not_finite_.load(std::memory_order_relaxed)) {
-      Position position;
-      const std::string what = sampler_.take_diverged(notes_, &position);
-      return ended_early(Ending::diverged, what, position);
-    }
+    if (not_finite_.load(std::memory_order_relaxed))
+      return diverged(sampler_, notes_, totals_.position);
   }
   const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
   Outcome outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);

@@ -23,6 +23,17 @@ void noisy(Setup& setup, const char* algorithm) {
   setup.spec.cadence.consensus_every = 20;
 }
 
+/// A run of defaults that only a failure ends.
+RunSpec endless(const char* algorithm, const Topology& graph) {
+  RunSpec spec;
+  spec.workers = graph.workers();
+  spec.topology = &graph;
+  const AlgorithmEntry* entry = find_algorithm(algorithm);
+  spec.method = entry->make(with_fallbacks(entry->fields, nlohmann::json::object()), nullptr);
+  spec.budget.gradients = 1'000'000'000;
+  return spec;
+}
+
 }  // namespace
 
 TEST_CASE("threads: every algorithm trains, on budget to the gradient") {
@@ -194,12 +205,7 @@ TEST_CASE("threads: a failing gradient ends the run with its message, and nobody
   const Topology ring = make_topology(4, {{"kind", "ring"}});
   for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"})
     for (const int exchange_threads : {0, 1}) {
-      RunSpec spec;
-      spec.workers = 4;
-      spec.topology = &ring;
-      const AlgorithmEntry* entry = find_algorithm(algorithm);
-      spec.method = entry->make(with_fallbacks(entry->fields, nlohmann::json::object()), nullptr);
-      spec.budget.gradients = 100'000'000;
+      const RunSpec spec = endless(algorithm, ring);
       Failing objective;
       test::MemoryRecorder recorder;
       ThreadsOptions options;
@@ -233,12 +239,7 @@ TEST_CASE("threads: a recorder that fails ends the run with its message, and nob
   const Topology ring = make_topology(4, {{"kind", "ring"}});
   for (const char* algorithm : {"ar-sgd", "d-psgd", "ad-psgd"})
     for (const int exchange_threads : {0, 1}) {
-      RunSpec spec;
-      spec.workers = 4;
-      spec.topology = &ring;
-      const AlgorithmEntry* entry = find_algorithm(algorithm);
-      spec.method = entry->make(with_fallbacks(entry->fields, nlohmann::json::object()), nullptr);
-      spec.budget.gradients = 1'000'000'000;
+      const RunSpec spec = endless(algorithm, ring);
       const auto objective = test::quadratic({}, 4, Seeds(1), 5);
       Full recorder;
       ThreadsOptions options;
