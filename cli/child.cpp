@@ -23,13 +23,48 @@ namespace acid {
 namespace {
 
 constexpr std::size_t kKeptOutput = 64 * 1024;
+constexpr const char* kParentVariable = "ACID_PARENT_PID";
 
-pid_t spawn(const std::vector<std::string>& arguments, int output) {
+// What to do about a process or a pipe that cannot be made.
+const char* remedy(int error) {
+  switch (error) {
+    case EAGAIN:
+    case ENOMEM:
+      return "there are too many processes (ulimit -u) or too little memory; use a smaller --jobs";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit on open files (ulimit -n) or use a smaller --jobs";
+    default:
+      return "see that it is there and can be executed";
+  }
+}
+
+// Ours, and who we are.
+std::vector<std::string> environment_of_child() {
+  const std::string name = std::string(kParentVariable) + "=";
+  std::vector<std::string> variables{name + std::to_string(getpid())};
+  for (char** each = environ; *each != nullptr; ++each)
+    if (const std::string variable = *each; !variable.starts_with(name))
+      variables.push_back(variable);
+  return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// `pipe_end` is what the child writes to, as far as `output` says so.
+pid_t spawn(const std::vector<std::string>& arguments, Child::Output output, int pipe_end) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+  if (output != Child::Output::passed_on)
+    posix_spawn_file_actions_adddup2(&files, pipe_end, STDOUT_FILENO);
+  if (output == Child::Output::last_words)
+    posix_spawn_file_actions_adddup2(&files, pipe_end, STDERR_FILENO);
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -42,28 +77,29 @@ pid_t spawn(const std::vector<std::string>& arguments, int output) {
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<std::string> variables = environment_of_child();
   pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  const int failed = posix_spawnp(&pid, arguments[0].c_str(), &files, &attributes,
+                                  pointers_to(arguments).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0)
-    throw Error(fmt::format("cannot start {}: {}", arguments[0], std::strerror(failed)));
+    throw Error(fmt::format("cannot start {}: {}; {}", arguments[0], std::strerror(failed),
+                            remedy(failed)));
   return pid;
 }
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& arguments) {
+Child::Child(const std::vector<std::string>& arguments, Output output) : kept_(output) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
-    throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", arguments[0],
+                            std::strerror(errno), remedy(errno)));
   output_ = pipe_ends[0];
   fcntl(output_, F_SETFL, O_NONBLOCK);
   try {
-    pid_ = spawn(arguments, pipe_ends[1]);
+    pid_ = spawn(arguments, output, pipe_ends[1]);
   } catch (...) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
@@ -83,7 +119,8 @@ Child::~Child() {
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
+    : kept_(other.kept_),
+      pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       text_(std::move(other.text_)),
       status_(other.status_) {}
@@ -100,7 +137,8 @@ void Child::read_output() {
     }
     text_.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  if (text_.size() > kKeptOutput) text_.erase(0, text_.size() - kKeptOutput);
+  if (kept_ == Output::last_words && text_.size() > kKeptOutput)
+    text_.erase(0, text_.size() - kKeptOutput);
 }
 
 void Child::signal(int number) {

@@ -9,12 +9,17 @@
 namespace acid {
 
 /// A child process in a process group of its own (a terminal's ^C does not reach it), with
-/// /dev/null as its standard input and one pipe for its standard output and error. Killed and
-/// reaped by the destructor when it still runs. Use from one thread.
+/// /dev/null as its standard input. Its environment is ours and ACID_PARENT_PID, our process id.
+/// Killed and reaped by the destructor when it still runs. Use from one thread.
 class Child {
  public:
-  /// Throws Error naming the program when it cannot be started.
-  explicit Child(const std::vector<std::string>& arguments);
+  enum class Output {
+    last_words,  // standard output and error together are kept, the last 64 KiB of them
+    data,        // standard output is kept, all of it; standard error is this program's
+    passed_on,   // both are this program's
+  };
+  /// Throws Error naming the program and what to do when it cannot be started.
+  explicit Child(const std::vector<std::string>& arguments, Output output = Output::last_words);
   ~Child();
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
@@ -24,7 +29,7 @@ class Child {
   int output_descriptor() const { return output_; }
   /// Reads what there is without blocking.
   void read_output();
-  /// The last 64 KiB the process wrote.
+  /// What was kept of what the process wrote.
   const std::string& output() const { return text_; }
 
   /// Sends a signal, unless the process has ended.
@@ -33,6 +38,7 @@ class Child {
   std::optional<int> status();
 
  private:
+  Output kept_;
   pid_t pid_ = -1;
   int output_ = -1;
   std::string text_;

@@ -9,6 +9,7 @@
 #include "cli/build_info.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/doctor_store.hpp"
 #include "cli/machine.hpp"
 #include "cli/worker_environment.hpp"
 #include "reports/numbers.hpp"
@@ -24,6 +25,12 @@ struct Check {
   bool ok = true;
   std::string found;
   std::string advice;  // what will be slow or missing, and the remedy; empty when all is well
+};
+
+struct DoctorOptions {
+  bool store = false;  // look at the store, not at the machine
+  bool repair = false;
+  Format format;
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -199,13 +206,30 @@ Exit doctor(const Session& session, const Format& format) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Session& session) {
-  auto format = std::make_shared<Format>();
+  auto options = std::make_shared<DoctorOptions>();
   CLI::App* command =
-      app.add_subcommand("doctor", "Say what this machine has, what will be slow, and why");
-  add_json_option(*command, *format);
-  add_store_option(*command, session);
-  command->callback([&session, format] {
-    session.action = [&session, format] { return doctor(session, *format); };
+      app.add_subcommand("doctor",
+                         "Say what this machine has and what will be slow, or what is wrong with "
+                         "a store");
+  command
+      ->add_option_function<std::string>(
+          "--store",
+          [&session, options](const std::string& folder) {
+            options->store = true;
+            if (!folder.empty()) session.store_folder = folder;
+          },
+          "Look at everything in the store instead, and say what is wrong (default folder: "
+          "$ACID_STORE, else ./acid-store)")
+      ->expected(0, 1)
+      ->type_name("[DIR]");
+  command->add_flag("--repair", options->repair, "Mend what can be mended in the store");
+  add_json_option(*command, options->format);
+  command->callback([&session, options] {
+    session.action = [&session, options] {
+      return options->store || options->repair
+                 ? examine_store(session, options->repair, options->format)
+                 : doctor(session, options->format);
+    };
   });
 }
 

@@ -4,23 +4,55 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <deque>
+#include <map>
 #include <string_view>
 
+#include "cli/machine.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_json.hpp"
 #include "cli/session.hpp"
 #include "cli/supervisor.hpp"
+#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
 
 constexpr int kPollMilliseconds = 200;
 constexpr double kSecondsBetweenLooksAtHeld = 1;
+constexpr double kSecondsToSave = 30;
 
 std::string name_of(const RunSummary& run) {
   return fmt::format("run {} ({}, seed {})", run.id, shown_name(run.algorithm, run.label),
                      run.seed);
+}
+
+// The end of what a worker printed, without its prefix.
+std::string last_words(std::string_view output) {
+  constexpr std::size_t kShown = 4000;
+  constexpr std::string_view kPrefix = "acid-worker: error: ";
+  if (output.size() > kShown) output.remove_prefix(output.size() - kShown);
+  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
+  if (output.substr(0, kPrefix.size()) == kPrefix) output.remove_prefix(kPrefix.size());
+  return std::string(output);
+}
+
+int max_restarts(const RunDetail& run) {
+  constexpr int kDefault = 3;
+  const nlohmann::json none = nlohmann::json::object();
+  return run.settings.value("execution", none).value("max_restarts", kDefault);
+}
+
+// What to think of when nobody admits to having killed a worker.
+std::string memory_hint() {
+  const std::int64_t limit = memory_limit_bytes();
+  return fmt::format(
+      "SIGKILL is what the system sends when memory runs out; {} are available now{}. Use fewer "
+      "workers, a smaller model or batch, or a smaller --jobs",
+      format_bytes(static_cast<double>(available_memory_bytes())),
+      limit > 0 ? fmt::format(" and the limit is {}", format_bytes(static_cast<double>(limit)))
+                : "");
 }
 
 std::int64_t total_budget(const std::vector<RunSummary>& runs) {
@@ -39,22 +71,27 @@ class Executor {
     total_ = runs.size();
   }
 
-  Exit execute() {
-    while (!over()) {
-      while (!supervisor_.stopping() && !waiting_.empty() &&
-             supervisor_.running().size() < options_.jobs)
-        start_next();
-      for (const auto& ending : supervisor_.wait(kPollMilliseconds)) settle(ending);
-      look_at_held();
-      if (const auto running = supervisor_.running(); !running.empty())
-        progress_.show(run_summaries(store_, running));
+  Executed execute() {
+    try {
+      while (!over()) {
+        while (!supervisor_.stopping() && !waiting_.empty() &&
+               supervisor_.running().size() < options_.jobs)
+          start_next();
+        for (const auto& ending : supervisor_.wait(kPollMilliseconds)) settle(ending);
+        look_at_held();
+        show_progress();
+      }
+    } catch (...) {
+      let_workers_save();
+      throw;
     }
     if (supervisor_.interrupted())
       progress_.say_above(
           fmt::format("interrupted: {} of {} runs finished and kept; the same "
-                      "command goes on with the others",
-                      finished_, total_));
-    return supervisor_.interrupted() ? Exit::interrupted : exit_;
+                      "command{} goes on with the others",
+                      finished_, total_, options_.fresh ? " without --force" : ""));
+    if (supervisor_.interrupted()) return {Exit::interrupted, true};
+    return {exit_, false};
   }
 
  private:
@@ -63,16 +100,76 @@ class Executor {
     return supervisor_.stopping() || (waiting_.empty() && held_.empty());
   }
 
+  void show_progress() {
+    const auto running = supervisor_.running();
+    if (running.empty()) return;
+    try {
+      progress_.show(run_summaries(store_, running));
+    } catch (const StoreError&) {
+      // No reason to stop: whatever depends on the store meets the error by itself.
+    }
+  }
+
+  // The error on its way would kill them.
+  void let_workers_save() {
+    const std::size_t workers = supervisor_.running().size();
+    if (workers == 0) return;
+    progress_.say_above(
+        fmt::format("an error ends this command; {} worker{} under way may save for {} s", workers,
+                    workers == 1 ? "" : "s", kSecondsToSave));
+    supervisor_.stop_and_wait(kSecondsToSave);
+  }
+
   RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
+
+  struct Started {
+    int times = 0;
+    std::size_t attempts_at_first = 0;  // that the run had before we started it the first time
+    std::size_t attempts = 0;           // the last time
+  };
 
   void start_next() {
     const std::string id = waiting_.front();
     waiting_.pop_front();
-    const RunSummary run = summary(id);
-    if (run.state == RunState::running)
-      hold(run);
-    else
-      supervisor_.start(id, {options_.worker, "--store", options_.store_folder, "--run", id});
+    const RunDetail detail = run_detail(store_, id);
+    const RunSummary& run = detail.summary;
+    if (run.state == RunState::running) return hold(run);
+    std::vector<std::string> arguments{options_.worker, "--store", options_.store_folder, "--run",
+                                       id};
+    Started& started = started_[id];
+    started.attempts = detail.attempts.size();
+    if (started.times++ == 0) started.attempts_at_first = started.attempts;
+    // What we began anew ourselves is continued from there.
+    if (options_.fresh && started.attempts == started.attempts_at_first)
+      arguments.push_back("--fresh");
+    else if (run.state != RunState::planned)
+      announce_resuming(run, started.times == 1);
+    if (options_.allow_changed) arguments.push_back("--allow-changed");
+    try {
+      supervisor_.start(id, arguments);
+    } catch (const Error& error) {  // The others may have more luck, and some may be under way.
+      progress_.run_ended(run);
+      progress_.say_above(
+          fmt::format("{} was not started: {}, then {}", name_of(run), error.what(),
+                      options_.fresh ? "try again" : fmt::format("'acid resume {}'", id)));
+      fail(Exit::run_failed);
+    }
+  }
+
+  std::optional<CheckpointRow> newest_checkpoint(const std::string& id) const {
+    auto checkpoints = checkpoints_of(store_, id);
+    while (!checkpoints.empty() && checkpoints.back().removed) checkpoints.pop_back();
+    if (checkpoints.empty()) return std::nullopt;
+    return checkpoints.back();
+  }
+
+  void announce_resuming(const RunSummary& run, bool first_time) {
+    const auto checkpoint = newest_checkpoint(run.id);
+    if (!checkpoint) return;
+    const std::int64_t gradients = checkpoint->position.gradients;
+    progress_.say_above(fmt::format("{}: resuming from gradient {} of {}", name_of(run), gradients,
+                                    run.budget_gradients));
+    if (first_time) progress_.begins_with(gradients);
   }
 
   // Another process executes the run: its result will serve as well.
@@ -104,22 +201,87 @@ class Executor {
   }
 
   void settle(const Supervisor::Ending& ending) {
-    RunSummary run = summary(ending.name);
-    const int code = WIFEXITED(ending.status) ? WEXITSTATUS(ending.status) : -1;
+    const RunSummary run = summary(ending.name);
     // Our worker is gone, so a run that lives belongs to someone else who was faster.
     if (run.state == RunState::running) return hold(run);
-    if (code == static_cast<int>(Exit::interrupted) && supervisor_.stopping()) return;
-    if (code != static_cast<int>(Exit::ok)) {
-      Store(options_.store_folder, Store::Access::write)
-          .mark_interrupted(run.id,
-                            fmt::format("the worker ended with {}", status_text(ending.status)));
-      if (code < 0 && supervisor_.interrupted()) return;  // The second ^C.
-      report_failure(run, ending);
-      fail(code == static_cast<int>(Exit::store) ? Exit::store : Exit::run_failed);
-      progress_.run_ended(run);
+    const bool exited = WIFEXITED(ending.status);
+    const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+    // Also when someone else was faster and ours was turned away: then its words do not matter.
+    const bool done = run.state == RunState::finished && !options_.fresh;
+    if (done || (exited && code == Exit::ok)) {
+      if (!exited || code == Exit::ok) say_words(run, ending);
+      return finish(run);
+    }
+    if (!exited) return settle_killed(run, ending);
+    if (code == Exit::interrupted && supervisor_.stopping()) return say_words(run, ending);
+    mark_interrupted(run, ending);
+    progress_.run_ended(run);
+    if (code == Exit::usage) {
+      progress_.say_above(
+          fmt::format("{} was not started: {}", name_of(run), last_words(ending.output)));
+      return fail(Exit::usage);
+    }
+    if (code == Exit::interrupted) {
+      say_words(run, ending);
+      progress_.say_above(
+          fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "
+                      "continues it",
+                      name_of(run), run.id));
+      return fail(Exit::interrupted);
+    }
+    report_failure(run, ending);
+    fail(code == Exit::store ? Exit::store : Exit::run_failed);
+  }
+
+  // A process that died has nothing to say against starting it again.
+  void settle_killed(const RunSummary& run, const Supervisor::Ending& ending) {
+    mark_interrupted(run, ending);
+    const int number = WTERMSIG(ending.status);
+    if (supervisor_.stopping() && (number == SIGTERM || number == SIGKILL)) return;  // Ours.
+    const RunDetail detail = run_detail(store_, run.id);
+    const Started& started = started_[run.id];
+    // It may have recorded its end before it died; what was recorded before it began does not
+    // count.
+    const bool ended =
+        detail.attempts.size() > started.attempts && detail.summary.state != RunState::interrupted;
+    if (ended && detail.summary.state == RunState::finished) {
+      say_words(run, ending);
+      return finish(detail.summary);
+    }
+    const int most = max_restarts(detail);
+    if (!supervisor_.stopping() && !ended && started.times <= most) {
+      const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
+      const bool continues = !anew && newest_checkpoint(run.id);
+      progress_.say_above(
+          fmt::format("{}: acid-worker ended with {}; restarting from its {} ({} of {})",
+                      name_of(run), status_text(ending.status),
+                      continues ? "last checkpoint" : "beginning", started.times, most));
+      say_words(run, ending);
+      waiting_.push_front(run.id);
       return;
     }
-    finish(run);
+    progress_.run_ended(run);
+    report_failure(detail.summary, ending);
+    if (number == SIGKILL && !ended) progress_.say_above(memory_hint());
+    fail(Exit::run_failed);
+  }
+
+  void mark_interrupted(const RunSummary& run, const Supervisor::Ending& ending) {
+    try {
+      Store(options_.store_folder, Store::Access::write)
+          .mark_interrupted(run.id, ending.pid,
+                            fmt::format("the worker ended with {}", status_text(ending.status)));
+    } catch (const StoreError&) {
+      // The run shows as interrupted without it. Other workers still go on and may need us.
+    }
+  }
+
+  // Nothing went wrong, but the worker had something to say.
+  void say_words(const RunSummary& run, const Supervisor::Ending& ending) {
+    const std::string words = last_words(ending.output);
+    if (words.empty()) return;
+    const bool one_line = words.find('\n') == std::string::npos;
+    progress_.say_above(fmt::format("{}:{}{}", name_of(run), one_line ? " " : "\n", words));
   }
 
   void finish(const RunSummary& run) {
@@ -140,15 +302,11 @@ class Executor {
       progress_.say_above(
           fmt::format("{}: acid-worker ended with {}", name_of(run), status_text(ending.status)));
     if (run.state == RunState::diverged || ending.output.empty()) return;
-    std::string_view words = ending.output;
-    constexpr std::size_t kShown = 4000;
-    if (words.size() > kShown) words.remove_prefix(words.size() - kShown);
-    while (!words.empty() && words.back() == '\n') words.remove_suffix(1);
-    progress_.say_above(fmt::format("its last words:\n{}", words));
+    progress_.say_above(fmt::format("its last words:\n{}", last_words(ending.output)));
   }
 
   void fail(Exit exit) {
-    if (exit_ != Exit::store) exit_ = exit;
+    exit_ = worse(exit_, exit);
     if (options_.fail_fast) supervisor_.stop();
   }
 
@@ -159,6 +317,7 @@ class Executor {
   Progress progress_;
   std::deque<std::string> waiting_;  // run ids, in order
   std::vector<std::string> held_;    // run ids that another process executes
+  std::map<std::string, Started> started_;
   double next_look_ = 0;
   std::size_t total_ = 0;
   std::size_t finished_ = 0;
@@ -167,8 +326,8 @@ class Executor {
 
 }  // namespace
 
-Exit execute(const ExecutorOptions& options, const Store& store,
-             const std::vector<RunSummary>& runs) {
+Executed execute(const ExecutorOptions& options, const Store& store,
+                 const std::vector<RunSummary>& runs) {
   return Executor(options, store, runs).execute();
 }
 

@@ -11,16 +11,27 @@ namespace acid {
 struct ExecutorOptions {
   std::string worker;  // path of acid-worker
   std::string store_folder;
-  std::size_t jobs = 1;  // runs at a time
+  std::size_t jobs = 1;        // runs at a time
+  bool fresh = false;          // from the beginning, whatever checkpoints there are
+  bool allow_changed = false;  // continue although acid or the data have changed
   bool fail_fast = false;
 };
 
+struct Executed {
+  Exit exit = Exit::ok;
+  bool interrupted = false;  // a signal told this process, not only a worker, to stop
+};
+
 /// Executes runs, each in an acid-worker process, in order and at most `jobs` at a time, with
-/// progress on standard error. A run that another living process executes is waited for at the end,
-/// and taken over when that process leaves it unfinished. Returns ok when all have finished,
-/// run_failed when one failed or diverged, store when the store could not be used, interrupted
-/// when a signal stopped it; what had finished by then is kept.
-Exit execute(const ExecutorOptions& options, const Store& store,
-             const std::vector<RunSummary>& runs);
+/// progress on standard error. A worker continues its run from the newest good checkpoint; one that
+/// a signal kills is started again, as often as execution.max_restarts of its run says. A run that
+/// another living process executes is waited for at the end, and taken over when that process
+/// leaves it unfinished. Exits with ok when all have finished, else the worse() of: run_failed when
+/// one failed, diverged or could not be started, usage when a worker refused to continue one, store
+/// when a worker could not use the store, interrupted when a signal stopped it or a worker; what
+/// had finished by then is kept. StoreError when it cannot read the store itself: workers under way
+/// are stopped first and get half a minute to save.
+Executed execute(const ExecutorOptions& options, const Store& store,
+                 const std::vector<RunSummary>& runs);
 
 }  // namespace acid

@@ -33,6 +33,12 @@ double cpu_quota_cores() {
   return file >> quota >> period && period > 0 ? quota / period : 0;
 }
 
+std::int64_t memory_limit_bytes() {
+  std::ifstream file("/sys/fs/cgroup/memory.max");
+  std::int64_t bytes = 0;  // "max" when there is none, which reads as no number.
+  return file >> bytes ? bytes : 0;
+}
+
 std::int64_t available_memory_bytes() {
   std::ifstream file("/proc/meminfo");
   std::string name;

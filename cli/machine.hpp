@@ -7,6 +7,8 @@ namespace acid {
 
 /// Cores that a container's limit allows at a time; 0: no limit.
 double cpu_quota_cores();
+/// Bytes of memory that a container's limit allows; 0: no limit.
+std::int64_t memory_limit_bytes();
 /// Bytes that can be had now without swapping; 0 when unknown.
 std::int64_t available_memory_bytes();
 

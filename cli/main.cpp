@@ -22,14 +22,17 @@ std::string version_line() {
 
 void add_commands(CLI::App& app, Session& session) {
   add_run_command(app, session);
+  add_resume_command(app, session);
   add_plan_command(app, session);
   add_list_command(app, session);
   add_show_command(app, session);
   add_compare_command(app, session);
   add_report_command(app, session);
   add_export_command(app, session);
+  add_verify_command(app, session);
   add_topology_command(app, session);
   add_doctor_command(app, session);
+  add_gc_command(app, session);
 }
 
 // What a person probably meant by the first argument that no option or command took.

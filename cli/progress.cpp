@@ -65,9 +65,11 @@ std::string Progress::line(const std::vector<RunSummary>& running) {
   }
   const double fraction = total_gradients_ > 0 ? std::min(1.0, done / total_gradients_) : 0;
   const double elapsed = clock_.seconds() - begun_;
+  const double computed = done - given_gradients_;
+  const double to_do = std::max(0.0, total_gradients_ - done);
   std::string left;
-  if (fraction > 0.01 && elapsed > 2)
-    left = fmt::format(", about {} left", format_seconds(elapsed * (1 - fraction) / fraction));
+  if (computed > 0.01 * (computed + to_do) && elapsed > 2)
+    left = fmt::format(", about {} left", format_seconds(elapsed * to_do / computed));
   return fmt::format("{}{} of {} runs done{}{}", terminal_ ? bar(fraction) : "", ended_, runs_,
                      left, current);
 }

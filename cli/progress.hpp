@@ -21,6 +21,8 @@ class Progress {
 
   /// Draws, with the runs now under way.
   void show(const std::vector<RunSummary>& running);
+  /// A run continues: it has these gradients already.
+  void begins_with(std::int64_t gradients) { given_gradients_ += static_cast<double>(gradients); }
   void run_ended(const RunSummary& run);
   /// Prints a message above the progress line.
   void say_above(const std::string& message);
@@ -43,6 +45,7 @@ class Progress {
   bool drawn_ = false;
   std::size_t ended_ = 0;
   double ended_gradients_ = 0;
+  double given_gradients_ = 0;              // not computed here, so they took no time
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything
 };
 

@@ -6,7 +6,7 @@
 
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
-#include "cli/executor.hpp"
+#include "cli/execution_options.hpp"
 #include "cli/recipe_options.hpp"
 #include "reports/compare.hpp"
 
@@ -15,9 +15,8 @@ namespace {
 
 struct RunOptions {
   RecipeOptions recipe;
-  ExecutorOptions executor;
+  ExecutionOptions execution;
   bool force = false;
-  bool keep_going = false;
 };
 
 ExperimentRecord record_of(const Plan& plan, const std::string& command_line) {
@@ -53,23 +52,40 @@ std::vector<RunRecord> records_of(const Plan& plan) {
   return records;
 }
 
-// What is left to do, in the recipe's order; says how much is not.
-std::vector<RunSummary> unfinished(const std::vector<RunSummary>& runs, bool force) {
-  std::vector<RunSummary> wanted;
+struct Work {
+  std::vector<RunSummary> to_do;  // in the recipe's order
+  std::size_t finished = 0;
+  std::size_t diverged = 0;  // and would again
+};
+
+Work work_of(const std::vector<RunSummary>& runs, bool force) {
+  Work work;
   for (const RunSummary& run : runs)
-    if (force || run.state != RunState::finished) wanted.push_back(run);
-  if (const std::size_t finished = runs.size() - wanted.size(); finished > 0)
-    say(fmt::format("{} of {} runs already finished (--force runs them again)", finished,
-                    runs.size()));
-  return wanted;
+    if (!force && run.state == RunState::finished)
+      ++work.finished;
+    else if (!force && run.state == RunState::diverged)
+      ++work.diverged;
+    else
+      work.to_do.push_back(run);
+  return work;
+}
+
+void say_what_is_done(const Work& work, std::size_t runs) {
+  std::string done;
+  if (work.finished > 0) done = fmt::format("{} of {} runs already finished", work.finished, runs);
+  if (work.diverged > 0)
+    done += work.finished > 0 ? fmt::format(" and {} diverged", work.diverged)
+                              : fmt::format("{} of {} runs already diverged", work.diverged, runs);
+  if (!done.empty()) say(done + " (--force runs them again)");
 }
 
 Exit run(const Session& session, const RunOptions& options) {
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
-  ExecutorOptions executor = options.executor;
+  ExecutorOptions executor = options.execution.executor;
   executor.worker = worker_program();  // Before anything is written: without it nothing can run.
   executor.store_folder = session.store_folder;
+  executor.fresh = options.force;
 
   std::vector<std::string> ids;
   for (const PlannedRun& planned : plan.runs)  // A recipe may ask for the same run twice.
@@ -78,12 +94,13 @@ Exit run(const Session& session, const RunOptions& options) {
       .add_experiment(record_of(plan, session.command_line), records_of(plan));
 
   const Store store(session.store_folder, Store::Access::read);
-  Exit exit = Exit::ok;
-  const auto wanted = unfinished(run_summaries(store, ids), options.force);
-  if (!wanted.empty()) exit = execute(executor, store, wanted);
-  if (exit == Exit::interrupted) return exit;
+  const Work work = work_of(run_summaries(store, ids), options.force);
+  say_what_is_done(work, ids.size());
+  Executed executed;
+  if (!work.to_do.empty()) executed = execute(executor, store, work.to_do);
+  if (executed.interrupted) return executed.exit;
   print_data(to_text(compare(store, ids), colour_on_standard_output()));
-  return exit;
+  return work.diverged > 0 ? worse(executed.exit, Exit::run_failed) : executed.exit;
 }
 
 }  // namespace
@@ -93,18 +110,10 @@ void add_run_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("run", "Run what a recipe asks for and print the comparison");
   options->recipe.add_to(*command);
-  command
-      ->add_option("--jobs", options->executor.jobs,
-                   "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
-                   "runs side by side disturb each other's wall clock")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
+  options->execution.add_to(*command);
   command->add_flag("--force", options->force,
-                    "Also run what has finished before; its earlier results give way at once");
-  auto* keep_going = command->add_flag("--keep-going", options->keep_going,
-                                       "Go on with the other runs when one fails (default)");
-  command->add_flag("--fail-fast", options->executor.fail_fast, "Stop when a run fails")
-      ->excludes(keep_going);
+                    "Run everything from its beginning, also what has finished before; earlier "
+                    "results give way at once");
   add_store_option(*command, session);
   command->callback([&session, options] {
     session.action = [&session, options] { return run(session, *options); };

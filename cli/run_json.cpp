@@ -19,16 +19,48 @@ json or_null(std::optional<double> value) { return value ? json(*value) : json(n
 json attempts_of(const RunDetail& run) {
   json attempts = json::array();
   for (const AttemptRow& attempt : run.attempts)
-    attempts.push_back({{"number", attempt.number},
-                        {"host", attempt.host},
-                        {"pid", attempt.pid},
-                        {"started", or_null(attempt.started)},
-                        {"finished", or_null(attempt.finished)},
-                        {"outcome", or_null(attempt.outcome)},
-                        {"message", attempt.message},
-                        {"wall_seconds", attempt.wall_seconds},
-                        {"environment", attempt.environment}});
+    attempts.push_back(
+        {{"number", attempt.number},
+         {"host", attempt.host},
+         {"pid", attempt.pid},
+         {"started", or_null(attempt.started)},
+         {"finished", or_null(attempt.finished)},
+         {"outcome", or_null(attempt.outcome)},
+         {"message", attempt.message},
+         {"wall_seconds", attempt.wall_seconds},
+         {"resumed_from", attempt.resumed_from > 0 ? json(attempt.resumed_from) : json(nullptr)},
+         {"changed", attempt.changed.is_object() ? attempt.changed : json::object()},
+         {"environment", attempt.environment}});
   return attempts;
+}
+
+json checkpoints_of(const RunDetail& run) {
+  json checkpoints = json::array();
+  for (const CheckpointRow& checkpoint : run.checkpoints)
+    checkpoints.push_back({{"number", checkpoint.number},
+                           {"attempt", checkpoint.attempt},
+                           {"step", checkpoint.step},
+                           {"gradients", checkpoint.position.gradients},
+                           {"normalised_time", checkpoint.position.normalised_time},
+                           {"seconds", checkpoint.position.seconds},
+                           {"path", checkpoint.path},
+                           {"sha256", checkpoint.sha256},
+                           {"bytes", checkpoint.bytes},
+                           {"created", or_null(checkpoint.created)},
+                           {"removed", checkpoint.removed}});
+  return checkpoints;
+}
+
+json verifications_of(const RunDetail& run) {
+  json verifications = json::array();
+  for (const VerificationRow& verification : run.verifications)
+    verifications.push_back(
+        {{"time", verification.time},
+         {"host", verification.host},
+         {"equal", verification.equal},
+         {"message", verification.message},
+         {"from", verification.from ? json(*verification.from) : json(nullptr)}});
+  return verifications;
 }
 
 json topology_of(const RunDetail& run) {
@@ -110,7 +142,8 @@ json to_json(const RunDetail& run) {
   document["topology"] = topology_of(run);
   document["attempts"] = attempts_of(run);
   document["environment"] = run.attempts.empty() ? json(nullptr) : run.attempts.back().environment;
-  document["checkpoints"] = json::array();
+  document["checkpoints"] = checkpoints_of(run);
+  document["verifications"] = verifications_of(run);
   json files = json::array();
   for (const auto& [path, sha256] : run.file_digests)
     files.push_back({{"path", path}, {"sha256", sha256}});

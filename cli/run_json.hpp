@@ -14,8 +14,8 @@ namespace acid {
 nlohmann::json to_json(const RunSummary& run);
 
 /// Everything `acid show --json` prints: the keys of to_json(RunSummary), of which `topology`
-/// becomes an object, and settings, plan, seeds, environment, attempts, checkpoints, digests,
-/// realised, worker_gradients, worker_idle_seconds, files, log.
+/// becomes an object, and settings, plan, seeds, environment, attempts, checkpoints, verifications,
+/// digests, realised, worker_gradients, worker_idle_seconds, files, log.
 nlohmann::json to_json(const RunDetail& run);
 
 /// The recipe's label where it gave one, else the algorithm's name.

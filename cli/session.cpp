@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +37,13 @@ std::string quoted_for_shell(std::string_view argument) {
 }
 
 }  // namespace
+
+Exit worse(Exit a, Exit b) {
+  constexpr std::array kBadness{Exit::ok,       Exit::run_failed, Exit::usage,
+                                Exit::mismatch, Exit::store,      Exit::interrupted};
+  const auto badness = [&](Exit exit) { return std::find(kBadness.begin(), kBadness.end(), exit); };
+  return badness(a) < badness(b) ? b : a;
+}
 
 Session::Session(int argc, char** argv) {
   const char* environment = std::getenv("ACID_STORE");

@@ -17,6 +17,10 @@ namespace acid {
 /// Version of every JSON document on standard output. Keys may join without a new version.
 inline constexpr int kJsonSchemaVersion = 1;
 
+/// Which of two exit codes tells more: an interruption, then a store problem, a mismatch, bad
+/// usage, a failed run.
+Exit worse(Exit a, Exit b);
+
 /// One invocation of the program.
 struct Session {
   std::string store_folder;      // --store, else ACID_STORE, else ./acid-store

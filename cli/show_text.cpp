@@ -32,6 +32,15 @@ void add_settings(std::string& text, const json& settings) {
     add_line(text, key, value.is_null() ? kDash : value_text(value), widest + 2);
 }
 
+// The last verdict counts: it is about what is in the store now.
+std::string verification_text(const RunDetail& run) {
+  if (run.verifications.empty())
+    return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
+  const VerificationRow& last = run.verifications.back();
+  if (!last.equal) return fmt::format("verification FAILED: {}", last.message);
+  return fmt::format("verified {} on {}: {}", shown_time(last.time), last.host, last.message);
+}
+
 void add_outcome(std::string& text, const RunDetail& run) {
   const RunSummary& summary = run.summary;
   text += fmt::format("run {}  {}, seed {}: {}\n", summary.id,
@@ -49,6 +58,8 @@ void add_outcome(std::string& text, const RunDetail& run) {
   add_line(text, summary.driver == "virtual" ? "simulated time" : "wall time",
            format_seconds(summary.progress.seconds));
   add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));
+  if (summary.state == RunState::finished || !run.verifications.empty())
+    add_line(text, "verification", verification_text(run));
 }
 
 void add_results(std::string& text, const RunDetail& run) {
@@ -102,15 +113,47 @@ void add_workers(std::string& text, const AttemptResult& result) {
                                               result.worker_idle_seconds.end())));
 }
 
+// [then, now] in an attempt that went on although something differed.
+std::string change_text(const json& values) {
+  if (!values.is_array() || values.size() != 2) return value_text(values);
+  return fmt::format("{} → {}", value_text(values[0]), value_text(values[1]));
+}
+
 void add_attempts(std::string& text, const RunDetail& run) {
   if (run.attempts.empty()) return;
   text += "\nattempts\n";
-  for (const AttemptRow& attempt : run.attempts)
+  for (const AttemptRow& attempt : run.attempts) {
     add_line(text, fmt::format("{}  {}", attempt.number, shown_time(attempt.started)),
-             fmt::format("{} on {} (pid {}), {}{}{}",
+             fmt::format("{}{} on {} (pid {}), {}{}{}",
+                         attempt.resumed_from == 0
+                             ? ""
+                             : fmt::format("from checkpoint {}, ", attempt.resumed_from),
                          attempt.outcome.empty() ? "under way" : attempt.outcome, attempt.host,
                          attempt.pid, format_seconds(attempt.wall_seconds),
                          attempt.message.empty() ? "" : ": ", attempt.message));
+    if (!attempt.changed.is_object()) continue;
+    for (const auto& [key, values] : attempt.changed.items())
+      add_line(text, "", fmt::format("although {} changed: {}", key, change_text(values)));
+  }
+}
+
+void add_checkpoints(std::string& text, const RunDetail& run) {
+  if (run.checkpoints.empty()) return;
+  text += "\ncheckpoints\n";
+  constexpr std::ptrdiff_t kShown = 10;
+  const std::ptrdiff_t hidden = std::max(std::ssize(run.checkpoints) - kShown, std::ptrdiff_t{0});
+  if (hidden > 0) text += fmt::format("  … {} earlier ones (--json lists them)\n", hidden);
+  for (auto row = run.checkpoints.begin() + hidden; row != run.checkpoints.end(); ++row) {
+    const std::string size = format_bytes(static_cast<double>(row->bytes));
+    add_line(text, fmt::format("{}  {}", row->number, shown_time(row->created)),
+             fmt::format("gradient {}, time {}, {}", row->position.gradients,
+                         short_number(row->position.normalised_time),
+                         row->removed ? "file removed" : fmt::format("{} ({})", row->path, size)));
+  }
+}
+
+void add_environment(std::string& text, const RunDetail& run) {
+  if (run.attempts.empty()) return;
   if (const json& environment = run.attempts.back().environment; environment.is_object()) {
     text += "\nenvironment of the last attempt\n";
     add_settings(text, environment);
@@ -151,6 +194,8 @@ std::string to_text(const RunDetail& run) {
   text += "\nsettings\n";
   add_settings(text, run.settings);
   add_attempts(text, run);
+  add_checkpoints(text, run);
+  add_environment(text, run);
   add_digests(text, run);
   add_log(text, run);
   return text;

@@ -6,8 +6,8 @@
 
 namespace acid {
 
-/// A run in sections for a terminal: outcome, results, pace of gossip, settings, attempts,
-/// environment, digests, and the last lines of its log.
+/// A run in sections for a terminal: outcome and whether it was verified, results, pace of gossip,
+/// settings, attempts, checkpoints, environment, digests, and the last lines of its log.
 std::string to_text(const RunDetail& run);
 
 }  // namespace acid

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
+#include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid {
@@ -17,13 +19,21 @@ namespace {
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&set, number);
   return set;
 }
 
+// A signal that is ignored is delivered all the same once it is blocked.
+bool ignored(int number) {
+  struct sigaction action {};
+  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void end_interrupted(int) { _exit(static_cast<int>(Exit::interrupted)); }
+
 }  // namespace
 
-Supervisor::Supervisor() {
+Supervisor::Supervisor() : hangup_counts_(!ignored(SIGHUP)) {
   const sigset_t set = watched_signals();
   signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) throw Error(fmt::format("cannot watch signals: {}", std::strerror(errno)));
@@ -34,12 +44,17 @@ Supervisor::~Supervisor() {
   children_.clear();
   read_signals();  // A signal that was answered must not strike again when it is unblocked.
   close(signals_);
+  // Nor may one that comes later change how an interrupted command ends.
+  if (interrupted_)
+    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+      if (!ignored(number)) std::signal(number, end_interrupted);
   const sigset_t set = watched_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void Supervisor::start(const std::string& name, const std::vector<std::string>& arguments) {
-  const bool is_new = children_.emplace(name, Child(arguments)).second;
+void Supervisor::start(const std::string& name, const std::vector<std::string>& arguments,
+                       Child::Output output) {
+  const bool is_new = children_.emplace(name, Child(arguments, output)).second;
   ACID_ASSERT(is_new, "worker {} was started twice", name);
 }
 
@@ -61,7 +76,7 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
     Child& child = entry->second;
     child.read_output();
     if (const auto status = child.status()) {
-      endings.push_back({entry->first, *status, child.output()});
+      endings.push_back({entry->first, child.pid(), *status, child.output()});
       entry = children_.erase(entry);
     } else {
       ++entry;
@@ -75,11 +90,20 @@ void Supervisor::stop() {
   for (auto& [name, child] : children_) child.signal(SIGTERM);
 }
 
+void Supervisor::stop_and_wait(double seconds) {
+  stop();
+  const SteadyClock clock;
+  const double deadline = clock.seconds() + seconds;
+  while (!children_.empty() && clock.seconds() < deadline)
+    wait(static_cast<int>(std::ceil((deadline - clock.seconds()) * 1000)));
+}
+
 void Supervisor::read_signals() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int number = static_cast<int>(info.ssi_signo);
-    if (number == SIGCHLD) continue;  // Only there to end the wait.
+    if (number == SIGCHLD || number == SIGPIPE) continue;  // The former only ends the wait.
+    if (number == SIGHUP && !hangup_counts_) continue;
     if (interrupted_ && number == SIGINT) {
       for (auto& [name, child] : children_) child.signal(SIGKILL);
     } else if (!interrupted_) {

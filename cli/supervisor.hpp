@@ -9,9 +9,12 @@
 namespace acid {
 
 /// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM or
-/// SIGHUP becomes SIGTERM for every worker; a second SIGINT becomes SIGKILL. While it lives, these
-/// signals and SIGCHLD are blocked in this thread and read from a descriptor, so that waiting
-/// needs no handler and never spins. One at a time per process; use from one thread.
+/// SIGHUP becomes SIGTERM for every worker; a SIGINT after that becomes SIGKILL. SIGHUP counts only
+/// where it was not ignored at the start, as nohup does it, and SIGPIPE not at all: a progress that
+/// nobody reads any more is no reason to stop. While it lives, these signals and SIGCHLD are
+/// blocked in this thread and read from a descriptor, so that waiting needs no handler and never
+/// spins. After an interrupt a further signal ends the process with that exit code, also when this
+/// object is gone. One at a time per process; use from one thread.
 class Supervisor {
  public:
   Supervisor();
@@ -20,19 +23,23 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
 
   /// `name` identifies the worker in running() and wait(). Throws Error when it cannot be started.
-  void start(const std::string& name, const std::vector<std::string>& arguments);
+  void start(const std::string& name, const std::vector<std::string>& arguments,
+             Child::Output output = Child::Output::last_words);
   std::vector<std::string> running() const;
 
   struct Ending {
     std::string name;
+    pid_t pid = 0;
     int status = 0;      // as waitpid gives it
-    std::string output;  // its last words
+    std::string output;  // what was kept of it
   };
-  /// Waits until a worker ends, a signal arrives, or the timeout has passed.
+  /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
   std::vector<Ending> wait(int timeout_milliseconds);
 
   /// Asks every worker to stop (SIGTERM).
   void stop();
+  /// The same, and waits until all have ended, at most this long. Signals count meanwhile.
+  void stop_and_wait(double seconds);
   /// A signal, or stop(), has asked to stop.
   bool stopping() const { return stopping_; }
   /// A signal has asked to stop.
@@ -42,6 +49,7 @@ class Supervisor {
   void read_signals();
 
   std::map<std::string, Child> children_;
+  const bool hangup_counts_;
   int signals_ = -1;
   bool stopping_ = false;
   bool interrupted_ = false;

@@ -192,10 +192,11 @@ void compose_objective(ComposedRun& run, const json& settings, int cores) {
   for (const FileDigest& file : data.files) run.file_digests.emplace_back(file.path, file.sha256);
   ModelRuntime& runtime = load_model_runtime();
   const json& execution = settings.at("execution");
-  run.objective =
-      make_supervised(runtime, task.at("model"), std::move(data), partition, batch_size,
-                      spec.workers, static_cast<int>(integer(execution, "threads_per_worker")),
-                      text(execution, "device"), spec.seeds, lanes_of(run));
+  const int threads_per_worker = static_cast<int>(integer(execution, "threads_per_worker"));
+  runtime.pin_threads(threads_per_worker);  // so that what is recorded is what is in effect
+  run.objective = make_supervised(runtime, task.at("model"), std::move(data), partition, batch_size,
+                                  spec.workers, threads_per_worker, text(execution, "device"),
+                                  spec.seeds, lanes_of(run));
   run.model_runtime = runtime.environment();
 }
 
@@ -221,6 +222,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores) 
   spec.seeds = seeds_of(settings);
   const json& execution = settings.at("execution");
   spec.max_backlog = number(execution, "max_backlog");
+  spec.keep_events = settings.at("record").at("events").get<bool>();
   spec.average_buffers = settings.at("task").at("buffers") == "average";
   if (execution.at("driver") == "threads") run->driver = DriverKind::threads;
   run->virtual_options = virtual_options_of(execution.at("virtual"), spec.workers);

@@ -8,6 +8,10 @@ namespace acid {
 /// Cores this process may run on.
 int usable_cores();
 
+/// The identity of each of acid's own programs and modules in this process, by file name: the build
+/// id that the linker made from its content.
+nlohmann::json own_programs();
+
 /// What a run's bits and speed may depend on (DESIGN §7, environment): acid's build, compiler and
 /// flags, CPU, cores, memory, kernel, host, the environment variables that matter, command line.
 nlohmann::json environment(const std::string& command_line);

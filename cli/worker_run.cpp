@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 
-#include "cli/worker_compose.hpp"
+#include "cli/worker_checkpoints.hpp"
 #include "cli/worker_environment.hpp"
+#include "cli/worker_resume.hpp"
 #include "engine/base/clock.hpp"
+#include "engine/base/digest.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/topology/spectral.hpp"
 #include "store/queries.hpp"
@@ -36,17 +40,21 @@ class ChosenMetrics final : public Recorder {
   }
   void progress(const Position& position) override { to_.progress(position); }
   void note(Severity severity, std::string_view text) override { to_.note(severity, text); }
+  void events(int worker, std::int64_t first, std::span<const Event> events) override {
+    to_.events(worker, first, events);
+  }
 
  private:
   Recorder& to_;
   std::optional<std::set<std::string, std::less<>>> chosen_;  // absent: all of them
 };
 
-Outcome drive(ComposedRun& run, Recorder& recorder, std::stop_token stop) {
+Outcome drive(ComposedRun& run, Recorder& recorder, const Continuity& continuity,
+              std::stop_token stop) {
   if (run.driver == DriverKind::threads)
-    return run_threads(run.spec, run.threads_options, *run.objective, recorder, SteadyClock(),
-                       stop);
-  return run_virtual(run.spec, run.virtual_options, *run.objective, recorder, stop);
+    return run_threads(run.spec, run.threads_options, *run.objective, recorder, continuity,
+                       SteadyClock(), stop);
+  return run_virtual(run.spec, run.virtual_options, *run.objective, recorder, continuity, stop);
 }
 
 void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
@@ -115,11 +123,14 @@ void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome&
                             *least, *most, run.spec.workers, usable_cores()));
 }
 
+// A name of its own for each attempt: one that was overtaken must not touch what counts.
 AttemptResult::Artifact save_mean(const std::string& store_folder, const std::string& run_id,
-                                  const Outcome& outcome, const Objective& objective) {
-  const std::string relative = "checkpoints/" + run_id + "/final-mean.safetensors";
+                                  std::int64_t attempt, const Outcome& outcome,
+                                  const Objective& objective) {
+  const std::string relative =
+      fmt::format("checkpoints/{}/{}-final-mean.safetensors", run_id, attempt);
   const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
-  std::filesystem::create_directories(path.parent_path());
+  create_folders(path.parent_path().string());
   const AtomicFile::Written written = write_safetensors(
       path.string(),
       {{objective.segments(), outcome.mean}, {objective.buffer_segments(), outcome.mean_buffers}},
@@ -127,48 +138,124 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
   return {"final-mean", relative, written.sha256, written.bytes};
 }
 
-}  // namespace
+/// One attempt, from where it starts to what it leaves behind.
+class Attempt {
+ public:
+  Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run)
+      : options_(options),
+        store_(store),
+        settings_(run.settings),
+        run_(compose(settings_, usable_cores())) {
+    const nlohmann::json surroundings = environment_of(*run_, settings_, options.command_line);
+    if (!options.fresh)
+      from_ = find_resumption(store, run, surroundings, run_->file_digests, layout(),
+                              options.allow_changed, complaints_);
+    std::optional<Continuation> continued;
+    if (from_) continued = Continuation{from_->row.id, from_->changed};
+    id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), surroundings,
+                              derived_seeds(run_->spec.seeds, run_->spec.workers),
+                              run_->file_digests, continued, run.attempts.size());
+    for (const std::string& complaint : complaints_)
+      std::cerr << "run " << options.run_id << ": " << complaint << "\n";
+  }
 
-Exit execute_run(const std::string& store_folder, const std::string& run_id,
-                 const std::string& command_line, std::stop_token stop) {
-  Store store(store_folder, Store::Access::write);
-  const nlohmann::json settings = run_detail(store, run_id).settings;
-  nlohmann::json surroundings = environment(command_line);
-  const auto run = compose(settings, usable_cores());
-  surroundings["model_runtime"] = run->model_runtime;
-  const std::int64_t attempt =
-      store.begin_attempt(run_id, Lease::of_this_process(), surroundings,
-                          derived_seeds(run->spec.seeds, run->spec.workers), run->file_digests);
-  AttemptResult result;
-  try {
-    RunWriter writer(store_folder, run_id, attempt);
-    ChosenMetrics recorder(writer, settings.at("record").at("metrics"));
-    const Outcome outcome = drive(*run, recorder, stop);
+  Exit execute(std::stop_token stop) {
+    AttemptResult result;
+    try {
+      result = drive_to_end(stop);
+    } catch (const std::exception& error) {
+      // A store that cannot be written is no fault of the run: it goes on from its checkpoint once
+      // that is mended.
+      const bool store_at_fault = dynamic_cast<const StoreError*>(&error) != nullptr;
+      result = {};
+      result.state = store_at_fault ? RunState::interrupted : RunState::failed;
+      const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+      result.message = no_memory ? "out of memory" : error.what();
+      end_quietly(result);
+      throw;
+    }
+    store_.end_attempt(id_, result);
+    if (result.state == RunState::finished) return Exit::ok;
+    return result.state == RunState::interrupted ? Exit::interrupted : Exit::run_failed;
+  }
+
+ private:
+  AttemptResult drive_to_end(std::stop_token stop) {
+    RunWriter writer(options_.store_folder, options_.run_id, id_);
+    for (const std::string& complaint : complaints_) writer.note(Severity::warning, complaint);
+    StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
+                                 settings_.at("checkpoint"), writer);
+    Continuity continuity{&checkpoints, nullptr};
+    if (from_) {
+      checkpoints.resumed_from(from_->row);
+      continuity.resume = from_->file.get();
+    }
+    ChosenMetrics recorder(writer, settings_.at("record").at("metrics"));
+    const Outcome outcome = drive(*run_, recorder, continuity, stop);
     if (outcome.holds > 0)
       writer.note(Severity::info,
                   fmt::format("the throttle held {} of {} gradients until their worker had caught "
                               "up with its exchanges",
                               outcome.holds, outcome.position.gradients));
-    note_uneven_pace(writer, *run, outcome);
+    note_uneven_pace(writer, *run_, outcome);
     writer.flush();
-    result = result_of(outcome, run->spec);
+    AttemptResult result = result_of(outcome, run_->spec);
     if (outcome.ending == Ending::finished)
-      result.artifacts.push_back(save_mean(store_folder, run_id, outcome, *run->objective));
-  } catch (const std::exception& error) {
-    result = {};
-    result.state = RunState::failed;
-    result.message = error.what();
-    store.end_attempt(attempt, result);
-    throw;
+      result.artifacts.push_back(
+          save_mean(options_.store_folder, options_.run_id, id_, outcome, *run_->objective));
+    return result;
   }
-  store.end_attempt(attempt, result);
-  switch (result.state) {
-    case RunState::finished:
-      return Exit::ok;
-    case RunState::interrupted:
-      return Exit::interrupted;
-    default:
-      return Exit::run_failed;
+
+  std::string_view layout() const {
+    return run_->driver == DriverKind::threads ? threads_state_layout(run_->spec)
+                                               : virtual_state_layout(run_->spec);
+  }
+
+  // The error on its way counts more than one from here: a run without an end shows as interrupted.
+  void end_quietly(const AttemptResult& result) {
+    try {
+      store_.end_attempt(id_, result);
+    } catch (const std::exception&) {
+    }
+  }
+
+  const ExecuteOptions& options_;
+  Store& store_;
+  const nlohmann::json settings_;
+  std::unique_ptr<ComposedRun> run_;
+  std::optional<Resumption> from_;
+  std::vector<std::string> complaints_;  // about checkpoints that cannot be used
+  std::int64_t id_ = 0;
+};
+
+}  // namespace
+
+nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& settings,
+                              const std::string& command_line) {
+  nlohmann::json surroundings = environment(command_line);
+  surroundings["model_runtime"] = run.model_runtime;
+  // How often a run is saved, recorded and restarted is no part of its result.
+  nlohmann::json plan = settings;
+  plan.erase("checkpoint");
+  plan.at("record").erase("events");
+  plan.at("execution").erase("max_restarts");
+  surroundings["plan_sha256"] = sha256_hex(plan.dump());
+  return surroundings;
+}
+
+Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
+  Store store(options.store_folder, Store::Access::write);
+  while (true) {
+    const RunDetail run = run_detail(store, options.run_id);
+    // Whoever else was asked for it may have been faster.
+    if (run.summary.state == RunState::finished && !options.fresh) return Exit::ok;
+    std::optional<Attempt> attempt;
+    try {
+      attempt.emplace(options, store, run);
+    } catch (const Overtaken&) {
+      continue;
+    }
+    return attempt->execute(stop);
   }
 }
 

@@ -6,6 +6,8 @@ target_compile_options(acid_flags INTERFACE
   -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow
   $<$<BOOL:${ACID_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+# A build id tells which binary an attempt ran: resuming with another one is refused.
+target_link_options(acid_flags INTERFACE LINKER:--build-id=sha1)
 target_include_directories(acid_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 # acid_layer(NAME SOURCES … DEPENDS … PRIVATE_DEPENDS …): one static library per folder;

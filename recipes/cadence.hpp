@@ -29,7 +29,7 @@ bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& repo
 /// evaluation {every_time, consensus_every_time, workers}, in normalised time.
 void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, std::int64_t budget_gradients,
                         const Report& report);
-/// checkpoint {every_time, every_seconds, keep}; both null: only at interruption.
+/// checkpoint {every_time, every_seconds, keep}; both null: the worker decides by itself.
 void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, const Report& report);
 
 }  // namespace acid

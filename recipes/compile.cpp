@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -21,6 +21,7 @@ namespace {
 
 // A recipe with this many different mistakes is not helped by looking for more.
 constexpr std::size_t kEnoughErrors = 100;
+constexpr std::size_t kMostBytes = 16 << 20;  // of a recipe: /dev/zero never ends
 
 std::vector<std::string> section_names() {
   std::vector<std::string> names;
@@ -206,10 +207,16 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
   if (std::filesystem::is_directory(path, ignored))
     throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
   std::ifstream file(path, std::ios::binary);  // a pipe will do
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file)
+  std::string text;
+  std::array<char, 1 << 16> block;
+  while (text.size() <= kMostBytes && (file.read(block.data(), block.size()) || file.gcount() > 0))
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  if (!file.eof() && text.size() <= kMostBytes)
     throw UsageError(fmt::format("cannot read the recipe '{}': check the path and its permissions",
                                  clip(path, 200)));
+  if (text.size() > kMostBytes)
+    throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
+                                 kMostBytes >> 20));
   return compile_recipe(path, text, overrides);
 }
 

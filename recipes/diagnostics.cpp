@@ -31,6 +31,9 @@ std::string joined(const std::vector<Diagnostic>& diagnostics) {
   return text;
 }
 
+// Nobody reads more, and each holds a copy of its line.
+constexpr std::size_t kMostFindings = 200;
+
 // The part of a long line around the caret, and how far the caret moved to the left.
 struct Window {
   std::u32string shown;
@@ -92,6 +95,7 @@ void Diagnostics::warn(const Place& place, Problem problem) {
 }
 
 void Diagnostics::add(std::vector<Finding>& findings, const Place& place, Problem problem) {
+  if (findings.size() == kMostFindings) return;
   const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return finding.place.line == place.line && finding.place.column == place.column &&
            finding.place.override_index == place.override_index &&

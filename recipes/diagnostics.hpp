@@ -10,7 +10,7 @@
 namespace acid {
 
 /// Collects everything that is wrong with one recipe. The same finding at the same place (as every
-/// point of a sweep repeats it) is kept once.
+/// point of a sweep repeats it) is kept once; beyond the first 200 they only count as reported().
 class Diagnostics {
  public:
   Diagnostics(std::string file, std::string_view text, std::vector<std::string> overrides);

@@ -45,7 +45,11 @@ void replace_paths(nlohmann::json& options, std::span<const Field> fields,
 
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   nlohmann::json canonical = settings;
-  canonical.erase("checkpoint");  // when one saves changes nothing that is computed or recorded
+  // How a run is saved, watched over and proven changes nothing that is computed: a run stays the
+  // same run when these change. What stood in digests before it could be chosen stays in them.
+  canonical.erase("checkpoint");
+  canonical.at("execution").erase("max_restarts");
+  canonical.at("record")["events"] = true;
   const auto replace = [&](nlohmann::json& options, std::span<const Field> fields,
                            const std::vector<std::string>& data_files = {}) {
     replace_paths(options, fields, data_files, facts);

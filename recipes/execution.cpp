@@ -33,6 +33,12 @@ constexpr std::array kExecution = {
           .help = "due edges that may wait, times max(1, worker rate), before gradients hold",
           .minimum = 1,
           .maximum = 1e6},
+    Field{.name = "max_restarts",
+          .type = FieldType::integer,
+          .fallback = "3",
+          .help = "how often acid run starts a worker again whose process died",
+          .minimum = 0,
+          .maximum = 1e6},
 };
 constexpr std::array<std::string_view, 2> kExecutionElsewhere = {"virtual", "threads"};
 

@@ -96,6 +96,9 @@ std::optional<Problem> assign(Node& root, std::string_view path, Node value, Ori
                                clip(segment, 40), describe(node)),
                    "check the dotted key against the recipe; list entries are numbered from 0"};
   };
+  if (segments.size() > kMostParts)
+    return Problem{fmt::format("'{}' joins more than {} names", clip(path, 80), kMostParts),
+                   "write names of sections and keys, such as optimizer.learning_rate"};
   Node* node = &root;
   for (std::size_t depth = 0; depth < segments.size(); ++depth) {
     const std::string& segment = segments[depth];

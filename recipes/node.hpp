@@ -51,6 +51,10 @@ struct Problem {
   std::string remedy;
 };
 
+/// Names that a dotted key may join; recipes nest less deep. Trees of nodes are walked by
+/// recursion.
+inline constexpr std::size_t kMostParts = 16;
+
 std::vector<std::string> split_path(std::string_view dotted);
 
 /// Sets the value at a dotted path below `root`; a number steps into a list ("algorithms.0.label").

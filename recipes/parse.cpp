@@ -1,10 +1,12 @@
 #include "recipes/parse.hpp"
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <tuple>
 
+#include "recipes/overlong_key.hpp"
 #include "recipes/utf8.hpp"
 
 namespace acid {
@@ -64,6 +66,14 @@ Node converted(const toml::node& source) {
   return node;
 }
 
+Place place_at(std::string_view text, std::size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const std::size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {.line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+          .column = 1 + static_cast<int>(printable(before.substr(line_begin)).size()),
+          .length = 1};
+}
+
 void move_to(Node& node, const Place& key, const Place& value) {
   node.key_place = key;
   node.place = value;
@@ -72,21 +82,27 @@ void move_to(Node& node, const Place& key, const Place& value) {
 
 // VALUE as TOML, or as plain text when it is not a TOML value.
 Node override_value(const std::string& value) {
+  Node node;
+  node.type = Node::Type::text;
+  node.scalar = value;
+  if (overlong_key(value)) return node;
   try {
     const toml::table parsed = toml::parse("value = " + value);
     // A line break could smuggle in a second key; then the text is no single value.
     if (parsed.size() == 1 && parsed.contains("value")) return converted(*parsed.get("value"));
   } catch (const toml::parse_error&) {
   }
-  Node node;
-  node.type = Node::Type::text;
-  node.scalar = value;
   return node;
 }
 
 }  // namespace
 
 std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics) {
+  if (const auto at = overlong_key(text)) {
+    diagnostics.error(place_at(text, *at), fmt::format("a key of more than {} parts", kMostParts),
+                      "join fewer names with dots; recipes nest less deep");
+    return std::nullopt;
+  }
   try {
     const toml::table table = toml::parse(text);
     Node root = converted(table);

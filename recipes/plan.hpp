@@ -40,10 +40,12 @@ class RecipeError : public UsageError {
 ///   algorithm {kind, …; pairwise: communication_rate, eta, alpha, alpha_tilde as numbers},
 ///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
 ///   target {metric, value} or null},
-///   checkpoint {every_time, every_seconds, keep},
+///   checkpoint {every_time, every_seconds, keep; both cadences null: the worker decides itself,
+///   so that saving costs at most 2 % of the time},
 ///   evaluation {every_time, consensus_every_time, workers}, all cadences in normalised time,
-///   execution {driver, device, threads_per_worker, max_backlog, virtual {…}, threads {…}},
-///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events}, seed,
+///   execution {driver, device, threads_per_worker, max_backlog, max_restarts, virtual {…},
+///   threads {…}},
+///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
 ///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
 ///   partition {kind, …}, buffers}, topology {kind, …}, workers {count}.
 /// Tables that may be written as a bare name ("cnn") are always objects with "kind" here.
@@ -54,8 +56,10 @@ struct PlannedRun {
   std::string algorithm;  // the preset's name
   std::string label;      // for people: the recipe's label or the algorithm's own
   std::uint64_t seed = 0;
-  std::string digest;  // SHA-256 of the canonical settings: no paths, file contents instead
-  std::string group;   // the same without the seed
+  // SHA-256 of the canonical settings: no paths, file contents instead; without checkpoint,
+  // record.events and execution.max_restarts, which change nothing that is computed.
+  std::string digest;
+  std::string group;  // the same without the seed
   nlohmann::json settings;
 
   int workers = 1;

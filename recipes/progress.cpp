@@ -64,11 +64,17 @@ constexpr std::array kEvaluation = {
 constexpr std::array<std::string_view, 3> kEvaluationCadence = {"every_epochs", "every_gradients",
                                                                 "every_time"};
 
+// In every help text of a cadence, since that is shown with the one key that is wrong.
+#define ACID_UNLESS_CADENCE \
+  " (default: as often as costs at most 2 % of the time, and at an interruption)"
 constexpr std::array kCheckpoint = {
-    positive("every_epochs", "checkpoint once per this many epochs"),
-    positive_count("every_gradients", "checkpoint once per this many gradients in total"),
-    positive("every_time", "checkpoint once per this much normalised time"),
-    positive("every_seconds", "checkpoint once per this many wall-clock seconds"),
+    positive("every_epochs", "checkpoint once per this many epochs" ACID_UNLESS_CADENCE),
+    positive_count("every_gradients",
+                   "checkpoint once per this many gradients in total" ACID_UNLESS_CADENCE),
+    positive("every_time", "checkpoint once per this much normalised time" ACID_UNLESS_CADENCE),
+    positive("every_seconds",
+             "checkpoint once per this many wall-clock seconds" ACID_UNLESS_CADENCE),
+#undef ACID_UNLESS_CADENCE
     Field{.name = "keep",
           .type = FieldType::integer,
           .fallback = "2",
@@ -82,8 +88,9 @@ constexpr std::array<std::string_view, 4> kCheckpointCadence = {"every_epochs", 
 constexpr std::array kRecord = {
     Field{.name = "events",
           .type = FieldType::boolean,
-          .fallback = "true",
-          .help = "keep the event log that replay and verify need"},
+          .fallback = "null",
+          .help = "keep the event log (default: threads always, they are proven from it; virtual "
+                  "only when asked, it is executed again)"},
 };
 constexpr std::array<std::string_view, 1> kRecordElsewhere = {"metrics"};
 
@@ -132,17 +139,11 @@ nlohmann::json check_evaluation(Checker& checker, const Node* node) {
 nlohmann::json check_checkpoint(Checker& checker, const Node* node) {
   nlohmann::json checkpoint = checker.table(node, "checkpoint", {kCheckpoint});
   keep_one(checker, node, "checkpoint", kCheckpointCadence, checkpoint);
-  if (node != nullptr)
-    checker.diagnostics().warn(node->place, {"checkpoints are not written by this version",
-                                             "an interrupted run starts again from its beginning"});
   return checkpoint;
 }
 
 nlohmann::json check_record(Checker& checker, const Node* node) {
   nlohmann::json record = checker.table(node, "record", {kRecord, kRecordElsewhere});
-  if (const Node* events = node == nullptr ? nullptr : node->find("events"); events != nullptr)
-    checker.diagnostics().warn(events->place, {"events are not recorded by this version",
-                                               "acid verify will need them; leave this key out"});
   record["metrics"] = "all";
   const Node* metrics = node == nullptr ? nullptr : node->find("metrics");
   if (metrics == nullptr || (metrics->is_text() && metrics->text() == "all")) return record;

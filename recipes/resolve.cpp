@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kHighLoad = 0.3;
+constexpr double kMostDrawn = 3e8;  // edges, for spectral = "realised": some seconds
 
 // The rate at which a load that is proportional to it falls just below 1: rounded down to three
 // digits, so that the number that is named works.
@@ -40,6 +41,7 @@ class Resolver {
     look_at_workers();
     look_at_algorithm();
     look_at_cadence();
+    look_at_record();
     if (!draft_.broken.empty() || out_.reported() > before) return {};
     plan_.label = label.empty() ? std::string(entry_->label) : label;
     plan_.algorithm = entry_->name;
@@ -74,6 +76,7 @@ class Resolver {
   void look_at_workers();
   void look_at_algorithm();
   void look_at_cadence();
+  void look_at_record();
   void look_at_exchanges();
   PlannedRun run(std::uint64_t seed);
   std::optional<Spectral> realised(std::uint64_t seed);
@@ -197,6 +200,17 @@ void Resolver::look_at_cadence() {
   if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);
 }
 
+// Whether the event log is kept. A run on threads happens once: its log is what proves it.
+void Resolver::look_at_record() {
+  if (!draft_.sound({"execution", "record"})) return;
+  json& events = s_["record"]["events"];
+  const bool threads = s_["execution"]["driver"] == "threads";
+  if (threads && events == false)
+    error("record.events", "record.events = false: runs on threads are proven from their events",
+          "remove the key, or use driver = \"virtual\", which is proven without them");
+  if (events.is_null()) events = threads;
+}
+
 // Spectral numbers, bytes and load: needs every section sound.
 void Resolver::look_at_exchanges() {
   const json& options = s_["algorithm"];
@@ -236,7 +250,15 @@ void Resolver::look_at_exchanges() {
 std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
   Seeds seeds(seed);
   seeds.gossip = s_["streams"].value("gossip", seed);
-  EdgeSchedule schedule(*topology_, number(s_["algorithm"], "communication_rate"), seeds);
+  const double rate = number(s_["algorithm"], "communication_rate");
+  const double expected = rate * static_cast<double>(plan_.budget_gradients) / 2;
+  if (expected > kMostDrawn) {
+    error("algorithm.spectral",
+          fmt::format("planning with the realised rates would draw {:.1e} edges", expected),
+          "use spectral = \"nominal\", from which so many differ by very little");
+    return std::nullopt;
+  }
+  EdgeSchedule schedule(*topology_, rate, seeds);
   const double end = static_cast<double>(plan_.budget_gradients) / workers_;
   std::map<std::pair<int, int>, double> rates;
   while (schedule.peek().due <= end) {
@@ -244,7 +266,7 @@ std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
     rates[{edge.i, edge.j}] += 1 / end;
   }
   std::vector<Edge> edges;
-  for (const auto& [pair, rate] : rates) edges.push_back({pair.first, pair.second, rate});
+  for (const auto& [pair, used] : rates) edges.push_back({pair.first, pair.second, used});
   const Spectral spectral = spectral_of_rates(workers_, edges);
   if (std::isfinite(spectral.chi1)) return spectral;
   error("algorithm.spectral",

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "store/impl.hpp"
+#include "store/supersede.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -21,32 +22,45 @@ std::int64_t run_number(const Connection& connection, const std::string& run_id,
 }
 
 void refuse_if_held(const Connection& connection, std::int64_t run, const std::string& run_id) {
-  Statement open(connection,
-                 "SELECT host, boot_id, pid, process_start, started,"
-                 " (julianday('now') - julianday(heartbeat)) * 86400"
-                 " FROM attempts WHERE run = ? AND outcome IS NULL");
-  open.bind(run);
-  while (open.step()) {
-    const Lease lease{open.text(0), open.text(1), open.integer(2), open.integer(3)};
-    if (goes_on(lease, open.real(5)))
-      throw StoreError(
-          fmt::format("run {} is being executed by process {} on host {} since {}; wait for it, or "
-                      "stop it with "
-                      "'kill {}' there and try again",
-                      run_id, lease.pid, lease.host, open.text(4), lease.pid));
-  }
+  for (const OpenAttempt& attempt : open_attempts(connection, run))
+    if (attempt.goes_on)
+      throw StoreError(fmt::format(
+          "run {} is being executed by process {} on host {} since {}; wait for it, or "
+          "stop it with "
+          "'kill {}' there and try again",
+          run_id, attempt.lease.pid, attempt.lease.host, attempt.started, attempt.lease.pid));
 }
 
-/// Ends attempts whose process vanished, at their last sign of life, and hides what all attempts
-/// of the run have recorded so far.
-void supersede_attempts(const Connection& connection, std::int64_t run) {
+/// Ends attempts whose process vanished, at their last sign of life.
+void end_vanished_attempts(const Connection& connection, std::int64_t run) {
   Statement(connection,
             "UPDATE attempts SET outcome = 'interrupted', ended = heartbeat,"
             " message = 'process ' || pid || ' on host ' || host || ' was gone'"
             " WHERE run = ? AND outcome IS NULL")
       .bind(run)
       .run();
-  Statement(connection, "UPDATE attempts SET valid_until_tick = 0 WHERE run = ?").bind(run).run();
+}
+
+/// A new attempt starts where the checkpoint was taken, if there is one.
+std::int64_t insert_attempt(const Connection& connection, std::int64_t run, const Lease& lease,
+                            const nlohmann::json& environment, const nlohmann::json& seeds,
+                            const std::optional<Continuation>& continued, const Position& from) {
+  std::optional<std::int64_t> checkpoint;
+  std::string changed = "{}";
+  if (continued) {
+    checkpoint = continued->checkpoint;
+    if (!continued->changed.is_null()) changed = json_text(continued->changed);
+  }
+  Statement(connection,
+            "INSERT INTO attempts (run, number, host, boot_id, pid, process_start, started,"
+            " heartbeat, environment, seeds, resumed_from, changed, gradients, normalised_time,"
+            " seconds, bytes) SELECT ?1, 1 + coalesce(max(number), 0), ?2, ?3, ?4, ?5, ?6, ?6, ?7,"
+            " ?8, ?9, ?10, ?11, ?12, ?13, ?14 FROM attempts WHERE run = ?1")
+      .bind(run, lease.host, lease.boot_id, lease.pid, lease.process_start, utc_now(),
+            json_text(environment), json_text(seeds), checkpoint, changed, from.gradients,
+            from.normalised_time, from.seconds, from.bytes)
+      .run();
+  return connection.last_insert_id();
 }
 
 void insert_result(const Connection& connection, std::int64_t attempt,
@@ -78,26 +92,53 @@ void insert_result(const Connection& connection, std::int64_t attempt,
   }
 }
 
+void refuse_if_overtaken(const Connection& connection, std::int64_t run, const std::string& run_id,
+                         std::size_t attempts_seen) {
+  Statement count(connection, "SELECT count(*) FROM attempts WHERE run = ?");
+  count.bind(run).step();
+  if (count.integer(0) > static_cast<std::int64_t>(attempts_seen))
+    throw Overtaken(
+        fmt::format("run {} has just been executed by another process; try again to "
+                    "see what is left to do",
+                    run_id));
+}
+
 }  // namespace
+
+std::int64_t run_of(const Connection& connection, std::int64_t attempt) {
+  Statement find(connection,
+                 "SELECT a.run, r.id, a.number,"
+                 " (SELECT max(number) FROM attempts WHERE run = a.run)"
+                 " FROM attempts a JOIN runs r ON r.number = a.run WHERE a.id = ?");
+  const bool found = find.bind(attempt).step();
+  ACID_ASSERT(found, "there is no attempt {}", attempt);
+  if (find.integer(2) != find.integer(3))
+    throw StoreError(
+        fmt::format("another process has taken run {} over (attempt {}), so attempt {} ends here; "
+                    "'acid show {}' tells which process it is",
+                    find.text(1), find.integer(3), find.integer(2), find.text(1)));
+  return find.integer(0);
+}
 
 std::int64_t Store::begin_attempt(
     const std::string& run_id, const Lease& lease, const nlohmann::json& environment,
     const nlohmann::json& seeds,
-    const std::vector<std::pair<std::string, std::string>>& file_digests) {
+    const std::vector<std::pair<std::string, std::string>>& file_digests,
+    const std::optional<Continuation>& continued, std::optional<std::size_t> attempts_seen) {
   const Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);
-  supersede_attempts(connection, run);
-  const std::string now = utc_now();
-  Statement(connection,
-            "INSERT INTO attempts (run, number, host, boot_id, pid, process_start, started,"
-            " heartbeat, environment, seeds) SELECT ?1, 1 + coalesce(max(number), 0),"
-            " ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8 FROM attempts WHERE run = ?1")
-      .bind(run, lease.host, lease.boot_id, lease.pid, lease.process_start, now,
-            json_text(environment), json_text(seeds))
-      .run();
-  const std::int64_t attempt = connection.last_insert_id();
+  if (attempts_seen) refuse_if_overtaken(connection, run, run_id, *attempts_seen);
+  end_vanished_attempts(connection, run);
+  Position from;
+  if (continued)
+    from = supersede_after(connection, run, run_id, continued->checkpoint);
+  else
+    supersede_everything(connection, run);
+  const std::int64_t attempt =
+      insert_attempt(connection, run, lease, environment, seeds, continued, from);
+  if (continued) carry_last_values(connection, run, attempt);
   Statement digest(connection, "INSERT INTO file_digests VALUES (?, ?, ?, ?)");
   for (std::size_t i = 0; i < file_digests.size(); ++i)
     digest.bind(attempt, i, file_digests[i].first, file_digests[i].second).run();
@@ -110,6 +151,7 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
               "an attempt cannot end as {}", state_name(result.state));
   const Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
+  run_of(connection, attempt);
   const Position& position = result.position;
   // Also when the supervisor gave it up for dead: what the attempt says of itself counts more. One
   // that failed may not know how far it was; then the last progress stands.
@@ -120,18 +162,35 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
       .bind(state_name(result.state), result.message, utc_now(), position.gradients,
             position.normalised_time, position.seconds, position.bytes, attempt)
       .run();
-  ACID_ASSERT(connection.changes() == 1, "there is no attempt {}", attempt);
   insert_result(connection, attempt, result);
   transaction.commit();
 }
 
-void Store::mark_interrupted(const std::string& run_id, const std::string& message) {
+void Store::add_verification(const std::string& run_id, const Verification& verification) {
   const Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
   Statement(connection,
+            "INSERT INTO verifications (attempt, time, host, equal, message, checkpoint,"
+            " environment) SELECT id, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
+            " ORDER BY number DESC LIMIT 1")
+      .bind(utc_now(), Lease::of_this_process().host, verification.equal, verification.message,
+            verification.from, json_text(verification.environment),
+            run_number(connection, run_id, folder()))
+      .run();
+  ACID_ASSERT(connection.changes() == 1, "run {} was never executed", run_id);
+  transaction.commit();
+}
+
+void Store::mark_interrupted(const std::string& run_id, std::int64_t pid,
+                             const std::string& message) {
+  const Connection& connection = impl_->connection();
+  const Lease here = Lease::of_this_process();
+  Transaction transaction(connection, Transaction::Kind::write);
+  Statement(connection,
             "UPDATE attempts SET outcome = 'interrupted', message = ?, ended = ?"
-            " WHERE run = (SELECT number FROM runs WHERE id = ?) AND outcome IS NULL")
-      .bind(message, utc_now(), run_id)
+            " WHERE run = (SELECT number FROM runs WHERE id = ?) AND outcome IS NULL"
+            " AND pid = ? AND host = ? AND boot_id = ?")
+      .bind(message, utc_now(), run_id, pid, here.host, here.boot_id)
       .run();
   transaction.commit();
 }

@@ -1,10 +1,13 @@
 #include "store/batch_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "engine/recorder/metrics.hpp"
+#include "store/checkpoints.hpp"
+#include "store/impl.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -23,6 +26,12 @@ constexpr const char* kUpsertSeries = R"sql(
                     best_tick),
     best = iif(best IS NULL OR better * excluded.best > better * best, excluded.best, best)
   RETURNING id)sql";
+
+// Chunks of an attempt are numbered as they are committed.
+constexpr const char* kInsertChunk = R"sql(
+  INSERT INTO event_chunks (attempt, chunk, worker, first, count, events)
+  VALUES (?1, (SELECT coalesce(max(chunk), 0) + 1 FROM event_chunks WHERE attempt = ?1),
+          ?2, ?3, ?4, ?5))sql";
 
 constexpr const char* kUpdateAttempt = R"sql(
   UPDATE attempts SET heartbeat = ?, gradients = coalesce(?, gradients),
@@ -48,6 +57,7 @@ BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, s
       insert_tick_(connection_.get(), "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?)"),
       insert_line_(connection_.get(),
                    "INSERT INTO log (attempt, time, severity, text) VALUES (?, ?, ?, ?)"),
+      insert_chunk_(connection_.get(), kInsertChunk),
       update_attempt_(connection_.get(), kUpdateAttempt) {
   sqlite::Statement owner(
       connection_.get(),
@@ -66,8 +76,11 @@ void BatchWriter::add_series(const std::vector<Batch::SeriesName>& names) {
   names_.insert(names_.end(), names.begin(), names.end());
 }
 
-void BatchWriter::write(const Batch& batch) {
+std::vector<std::string> BatchWriter::write(const Batch& batch) {
+  std::optional<SyncedCommits> synced;
+  if (batch.checkpoint) synced.emplace(connection_.get());
   sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
+  const std::int64_t run = run_of(connection_.get(), attempt_);
   for (const auto& [number, at] : batch.ticks)
     insert_tick_.bind(attempt_, number, at.gradients, at.normalised_time, at.seconds, at.bytes)
         .run();
@@ -77,6 +90,7 @@ void BatchWriter::write(const Batch& batch) {
         .bind(attempt_, line.time, kSeverityNames[static_cast<std::size_t>(line.severity)],
               line.text)
         .run();
+  write_events(batch);
   if (batch.progressed)
     update_attempt_.bind(utc_now(), batch.progress.gradients, batch.progress.normalised_time,
                          batch.progress.seconds, batch.progress.bytes, attempt_);
@@ -84,7 +98,25 @@ void BatchWriter::write(const Batch& batch) {
     update_attempt_.bind(utc_now(), std::nullopt, std::nullopt, std::nullopt, std::nullopt,
                          attempt_);
   update_attempt_.run();
+  std::vector<std::string> released;
+  if (batch.checkpoint)
+    released = add_checkpoint(connection_.get(), run, attempt_, batch.checkpoint->record,
+                              batch.checkpoint->keep);
   transaction.commit();
+  return released;
+}
+
+void BatchWriter::write_events(const Batch& batch) {
+  for (const Batch::Chunk& chunk : batch.chunks) {
+    encoded_.resize(chunk.count * kEventBytes);
+    for (std::size_t i = 0; i < chunk.count; ++i) {
+      const EventBytes event = encode_event(batch.events[chunk.begin + i], chunk.worker,
+                                            chunk.first + static_cast<std::int64_t>(i));
+      std::copy(event.begin(), event.end(),
+                encoded_.begin() + static_cast<std::ptrdiff_t>(i * kEventBytes));
+    }
+    insert_chunk_.bind(attempt_, chunk.worker, chunk.first, chunk.count, encoded_).run();
+  }
 }
 
 // By series first: points are clustered by (series, tick), so each series is one run of

@@ -17,9 +17,11 @@ class BatchWriter {
   std::int64_t next_tick();
   /// The series that the next batches may name. Once per batch, before its first write().
   void add_series(const std::vector<Batch::SeriesName>& names);
-  /// One transaction: points, the summaries of their series, ticks, log lines, progress and
-  /// heartbeat. Throws with nothing changed; when the store was merely locked, call again.
-  void write(const Batch& batch);
+  /// One transaction: points, the summaries of their series, ticks, log lines, events, progress,
+  /// heartbeat and the checkpoint, with which it is synced to disk. Returns the paths of files that
+  /// the checkpoint made superfluous. Throws with nothing changed: StoreError when another process
+  /// has begun a later attempt; when the store was merely locked, call again.
+  std::vector<std::string> write(const Batch& batch);
 
  private:
   /// Points of the batch in order_[begin … end) belong to `series`, oldest first.
@@ -27,13 +29,16 @@ class BatchWriter {
   std::int64_t summarise(const Batch& batch, std::uint32_t series, std::size_t begin,
                          std::size_t end);
   void write_points(const Batch& batch);
+  void write_events(const Batch& batch);
 
   WritingConnection connection_;
   const std::int64_t attempt_;
   std::vector<Batch::SeriesName> names_;
   std::vector<std::size_t> starts_;   // scratch: of each series in order_
   std::vector<std::uint32_t> order_;  // scratch: points of the batch by series, then tick
-  sqlite::Statement upsert_series_, insert_point_, insert_tick_, insert_line_, update_attempt_;
+  std::vector<std::byte> encoded_;    // scratch: the events of a chunk
+  sqlite::Statement upsert_series_, insert_point_, insert_tick_, insert_line_, insert_chunk_,
+      update_attempt_;
 };
 
 }  // namespace acid

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "store/open.hpp"
 #include "store/store.hpp"
@@ -26,13 +27,32 @@ struct Store::Impl {
   std::optional<WritingConnection> writing;
 };
 
-/// An attempt that has not ended goes on while its process lives. Of a process on another host only
-/// the heartbeat tells, which a RunWriter renews every two seconds.
+/// An attempt that has not ended goes on while its process lives. Of a process that cannot be seen
+/// from here only the heartbeat tells, which a RunWriter renews every two seconds.
 inline constexpr double kHeartbeatLostSeconds = 120;
 bool goes_on(const Lease& lease, double heartbeat_age_seconds);
 
-/// Run ids whose newest attempt has neither ended nor a living process.
+/// An attempt that has not ended. Of a run only the newest can be one.
+struct OpenAttempt {
+  std::int64_t id = 0;
+  int number = 0;
+  std::string run;  // its id
+  std::string started;
+  Lease lease;
+  bool goes_on = false;  // else its process is gone
+};
+/// Of all runs, or of the one with this number.
+std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
+                                       std::optional<std::int64_t> run = std::nullopt);
+
+/// Ids of the runs that a living process executes.
+std::unordered_set<std::string> live_runs(const sqlite::Connection& connection);
+/// Ids of the runs with an attempt that has neither ended nor a living process.
 std::unordered_set<std::string> dead_runs(const sqlite::Connection& connection);
+
+/// The number of the run that the attempt executes. Throws StoreError when a later attempt does:
+/// then nothing may be recorded of this one any more.
+std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
 std::string json_text(const nlohmann::json& value);

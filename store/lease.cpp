@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
@@ -21,10 +23,24 @@ std::string boot_id() {
   return id;
 }
 
-/// Field 22 of /proc/PID/stat; absent when there is no such process or only its zombie is left.
-std::optional<std::int64_t> process_start(std::int64_t pid) {
+constexpr const char* kNamespaceMark = " pid:";
+
+/// Process ids count anew in each container: " pid:[4026531836]", empty where it cannot be read.
+std::string pid_namespace() {
+  std::array<char, 64> name{};
+  if (readlink("/proc/self/ns/pid", name.data(), name.size() - 1) <= 0) return {};
+  return std::string(" ") + name.data();
+}
+
+/// The line that /proc has of a process; empty when it shows none.
+std::string stat_line(std::int64_t pid) {
   std::string line;
   std::getline(std::ifstream(fmt::format("/proc/{}/stat", pid)), line);
+  return line;
+}
+
+/// Field 22 of such a line; absent when only a zombie is left.
+std::optional<std::int64_t> process_start(const std::string& line) {
   // The second field is the program's name in parentheses and may hold anything, even ") R 1".
   const std::size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
@@ -38,40 +54,80 @@ std::optional<std::int64_t> process_start(std::int64_t pid) {
   return ticks;
 }
 
+/// Where the process of a lease is, as seen from here.
+enum class Sight {
+  seen,  // with the start time of the lease
+  gone,
+  hidden,  // on another host, in another PID namespace, or /proc does not show other users'
+};
+
+Sight look_for(const Lease& lease) {
+  if (lease.host != host_name()) return Sight::hidden;
+  const std::size_t mark = lease.boot_id.find(kNamespaceMark);
+  if (lease.boot_id.substr(0, mark) != boot_id()) return Sight::gone;
+  const std::string here = pid_namespace();
+  // Rows of version 1 do not name the namespace.
+  const bool known = mark != std::string::npos && !here.empty();
+  if (known && lease.boot_id.substr(mark) != here) return Sight::hidden;
+  const std::string line = stat_line(lease.pid);
+  if (line.empty() && kill(static_cast<pid_t>(lease.pid), 0) != 0 && errno == EPERM)
+    return Sight::hidden;
+  return process_start(line) == lease.process_start ? Sight::seen : Sight::gone;
+}
+
 }  // namespace
 
 Lease Lease::of_this_process() {
   Lease lease;
   lease.host = host_name();
-  lease.boot_id = acid::boot_id();
+  lease.boot_id = acid::boot_id() + pid_namespace();
   lease.pid = getpid();
-  lease.process_start = acid::process_start(lease.pid).value_or(0);
+  lease.process_start = acid::process_start(stat_line(lease.pid)).value_or(0);
   return lease;
 }
 
-bool Lease::alive() const {
-  if (host != host_name()) return true;
-  if (boot_id != acid::boot_id()) return false;
-  return acid::process_start(pid) == process_start;
-}
+bool Lease::alive() const { return look_for(*this) != Sight::gone; }
 
 bool goes_on(const Lease& lease, double heartbeat_age_seconds) {
-  if (!lease.alive()) return false;
-  return lease.host == host_name() || heartbeat_age_seconds < kHeartbeatLostSeconds;
+  const Sight sight = look_for(lease);
+  if (sight == Sight::hidden) return heartbeat_age_seconds < kHeartbeatLostSeconds;
+  return sight == Sight::seen;
+}
+
+std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
+                                       std::optional<std::int64_t> run) {
+  sqlite::Statement open(connection,
+                         "SELECT a.id, a.number, r.id, a.started, a.host, a.boot_id, a.pid,"
+                         " a.process_start, (julianday('now') - julianday(a.heartbeat)) * 86400"
+                         " FROM attempts a JOIN runs r ON r.number = a.run"
+                         " WHERE a.outcome IS NULL AND (?1 IS NULL OR a.run = ?1) ORDER BY a.id");
+  open.bind(run);
+  std::vector<OpenAttempt> attempts;
+  while (open.step()) {
+    const Lease lease{open.text(4), open.text(5), open.integer(6), open.integer(7)};
+    attempts.push_back({open.integer(0), static_cast<int>(open.integer(1)), open.text(2),
+                        open.text(3), lease, goes_on(lease, open.real(8))});
+  }
+  return attempts;
+}
+
+namespace {
+
+std::unordered_set<std::string> open_runs(const sqlite::Connection& connection, bool going_on) {
+  std::unordered_set<std::string> runs;
+  for (const OpenAttempt& attempt : open_attempts(connection))
+    if (attempt.goes_on == going_on) runs.insert(attempt.run);
+  return runs;
+}
+
+}  // namespace
+
+std::unordered_set<std::string> live_runs(const sqlite::Connection& connection) {
+  return open_runs(connection, true);
 }
 
 std::unordered_set<std::string> dead_runs(const sqlite::Connection& connection) {
-  sqlite::Statement open(connection,
-                         "SELECT r.id, a.host, a.boot_id, a.pid, a.process_start,"
-                         " (julianday('now') - julianday(a.heartbeat)) * 86400"
-                         " FROM attempts a JOIN runs r ON r.number = a.run"
-                         " WHERE a.outcome IS NULL");
-  std::unordered_set<std::string> dead;
-  while (open.step()) {
-    const Lease lease{open.text(1), open.text(2), open.integer(3), open.integer(4)};
-    if (!goes_on(lease, open.real(5))) dead.insert(open.text(0));
-  }
-  return dead;
+  return open_runs(connection, false);
 }
 
 }  // namespace acid

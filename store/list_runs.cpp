@@ -22,12 +22,15 @@ constexpr const char* kSelectRuns = R"sql(
   ORDER BY max(coalesce(started, ''), created) DESC,
            (SELECT number FROM runs WHERE runs.id = run_list.id) DESC)sql";
 
+// The newest attempt has a row for each metric, be it what the attempts that it continues had last.
+// CROSS JOIN keeps the order of the tables: series of single workers are many, and are not looked
+// at this way.
 constexpr const char* kSelectMetrics = R"sql(
   SELECT r.id, s.metric, s.last
   FROM runs r
-  JOIN attempts a
+  CROSS JOIN attempts a
     ON a.run = r.number AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)
-  JOIN series s ON s.attempt = a.id AND s.worker = -1
+  CROSS JOIN series s ON s.attempt = a.id AND s.worker = -1
   WHERE ?1 IS NULL OR r.id IN (SELECT value FROM json_each(?1)))sql";
 
 RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::string>& dead) {

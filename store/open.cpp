@@ -19,21 +19,15 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{std::string_view(kSchemaSql)};
+constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql)};
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }
 
-std::int64_t pragma(const Connection& connection, const char* name) {
-  Statement statement(connection, fmt::format("PRAGMA {}", name));
-  statement.step();
-  return statement.integer(0);
-}
-
 /// The version, after making sure that this is a store and that we know its version. 0: empty.
 std::int64_t checked_version(const Connection& connection, std::size_t newest) {
-  const std::int64_t version = pragma(connection, "user_version");
-  const std::int64_t application = pragma(connection, "application_id");
+  const std::int64_t version = connection.pragma("user_version");
+  const std::int64_t application = connection.pragma("application_id");
   Statement tables(connection, "SELECT count(*) FROM sqlite_schema");
   tables.step();
   if (application != kApplicationId && (application != 0 || tables.integer(0) != 0))
@@ -135,6 +129,17 @@ bool is_network_file_system(long type) {
          kNetwork.end();
 }
 
+namespace {
+
+// A process that was killed while it made the store may have left a journal behind, which only a
+// writer may undo: this becomes one, for a moment, where it may.
+void undo_what_was_begun(const std::string& folder, const sqlite::SqliteError& error) {
+  if (error.code() != SQLITE_READONLY || access(folder.c_str(), W_OK) != 0) throw error;
+  const WritingConnection undone(folder, WritingConnection::Durability::every_commit);
+}
+
+}  // namespace
+
 Connection open_for_reading(const std::string& folder) {
   const std::string file = database_file(folder);
   std::error_code error;
@@ -151,19 +156,39 @@ Connection open_for_reading(const std::string& folder) {
   const bool log_is_empty = !fs::exists(file + "-wal", error) || fs::file_size(file + "-wal") == 0;
   const bool immutable =
       access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
-  Connection connection(file, folder,
-                        immutable ? Connection::Mode::immutable : Connection::Mode::read);
+  const auto mode = immutable ? Connection::Mode::immutable : Connection::Mode::read;
+  try {
+    checked_version(Connection(file, folder, mode), kMigrations.size());
+  } catch (const sqlite::SqliteError& failure) {
+    undo_what_was_begun(folder, failure);
+  }
+  Connection connection(file, folder, mode);
   const std::int64_t version = checked_version(connection, kMigrations.size());
   if (version < static_cast<std::int64_t>(kMigrations.size()))
-    throw StoreError(fmt::format("the store {} {}; 'acid run RECIPE --store {}' {}", folder,
-                                 version == 0 ? "is empty" : "was made by an older acid", folder,
-                                 version == 0 ? "fills it" : "brings it up to date"));
+    throw StoreError(
+        version == 0
+            ? fmt::format("the store {} is empty; 'acid run RECIPE --store {}' fills it", folder,
+                          folder)
+            : fmt::format("the store {} was made by an older acid; 'acid doctor --store {} "
+                          "--repair' brings it up to date",
+                          folder, folder));
   return connection;
 }
 
 WritingConnection::WritingConnection(const std::string& folder, Durability durability)
     : folder_(folder), connection_(open_and_set_up(folder, durability)) {
   sqlite3_wal_hook(connection_.handle(), checkpoint_when_long, &folder_);
+}
+
+SyncedCommits::SyncedCommits(const Connection& connection)
+    : connection_(connection), usual_(connection.pragma("synchronous")) {
+  connection.execute("PRAGMA synchronous = FULL");
+}
+
+SyncedCommits::~SyncedCommits() {
+  // Should this fail, commits stay slower than they need to be, but safe.
+  sqlite3_exec(connection_.handle(), fmt::format("PRAGMA synchronous = {}", usual_).c_str(),
+               nullptr, nullptr, nullptr);
 }
 
 WritingConnection::~WritingConnection() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,20 @@ class WritingConnection {
  private:
   std::string folder_;
   sqlite::Connection connection_;
+};
+
+/// While it lives, what a connection commits is on disk when the commit returns, and all that it
+/// committed before. Not inside a transaction.
+class SyncedCommits {
+ public:
+  explicit SyncedCommits(const sqlite::Connection& connection);
+  ~SyncedCommits();
+  SyncedCommits(const SyncedCommits&) = delete;
+  SyncedCommits& operator=(const SyncedCommits&) = delete;
+
+ private:
+  const sqlite::Connection& connection_;
+  const std::int64_t usual_;  // PRAGMA synchronous
 };
 
 }  // namespace acid

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <cstddef>
 
 #include "store/store.hpp"
 
@@ -31,7 +31,10 @@ struct AttemptRow {
   std::string message;
   std::int64_t pid = 0;
   double wall_seconds = 0;
+  int resumed_from = 0;    // number of a checkpoint; 0: from the beginning
+  nlohmann::json changed;  // Continuation::changed
   nlohmann::json environment;
+  std::vector<std::pair<std::string, std::string>> file_digests;
 };
 
 /// Written by Recorder::note, in any attempt.
@@ -41,14 +44,45 @@ struct LogLine {
   std::string text;
 };
 
+/// A checkpoint that is not superseded.
+struct CheckpointRow {
+  std::int64_t id = 0;
+  int number = 0;   // counts the run's checkpoints from 1, over all attempts
+  int attempt = 0;  // number of the attempt that wrote it
+  std::int64_t step = 0;
+  Position position;
+  std::string path;  // relative to the store's folder
+  std::string sha256;
+  std::int64_t bytes = 0;
+  std::string created;
+  bool removed = false;  // the file was let go of; the digests stay
+};
+
+/// What a cut of a run held (CheckpointRecord).
+struct CutDigests {
+  std::vector<std::string> workers;
+  std::vector<std::vector<std::uint64_t>> tensors;
+};
+
+struct VerificationRow {
+  std::string time;  // UTC
+  std::string host;
+  bool equal = false;
+  std::string message;
+  std::optional<int> from;  // number of the checkpoint it started from
+  nlohmann::json environment;
+};
+
 /// Everything `acid show` knows.
 struct RunDetail {
   RunSummary summary;
   nlohmann::json settings, plan, seeds;
   std::vector<AttemptRow> attempts;
-  std::optional<AttemptResult> result;  // of the newest attempt that end_attempt() ended
+  std::optional<AttemptResult> result;  // of the newest attempt; absent until it has ended itself
   std::vector<std::pair<std::string, std::string>> file_digests;
   std::vector<LogLine> log;
+  std::vector<CheckpointRow> checkpoints;      // oldest first
+  std::vector<VerificationRow> verifications;  // of the newest attempt, oldest first
 };
 
 struct SeriesPoint {
@@ -90,6 +124,16 @@ std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std:
 /// The experiment a set of runs was asked for through: newest one that holds the first run.
 /// Empty when none does any more: its recipe was asked for again and compiles to other runs now.
 ExperimentRecord experiment_of(const Store& store, const std::string& run_id);
+
+/// Oldest first; superseded ones left out. Empty also when there is no such run.
+std::vector<CheckpointRow> checkpoints_of(const Store& store, const std::string& run_id);
+/// By CheckpointRow::id, also when the file is gone. StoreError when there are none.
+CutDigests cut_digests(const Store& store, std::int64_t checkpoint);
+
+/// The event log of a run, superseded events left out: for each worker its events in order, 16
+/// bytes each (engine/recorder/event.hpp), as they are stored. All empty when none was kept.
+/// StoreError when some are missing, UsageError when there is no such run.
+std::vector<std::vector<std::byte>> read_events(const Store& store, const std::string& run_id);
 
 /// Series of a run by metric, then worker. Empty metric: all. -0.0 reads back as 0.0.
 std::vector<Series> read_series(const Store& store, const std::string& run_id,

@@ -1,3 +1,4 @@
+#include "store/checkpoints.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
 
@@ -13,12 +14,24 @@ Severity severity_from_name(const std::string& name) {
   return name == "warning" ? Severity::warning : Severity::info;
 }
 
+std::vector<std::pair<std::string, std::string>> files_of(const Connection& connection,
+                                                          std::int64_t attempt) {
+  Statement select(connection,
+                   "SELECT path, sha256 FROM file_digests WHERE attempt = ? ORDER BY position");
+  select.bind(attempt);
+  std::vector<std::pair<std::string, std::string>> files;
+  while (select.step()) files.emplace_back(select.text(0), select.text(1));
+  return files;
+}
+
 std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSummary& run) {
   Statement select(connection,
                    "SELECT a.number, a.host, a.pid, a.started, a.ended, a.outcome, a.message,"
                    " a.heartbeat, a.environment,"
-                   " (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400"
-                   " FROM attempts a JOIN runs r ON r.number = a.run WHERE r.id = ?"
+                   " (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400,"
+                   " a.id, c.number, a.changed"
+                   " FROM attempts a JOIN runs r ON r.number = a.run"
+                   " LEFT JOIN checkpoints c ON c.id = a.resumed_from WHERE r.id = ?"
                    " ORDER BY a.number");
   select.bind(run.id);
   std::vector<AttemptRow> rows;
@@ -33,6 +46,9 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
     row.message = select.text(6);
     row.environment = nlohmann::json::parse(select.text(8));
     row.wall_seconds = select.real(9);
+    row.file_digests = files_of(connection, select.integer(10));
+    row.resumed_from = static_cast<int>(select.integer(11));
+    row.changed = nlohmann::json::parse(select.text(12));
     // Only the newest attempt can have no outcome; then the summary knows whether it is dead.
     if (row.outcome.empty() && run.state == RunState::interrupted) {
       row.outcome = state_name(run.state);
@@ -75,6 +91,7 @@ void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt
         {artifacts.text(0), artifacts.text(1), artifacts.text(2), artifacts.integer(3)});
 }
 
+/// Of the newest attempt alone: what an earlier one ended with does not count any more.
 std::optional<AttemptResult> newest_result(const Connection& connection,
                                            const std::string& run_id) {
   Statement select(connection,
@@ -83,7 +100,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
                    " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting"
                    " FROM results x JOIN attempts a ON a.id = x.attempt"
                    " JOIN runs r ON r.number = a.run WHERE r.id = ?"
-                   " ORDER BY a.number DESC LIMIT 1");
+                   " AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)");
   if (!select.bind(run_id).step()) return std::nullopt;
   AttemptResult result;
   result.state = state_from_name(select.text(1));
@@ -114,6 +131,26 @@ std::vector<LogLine> log_of(const Connection& connection, const std::string& run
   return lines;
 }
 
+std::vector<VerificationRow> verifications_of(const Connection& connection, std::int64_t attempt) {
+  Statement select(connection,
+                   "SELECT v.time, v.host, v.equal, v.message, c.number, v.environment"
+                   " FROM verifications v LEFT JOIN checkpoints c ON c.id = v.checkpoint"
+                   " WHERE v.attempt = ? ORDER BY v.id");
+  select.bind(attempt);
+  std::vector<VerificationRow> rows;
+  while (select.step()) {
+    VerificationRow row;
+    row.time = select.text(0);
+    row.host = select.text(1);
+    row.equal = select.integer(2) != 0;
+    row.message = select.text(3);
+    if (!select.is_null(4)) row.from = static_cast<int>(select.integer(4));
+    row.environment = nlohmann::json::parse(select.text(5));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 RunDetail run_detail(const Store& store, const std::string& run_id) {
@@ -128,16 +165,15 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   detail.attempts = attempts_of(connection, detail.summary);
   detail.result = newest_result(connection, run_id);
   detail.log = log_of(connection, run_id);
+  detail.checkpoints = read_checkpoints(connection, run_id);
 
   Statement newest(connection,
                    "SELECT a.id, a.seeds FROM attempts a JOIN runs r ON r.number = a.run"
                    " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
   if (newest.bind(run_id).step()) {
     detail.seeds = nlohmann::json::parse(newest.text(1));
-    Statement files(connection,
-                    "SELECT path, sha256 FROM file_digests WHERE attempt = ? ORDER BY position");
-    files.bind(newest.integer(0));
-    while (files.step()) detail.file_digests.emplace_back(files.text(0), files.text(1));
+    detail.file_digests = detail.attempts.back().file_digests;
+    detail.verifications = verifications_of(connection, newest.integer(0));
   }
   return detail;
 }

@@ -46,7 +46,7 @@ void append_points(const Connection& connection, const Attempt& attempt, const s
                    bool whole_run_only, SeriesByName& all) {
   Statement select(connection,
                    "SELECT id, metric, worker, unit, count FROM series WHERE attempt = ?1"
-                   " AND (?2 = '' OR metric = ?2) AND (?3 = 0 OR worker = -1)");
+                   " AND count > 0 AND (?2 = '' OR metric = ?2) AND (?3 = 0 OR worker = -1)");
   Statement points(connection,
                    "SELECT tick, value FROM points WHERE series = ? AND tick <= ? ORDER BY tick");
   select.bind(attempt.id, metric, whole_run_only);

@@ -32,10 +32,8 @@ std::string explain(int code, const std::string& place, double busy_seconds,
           "store.db in it, or choose another folder with --store",
           place, detail);
     case SQLITE_CORRUPT:
-      return fmt::format(
-          "the store {} is damaged ({}); nothing was changed. Copy the folder, then save what can "
-          "be read with \"sqlite3 store.db .recover | sqlite3 recovered.db\"",
-          place, detail);
+      return fmt::format("the store {} is damaged ({}); nothing was changed. To mend it, {}", place,
+                         detail, kSaveWhatCanBeRead);
     case SQLITE_NOTADB:
       return fmt::format(
           "{}/store.db is not a store of acid, or its first page is damaged; nothing was changed. "
@@ -102,6 +100,12 @@ void Connection::execute(const std::string& script) const {
   if (code != SQLITE_OK) fail(code);
 }
 
+std::int64_t Connection::pragma(std::string_view name) const {
+  Statement statement(*this, fmt::format("PRAGMA {}", name));
+  statement.step();
+  return statement.integer(0);
+}
+
 std::int64_t Connection::changes() const { return sqlite3_changes64(handle()); }
 
 std::int64_t Connection::last_insert_id() const { return sqlite3_last_insert_rowid(handle()); }
@@ -164,6 +168,13 @@ std::string Statement::text(int column) const {
           static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
 }
 
+std::span<const std::byte> Statement::bytes(int column) const {
+  const void* bytes = sqlite3_column_blob(handle_.get(), column);
+  if (bytes == nullptr) return {};
+  return {static_cast<const std::byte*>(bytes),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
+}
+
 bool Statement::is_null(int column) const {
   return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
 }
@@ -180,6 +191,11 @@ void Statement::bind_text(int index, std::string_view value) {
   // An empty view may have no address, which SQLite would take for NULL.
   check(sqlite3_bind_text64(handle_.get(), index, value.empty() ? "" : value.data(), value.size(),
                             SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind_bytes(int index, std::span<const std::byte> value) {
+  const void* data = value.empty() ? "" : static_cast<const void*>(value.data());
+  check(sqlite3_bind_blob64(handle_.get(), index, data, value.size(), SQLITE_TRANSIENT));
 }
 
 void Statement::bind_null(int index) { check(sqlite3_bind_null(handle_.get(), index)); }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +18,11 @@ struct sqlite3_stmt;
 /// A small owner of SQLite's C handles, for this folder only. Objects of one connection belong to
 /// one thread at a time. Every failure is a SqliteError that names the store and the remedy.
 namespace acid::sqlite {
+
+/// What a person can do about a damaged database.
+inline constexpr const char* kSaveWhatCanBeRead =
+    "copy the folder, then save what can be read with \"sqlite3 store.db .recover | sqlite3 "
+    "recovered.db\"";
 
 class SqliteError : public StoreError {
  public:
@@ -44,8 +51,9 @@ class Connection {
 
   /// Runs a script of statements and discards their rows.
   void execute(const std::string& script) const;
-  std::int64_t changes() const;         // rows changed by the last statement
-  std::int64_t last_insert_id() const;  // of the last INSERT
+  std::int64_t pragma(std::string_view name) const;  // whose value is a number
+  std::int64_t changes() const;                      // rows changed by the last statement
+  std::int64_t last_insert_id() const;               // of the last INSERT
 
   sqlite3* handle() const { return handle_.get(); }
   const std::string& place() const { return place_; }
@@ -85,6 +93,8 @@ class Statement {
   double real(int column) const;  // NULL reads as NaN
   std::optional<double> optional_real(int column) const;
   std::string text(int column) const;  // NULL reads as empty
+  /// Of a BLOB, until the next row. NULL reads as empty.
+  std::span<const std::byte> bytes(int column) const;
   bool is_null(int column) const;
 
  private:
@@ -95,6 +105,7 @@ class Statement {
   void bind_integer(int index, std::int64_t value);
   void bind_real(int index, double value);
   void bind_text(int index, std::string_view value);
+  void bind_bytes(int index, std::span<const std::byte> value);
   void bind_null(int index);
 
   template <class T>
@@ -107,6 +118,8 @@ class Statement {
       bind_null(index);
     } else if constexpr (std::convertible_to<const T&, std::string_view>) {
       bind_text(index, value);
+    } else if constexpr (std::convertible_to<const T&, std::span<const std::byte>>) {
+      bind_bytes(index, value);
     } else {  // std::optional
       if (value) {
         bind_one(index, *value);

@@ -17,11 +17,20 @@ using sqlite::Transaction;
 constexpr std::array<std::string_view, 6> kStateNames{"planned", "running",  "finished",
                                                       "failed",  "diverged", "interrupted"};
 
-/// The number of a run, stored first when its digest is new.
+/// The number of a run, stored first when its digest is new. What a known one is to be executed
+/// with can have changed without changing its digest (how often to save it, say, or where its data
+/// lies); a process that executes it has read the old settings.
 std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& run,
-                       const std::string& now) {
-  Statement known(connection, "SELECT number FROM runs WHERE digest = ?");
-  if (known.bind(run.digest).step()) return known.integer(0);
+                       const std::unordered_set<std::string>& live, const std::string& now) {
+  Statement known(connection, "SELECT number, id FROM runs WHERE digest = ?");
+  if (known.bind(run.digest).step()) {
+    const std::int64_t number = known.integer(0);
+    if (live.count(known.text(1)) == 0)
+      Statement(connection, "UPDATE runs SET settings = ?, plan = ? WHERE number = ?")
+          .bind(json_text(run.settings), json_text(run.plan), number)
+          .run();
+    return number;
+  }
   Statement insert(connection,
                    "INSERT INTO runs (id, digest, group_digest, algorithm, seed, driver, topology,"
                    " workers, budget_gradients, settings, plan, created)"
@@ -74,8 +83,11 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   Statement member(connection,
                    "INSERT INTO experiment_runs (experiment, position, run, label)"
                    " VALUES (?, ?, ?, ?) ON CONFLICT (run, experiment) DO NOTHING");
+  const std::unordered_set<std::string> live = live_runs(connection);
   for (std::size_t position = 0; position < runs.size(); ++position)
-    member.bind(number, position, share_run(connection, runs[position], now), runs[position].label)
+    member
+        .bind(number, position, share_run(connection, runs[position], live, now),
+              runs[position].label)
         .run();
   transaction.commit();
 }

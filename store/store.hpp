@@ -46,11 +46,11 @@ std::string_view state_name(RunState state);
 RunState state_from_name(std::string_view name);
 
 /// Who is executing an attempt. A running row whose process is gone shows as interrupted: the pair
-/// (pid, process start time) is compared on the same host and boot; otherwise the heartbeat
-/// decides.
+/// (pid, process start time) is compared where the process can be seen, which takes the same host,
+/// boot and PID namespace; otherwise the heartbeat decides.
 struct Lease {
   std::string host;
-  std::string boot_id;
+  std::string boot_id;  // and, after a space, the PID namespace: "pid:[4026531836]"
   std::int64_t pid = 0;
   std::int64_t process_start = 0;  // clock ticks after boot, /proc/PID/stat field 22
   static Lease of_this_process();
@@ -84,6 +84,40 @@ struct AttemptResult {
   std::vector<Artifact> artifacts;
 };
 
+/// A checkpoint file that has been written, as RunWriter::checkpoint() makes it known.
+struct CheckpointRecord {
+  std::int64_t step = 0;  // of the driver, see engine/drivers/cut.hpp
+  Position position;
+  std::string path;  // relative to the store's folder
+  std::string sha256;
+  std::int64_t bytes = 0;
+  /// What the cut held, also to be compared once the file is gone. By worker: SHA-256 of x, and for
+  /// each tensor of x the first 8 bytes of its SHA-256, in order.
+  std::vector<std::string> worker_digests;
+  std::vector<std::vector<std::uint64_t>> tensor_digests;
+};
+
+/// How an attempt continues an earlier one.
+struct Continuation {
+  std::int64_t checkpoint = 0;  // id of a CheckpointRow of the run
+  nlohmann::json changed;       // what differs from the attempt that wrote it and was allowed, as
+                                // {key: [then, now]}; empty or null: nothing
+};
+
+/// What acid verify found, for the record.
+struct Verification {
+  bool equal = false;
+  std::string message;               // what was compared, or where it first differs
+  std::optional<std::int64_t> from;  // id of the checkpoint it started from; absent: the start
+  nlohmann::json environment;        // of the machine that verified
+};
+
+/// Another process has executed the run meanwhile: what was known of it no longer holds.
+class Overtaken : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 /// A folder with store.db and checkpoints/. One connection; use from one thread.
 /// Every failure is a StoreError that names the folder and the remedy.
 class Store {
@@ -100,21 +134,32 @@ class Store {
   const std::string& folder() const;
 
   /// One transaction: the experiment, its runs that are new, and their order in it. Runs already
-  /// known by digest are shared, not copied; one that is listed twice keeps its first place. An
-  /// experiment that is there already becomes the newest and holds exactly these runs.
+  /// known by digest are shared, not copied, and take over settings and plan unless a living
+  /// process executes them; one that is listed twice keeps its first place. An experiment that is
+  /// there already becomes the newest and holds exactly these runs.
   void add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs);
 
-  /// Opens a new attempt: state running, lease, number = last + 1. What earlier attempts of the run
-  /// recorded is superseded in the same transaction. Throws StoreError when a living process holds
-  /// the run. Returns the attempt's row id. `seeds`: {purpose: value, …, "workers": {purpose:
-  /// [value per worker]}}; `file_digests`: (path, SHA-256) of each data file.
+  /// Opens a new attempt: state running, lease, number = last + 1. In the same transaction, what
+  /// earlier attempts of the run recorded is superseded: all of it, or with `continued` what lies
+  /// after that checkpoint (values, events, later checkpoints). Throws StoreError when a living
+  /// process holds the run, or when the checkpoint is not one that counts, and Overtaken when the
+  /// run has more attempts by now than `attempts_seen`. Returns the attempt's row id. `seeds`:
+  /// {purpose: value, …, "workers": {purpose: [value per worker]}}; `file_digests`: (path, SHA-256)
+  /// of each data file.
   std::int64_t begin_attempt(const std::string& run_id, const Lease& lease,
                              const nlohmann::json& environment, const nlohmann::json& seeds,
-                             const std::vector<std::pair<std::string, std::string>>& file_digests);
-  /// On disk when it returns, and with it all that was flushed before. Once per attempt.
+                             const std::vector<std::pair<std::string, std::string>>& file_digests,
+                             const std::optional<Continuation>& continued = std::nullopt,
+                             std::optional<std::size_t> attempts_seen = std::nullopt);
+  /// On disk when it returns, and with it all that was flushed before. Once per attempt. Throws
+  /// StoreError, with nothing changed, when another process has begun a later attempt.
   void end_attempt(std::int64_t attempt, const AttemptResult& result);
-  /// For the supervisor: the worker process died without ending its attempt. No effect when it did.
-  void mark_interrupted(const std::string& run_id, const std::string& message);
+  /// For the supervisor: its worker process `pid` died without ending its attempt. No effect when
+  /// it did; attempts of other processes are left alone.
+  void mark_interrupted(const std::string& run_id, std::int64_t pid, const std::string& message);
+
+  /// Records a verification of the run's newest attempt, made by this process. There must be one.
+  void add_verification(const std::string& run_id, const Verification& verification);
 
   struct Impl;
   Impl& impl() { return *impl_; }  // for this folder and its tests only

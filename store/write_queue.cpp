@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kBatchSeconds = 0.25;
 constexpr double kHeartbeatSeconds = 2;
-constexpr std::size_t kFullBatchPoints = 50'000;
-constexpr std::size_t kManyPoints = 1'000'000;
+constexpr std::size_t kFullBatch = 50'000;  // values and events together
+constexpr std::size_t kMany = 1'000'000;
 
 }  // namespace
 
@@ -21,7 +21,10 @@ void Batch::clear() {
   ticks.clear();
   points.clear();
   lines.clear();
+  chunks.clear();
+  events.clear();
   progressed = false;
+  checkpoint.reset();
 }
 
 void WriteQueue::sample(const Position& position, std::span<const Value> values) {
@@ -31,20 +34,13 @@ void WriteQueue::sample(const Position& position, std::span<const Value> values)
     MutexLock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     const bool was_empty = pending_.empty();
-    const std::size_t before = pending_.points.size();
+    const std::size_t before = pending_.records();
     const std::int64_t tick = next_tick_++;
     pending_.ticks.push_back({tick, position});
     for (const Value& value : values)
       pending_.points.push_back({series_index(value), tick, value.value});
     advance(position);
-    const std::size_t after = pending_.points.size();
-    const auto passed = [&](std::size_t mark) { return before < mark && after >= mark; };
-    if (passed(kManyPoints))
-      pending_.lines.push_back({utc_now(), Severity::warning,
-                                fmt::format("the store is slower than the run: {} values wait in "
-                                            "memory to be written; record less often",
-                                            after)});
-    wake = was_empty || passed(kFullBatchPoints);
+    wake = grown_from(before) || was_empty;
   }
   if (wake) wake_.notify_one();
 }
@@ -71,6 +67,33 @@ void WriteQueue::note(Severity severity, std::string_view text) {
   wake_if_first(was_empty);
 }
 
+void WriteQueue::events(int worker, std::int64_t first, std::span<const Event> events) {
+  if (events.empty()) return;
+  bool wake = false;
+  {
+    MutexLock lock(mutex_);
+    if (failure_) return;
+    const bool was_empty = pending_.empty();
+    const std::size_t before = pending_.records();
+    pending_.chunks.push_back({worker, first, pending_.events.size(), events.size()});
+    pending_.events.insert(pending_.events.end(), events.begin(), events.end());
+    wake = grown_from(before) || was_empty;
+  }
+  if (wake) wake_.notify_one();
+}
+
+bool WriteQueue::grown_from(std::size_t records_before) {
+  const std::size_t records = pending_.records();
+  const auto passed = [&](std::size_t mark) { return records_before < mark && records >= mark; };
+  if (passed(kMany))
+    pending_.lines.push_back(
+        {utc_now(), Severity::warning,
+         fmt::format("the store is slower than the run: {} values and {} events wait in memory to "
+                     "be written; record less often, or put the store on a faster disk",
+                     pending_.points.size(), pending_.events.size())});
+  return passed(kFullBatch);
+}
+
 // The writer then sleeps on, but no longer than to the end of the batch.
 void WriteQueue::wake_if_first(bool was_empty) {
   if (was_empty) wake_.notify_one();
@@ -78,7 +101,7 @@ void WriteQueue::wake_if_first(bool was_empty) {
 
 void WriteQueue::flush() {
   MutexLock lock(mutex_);
-  std::int64_t target = batches_taken_;
+  std::int64_t target = batches_taken_ + (sealed_ ? 1 : 0);
   if (!pending_.empty()) {
     ++target;
     flush_wanted_ = true;
@@ -86,6 +109,23 @@ void WriteQueue::flush() {
   }
   while (!failure_ && batches_committed_ < target) done_.wait(mutex_);
   if (failure_) std::rethrow_exception(failure_);
+}
+
+std::vector<std::string> WriteQueue::checkpoint(const CheckpointRecord& record, int keep) {
+  ACID_ASSERT(keep >= 1, "{} checkpoints to keep", keep);
+  MutexLock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  ACID_ASSERT(!sealed_, "a checkpoint while another one is waiting, at {} gradients",
+              record.position.gradients);
+  advance(record.position);
+  pending_.checkpoint = {record, keep};
+  sealed_.emplace();
+  std::swap(*sealed_, pending_);
+  const std::int64_t target = batches_taken_ + 1;
+  wake_.notify_one();
+  while (!failure_ && batches_committed_ < target) done_.wait(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+  return std::exchange(released_, {});
 }
 
 void WriteQueue::close() {
@@ -101,22 +141,28 @@ bool WriteQueue::take(Batch& batch) {
     const double limit = pending_.empty() ? kHeartbeatSeconds : kBatchSeconds;
     wake_.wait_for(mutex_, last_take_seconds_ + limit - clock_.seconds());
   }
-  if (closed_ && pending_.empty()) return false;
-  std::swap(batch, pending_);
-  flush_wanted_ = false;
+  if (sealed_) {
+    batch = std::move(*sealed_);
+    sealed_.reset();
+  } else {
+    if (closed_ && pending_.empty()) return false;
+    std::swap(batch, pending_);
+    flush_wanted_ = false;
+  }
   last_take_seconds_ = clock_.seconds();
   ++batches_taken_;
   return true;
 }
 
 bool WriteQueue::due() {
-  if (closed_ || flush_wanted_ || pending_.points.size() >= kFullBatchPoints) return true;
+  if (closed_ || flush_wanted_ || sealed_ || pending_.records() >= kFullBatch) return true;
   const double limit = pending_.empty() ? kHeartbeatSeconds : kBatchSeconds;
   return clock_.seconds() >= last_take_seconds_ + limit;
 }
 
-void WriteQueue::committed() {
+void WriteQueue::committed(std::vector<std::string> released) {
   MutexLock lock(mutex_);
+  released_.insert(released_.end(), released.begin(), released.end());
   batches_committed_ = batches_taken_;
   done_.notify_all();
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/mutex.hpp"
 #include "engine/recorder/recorder.hpp"
+#include "store/store.hpp"
 
 namespace acid {
 
@@ -34,14 +36,31 @@ struct Batch {
     std::string text;
   };
 
+  struct Chunk {
+    int worker = 0;
+    std::int64_t first = 0;  // number of its first event, over the whole run
+    std::size_t begin = 0;   // in `events`
+    std::size_t count = 0;
+  };
+  struct Checkpoint {
+    CheckpointRecord record;
+    int keep = 1;
+  };
+
   std::vector<SeriesName> new_series;  // in the order of their indices
   std::vector<Tick> ticks;
   std::vector<Point> points;
   std::vector<Line> lines;
+  std::vector<Chunk> chunks;  // what was handed over at once, in order
+  std::vector<Event> events;
   Position progress;
   bool progressed = false;
+  std::optional<Checkpoint> checkpoint;  // after everything else in the batch
 
-  bool empty() const { return ticks.empty() && lines.empty() && !progressed; }
+  bool empty() const {
+    return ticks.empty() && lines.empty() && chunks.empty() && !progressed && !checkpoint;
+  }
+  std::size_t records() const { return points.size() + events.size(); }
   void clear();
 };
 
@@ -51,12 +70,19 @@ class WriteQueue {
  public:
   explicit WriteQueue(std::int64_t first_tick) : next_tick_(first_tick) {}
 
-  // Any thread. After fail(), sample() and flush() throw that failure, and the others do nothing.
+  // Any thread. After fail(), sample(), flush() and checkpoint() throw that failure, and the others
+  // do nothing.
   void sample(const Position& position, std::span<const Value> values) EXCLUDES_LOCK(mutex_);
   void progress(const Position& position) EXCLUDES_LOCK(mutex_);
   void note(Severity severity, std::string_view text) EXCLUDES_LOCK(mutex_);
+  void events(int worker, std::int64_t first, std::span<const Event> events) EXCLUDES_LOCK(mutex_);
   /// Sleeps until everything recorded before the call is committed.
   void flush() EXCLUDES_LOCK(mutex_);
+  /// Ends the batch with a checkpoint, so that what is recorded from now on is not part of it, and
+  /// sleeps until that batch is committed. Returns what committed() was given. One thread at a
+  /// time.
+  std::vector<std::string> checkpoint(const CheckpointRecord& record, int keep)
+      EXCLUDES_LOCK(mutex_);
   /// The writer gets what is left, then is told to stop.
   void close() EXCLUDES_LOCK(mutex_);
 
@@ -64,13 +90,16 @@ class WriteQueue {
   /// Sleeps until a batch is due: 250 ms after the last one when something was recorded, 2 s after
   /// it (with an empty batch, for the heartbeat) otherwise. False: closed, and nothing is left.
   bool take(Batch& batch) EXCLUDES_LOCK(mutex_);
-  void committed() EXCLUDES_LOCK(mutex_);
+  /// `released`: paths of checkpoints that the batch let go of.
+  void committed(std::vector<std::string> released) EXCLUDES_LOCK(mutex_);
   void fail(std::exception_ptr failure) EXCLUDES_LOCK(mutex_);
 
  private:
   bool due() REQUIRES_LOCK(mutex_);
   std::uint32_t series_index(const Value& value) REQUIRES_LOCK(mutex_);
   void advance(const Position& position) REQUIRES_LOCK(mutex_);
+  /// To be called with records() as it was before something was added. True: wake the writer.
+  bool grown_from(std::size_t records_before) REQUIRES_LOCK(mutex_);
   void wake_if_first(bool was_empty);
 
   struct MetricSeries {
@@ -83,6 +112,8 @@ class WriteQueue {
   Condition wake_;  // the writer
   Condition done_;  // those who flush
   Batch pending_ GUARDED_BY(mutex_);
+  std::optional<Batch> sealed_ GUARDED_BY(mutex_);  // ends with a checkpoint; before pending_
+  std::vector<std::string> released_ GUARDED_BY(mutex_);
   std::vector<MetricSeries> metrics_ GUARDED_BY(mutex_);
   std::uint32_t series_count_ GUARDED_BY(mutex_) = 0;
   std::int64_t next_tick_ GUARDED_BY(mutex_);

@@ -21,8 +21,7 @@ struct RunWriter::Impl {
     try {
       while (queue.take(batch)) {
         writer.add_series(batch.new_series);
-        write(batch);
-        queue.committed();
+        queue.committed(write(batch));
       }
     } catch (...) {
       queue.fail(std::current_exception());
@@ -30,7 +29,7 @@ struct RunWriter::Impl {
   }
 
   // Each try sleeps in SQLite until its busy timeout; where it gives up at once, we sleep.
-  void write(const Batch& batch) {
+  std::vector<std::string> write(const Batch& batch) {
     for (;;) {
       try {
         return writer.write(batch);
@@ -62,6 +61,14 @@ void RunWriter::note(Severity severity, std::string_view text) {
   impl_->queue.note(severity, text);
 }
 
+void RunWriter::events(int worker, std::int64_t first, std::span<const Event> events) {
+  impl_->queue.events(worker, first, events);
+}
+
 void RunWriter::flush() { impl_->queue.flush(); }
+
+std::vector<std::string> RunWriter::checkpoint(const CheckpointRecord& record, int keep) {
+  return impl_->queue.checkpoint(record, keep);
+}
 
 }  // namespace acid

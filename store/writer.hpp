@@ -10,9 +10,10 @@ namespace acid {
 /// Writes what a running attempt reports: a queue and one writer thread with its own connection,
 /// transactions of at most 250 ms. Recording never blocks training: the queue is bounded only by
 /// memory pressure (a warning at 1 M values). A write that fails is retried for as long as the
-/// store is merely locked; any other failure is kept and rethrown by flush() and by the next
-/// sample(). The writer thread also refreshes the lease's heartbeat (every 2 s at least) and the
-/// run's progress. Call flush() before Store::end_attempt(), so that no failure goes unseen.
+/// store is merely locked; any other failure, such as that another process has begun a later
+/// attempt, is kept and rethrown by flush() and by the next sample(). The writer thread also
+/// refreshes the lease's heartbeat (every 2 s at least) and the run's progress. Call flush() before
+/// Store::end_attempt(), so that no failure goes unseen.
 class RunWriter final : public Recorder {
  public:
   RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt);
@@ -22,9 +23,17 @@ class RunWriter final : public Recorder {
   void sample(const Position& position, std::span<const Value> values) override;
   void progress(const Position& position) override;
   void note(Severity severity, std::string_view text) override;
+  void events(int worker, std::int64_t first, std::span<const Event> events) override;
 
   /// Everything recorded so far is committed when it returns. Waits while the store is locked.
   void flush();
+
+  /// Commits the checkpoint and everything recorded so far in one transaction, synced to disk when
+  /// it returns, and marks all but the `keep` newest checkpoints of the run as removed in it.
+  /// Returns the paths (relative to the store's folder) of the files that may now be deleted, those
+  /// of superseded checkpoints among them. Waits while the store is locked; throws as flush() does.
+  /// One thread at a time; what others record meanwhile is not part of the checkpoint.
+  std::vector<std::string> checkpoint(const CheckpointRecord& record, int keep);
 
  private:
   struct Impl;

@@ -49,7 +49,7 @@ std::string sha256_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(fmt::format("cannot read {}: check the path and its permissions", path));
   Sha256 digest;
-  std::vector<char> block(1 << 20);
+  std::vector<char> block(1 << 16);
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
     digest.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
   return digest.hex();

@@ -27,6 +27,9 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
   std::optional<std::string> best;
   std::size_t best_distance = word.size() / 3 + 2;
   for (const std::string& name : known) {
+    // At least as many letters apart as their lengths: a word of any length costs little.
+    const std::size_t longer = std::max(word.size(), name.size());
+    if (longer - std::min(word.size(), name.size()) >= best_distance) continue;
     const std::size_t distance = edit_distance(word, name);
     if (distance < best_distance) {
       best_distance = distance;

@@ -54,6 +54,13 @@ class Stream {
   double normal();                           // mean 0, variance 1 (Box–Muller, both values used)
   double gamma(double shape);                // scale 1 (Marsaglia & Tsang 2000); shape > 0
 
+  /// Where the stream stands (engine/base/archive.hpp); its key and index are not part of it.
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(block_, words_[0], words_[1], words_[2], words_[3], left_, spare_normal_,
+            has_spare_normal_);
+  }
+
  private:
   void refill();
 

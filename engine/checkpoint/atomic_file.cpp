@@ -1,6 +1,7 @@
 #include "engine/checkpoint/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,47 +12,110 @@
 #include "engine/base/error.hpp"
 
 namespace acid {
+namespace {
 
-AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.{}.tmp", path_, ::getpid())) {
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) fail("create");
+/// Repeats a system call that a signal interrupted.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+[[noreturn]] void fail(const char* what, const std::string& file) {
+  const std::string reason = std::strerror(errno);
+  throw StoreError(fmt::format("cannot {} {}: {}; free space or check permissions, then run again",
+                               what, file, reason));
+}
+
+// Some file systems know no fsync of a folder, and a folder that may be written need not be
+// readable: then there is nothing more to be done.
+void sync_folder(const std::string& named) {
+  const std::string folder = named.empty() ? "." : named;
+  const int opened =
+      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (opened < 0) {
+    if (errno == EACCES) return;
+    fail("open", folder);
+  }
+  const bool synced = uninterrupted([&] { return ::fsync(opened); }) == 0 || errno == EINVAL ||
+                      errno == ENOTSUP || errno == ENOSYS;
+  const int reason = errno;
+  ::close(opened);
+  errno = reason;
+  if (!synced) fail("fsync", folder);
+}
+
+std::string temporary_name(const std::string& path, int number) {
+  const std::string name = fmt::format("{}.{}", path, ::getpid());
+  return number == 0 ? name + ".tmp" : fmt::format("{}.{}.tmp", name, number);
+}
+
+}  // namespace
+
+// O_EXCL: process numbers repeat, in containers and on other machines that share the folder, so the
+// name may belong to somebody who is writing now.
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  constexpr int kMostNames = 1000;
+  for (int number = 0; descriptor_ < 0; ++number) {
+    temporary_ = temporary_name(path_, number);
+    descriptor_ = uninterrupted(
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
+    if (descriptor_ < 0 && (errno != EEXIST || number >= kMostNames)) fail("create", temporary_);
+  }
+  temporary_exists_ = true;
 }
 
 AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
-
-void AtomicFile::fail(const char* what) const {
-  const std::string reason = std::strerror(errno);
-  throw StoreError(fmt::format("cannot {} {}: {}; free space or check permissions, then run again",
-                               what, temporary_, reason));
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (temporary_exists_) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  ACID_ASSERT(descriptor_ >= 0, "{} bytes for {} after its commit", bytes.size(), path_);
+  if (pending_.size() + bytes.size() > kBuffer) {
+    write_through(pending_);
+    pending_.clear();
+  }
+  if (bytes.size() > kBuffer)
+    write_through(bytes);
+  else
+    pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+}
+
+void AtomicFile::write_through(std::span<const std::byte> bytes) {
   digest_.update(bytes);
   bytes_ += static_cast<std::int64_t>(bytes.size());
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write");
+    const ssize_t written =
+        uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
+    if (written == 0) errno = EIO;  // a regular file never does; waiting for it could take forever
+    if (written <= 0) fail("write", temporary_);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
 
 AtomicFile::Written AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) fail("fsync");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
-  ::close(std::exchange(descriptor_, -1));
-  const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const int parent = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (parent >= 0) {  // Some file systems refuse to sync a folder; the rename stands regardless.
-    ::fsync(parent);
-    ::close(parent);
-  }
+  ACID_ASSERT(descriptor_ >= 0, "{} is committed twice", path_);
+  write_through(pending_);
+  pending_.clear();
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("fsync", temporary_);
+  // Some network file systems report a failed write only here. An interrupted close has closed.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close", temporary_);
+  if (uninterrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0)
+    fail("rename", temporary_);
+  temporary_exists_ = false;
+  sync_folder(std::filesystem::path(path_).parent_path().string());
   return {digest_.hex(), bytes_};
+}
+
+void create_folders(const std::string& path) {
+  const std::filesystem::path folder(path);
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  const std::string parent = folder.parent_path().string();
+  create_folders(parent);
+  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) fail("create", path);
+  sync_folder(parent);
 }
 
 }  // namespace acid

@@ -75,7 +75,7 @@ std::uint32_t ByteFile::read_big_endian32(std::string_view what) {
 
 std::string ByteFile::read_rest() {
   std::string text;
-  std::vector<std::uint8_t> block(1 << 20);
+  std::vector<std::uint8_t> block(1 << 16);
   while (const std::int64_t got = read_some(block))
     text.append(reinterpret_cast<const char*>(block.data()), static_cast<std::size_t>(got));
   expect_end();
@@ -92,7 +92,9 @@ void ByteFile::expect_end() {
 }
 
 void ByteFile::expect_size(std::int64_t bytes, std::string_view what) const {
-  const auto on_disk = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+  std::error_code error;
+  const auto on_disk = static_cast<std::int64_t>(std::filesystem::file_size(path_, error));
+  if (error) throw Error(fmt::format("cannot read {}: {}", path_, error.message()));
   if (gzdirect(handle_->file) != 0) {
     if (on_disk != bytes)
       fail(std::min(bytes, on_disk), fmt::format("{} bytes in all ({})", bytes, what),

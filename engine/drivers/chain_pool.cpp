@@ -17,10 +17,17 @@ ChainPool::Node* ChainPool::ReadyList::pop() {
 ChainPool::ChainPool(int chains, int threads)
     : window_(8 * static_cast<std::int64_t>(chains) + 64),
       tails_(static_cast<std::size_t>(chains), nullptr) {
-  for (int lane = 0; lane < threads; ++lane) threads_.emplace_back([this, lane] { run(lane); });
+  try {
+    for (int lane = 0; lane < threads; ++lane) threads_.emplace_back([this, lane] { run(lane); });
+  } catch (...) {  // the system gives no more threads: those there are must be let go
+    stop();
+    throw;
+  }
 }
 
-ChainPool::~ChainPool() {
+ChainPool::~ChainPool() { stop(); }
+
+void ChainPool::stop() {
   {
     MutexLock lock(mutex_);
     stopping_ = true;

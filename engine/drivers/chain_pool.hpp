@@ -55,6 +55,7 @@ class ChainPool {
   };
   void enqueue(int a, int b, Weight weight, Task task) EXCLUDES_LOCK(mutex_);
   void run(int lane) EXCLUDES_LOCK(mutex_);
+  void stop() EXCLUDES_LOCK(mutex_);
   void complete(Node* node) REQUIRES_LOCK(mutex_);
   void make_ready(Node* node) REQUIRES_LOCK(mutex_);
   void rethrow() REQUIRES_LOCK(mutex_);

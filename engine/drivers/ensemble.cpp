@@ -14,12 +14,14 @@ double RunSpec::backlog_limit(int worker) const {
 }
 
 Ensemble::Ensemble(const RunSpec& spec, Objective& objective)
-    : average_buffers_(spec.average_buffers) {
+    : segments_(objective.segments()),
+      buffer_segments_(objective.buffer_segments()),
+      average_buffers_(spec.average_buffers) {
   settings_.dimension = objective.dimension();
   settings_.buffer_size = objective.buffer_size();
   settings_.mixing = spec.method.mixing;
   settings_.optimizer = spec.optimizer;
-  settings_.decay = decay_ranges(spec.optimizer, objective.segments(), objective.dimension());
+  settings_.decay = decay_ranges(spec.optimizer, segments_, settings_.dimension);
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   for (int i = 0; i < spec.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(settings_));
@@ -33,6 +35,32 @@ double Ensemble::latest_event() const {
   double latest = 0;
   for (const auto& worker : workers_) latest = std::max(latest, worker->last_event());
   return latest;
+}
+
+std::vector<StateVectors> Ensemble::vectors() const {
+  std::vector<StateVectors> list;
+  for (const auto& worker : workers_) {
+    std::size_t index = 0;
+    worker->for_each_vector([&](std::string_view name, const Arena<float>& arena) {
+      if (arena.size() == 0) return;
+      if (index == list.size())
+        list.push_back({std::string(name), name == "buffers" ? buffer_segments_ : segments_, {}});
+      list[index++].values.push_back(arena.span());
+    });
+  }
+  return list;
+}
+
+void Ensemble::restore(const CheckpointFile& file) {
+  for (const StateVectors& vectors : this->vectors()) {
+    std::vector<std::span<float>> out;
+    for (const auto& worker : workers_)
+      worker->for_each_vector([&](std::string_view name, Arena<float>& arena) {
+        if (name == vectors.name) out.push_back(arena.span());
+      });
+    file.read(vectors.name, vectors.segments, out);
+  }
+  for (const auto& worker : workers_) worker->restart_gradient();
 }
 
 MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/drivers/run_spec.hpp"
 #include "engine/worker/objective.hpp"
 #include "engine/worker/worker.hpp"
@@ -60,10 +61,21 @@ class Ensemble {
   /// Largest last_event() over the workers.
   double latest_event() const;
 
+  /// The vectors of all workers, for a checkpoint; x comes first.
+  std::vector<StateVectors> vectors() const;
+  /// Fills them from a checkpoint. The gradients in hand will be computed anew.
+  void restore(const CheckpointFile& file);
+  /// What the workers hold besides vectors.
+  template <class Archive>
+  void persist(Archive& archive) {
+    for (const auto& one : workers_) archive(*one);
+  }
+
  private:
   void find_not_finite(MeanModel& mean) const;
 
   WorkerSettings settings_;
+  std::vector<Segment> segments_, buffer_segments_;
   bool average_buffers_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Arena<float>> gradients_;

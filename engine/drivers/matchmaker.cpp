@@ -1,5 +1,7 @@
 #include "engine/drivers/matchmaker.hpp"
 
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 
 namespace acid {
@@ -74,6 +76,30 @@ void Matchmaker::finish(const DueEdge& edge) {
   free_.push_back(node);
   offer_head(edge.i);
   offer_head(edge.j);
+}
+
+std::vector<DueEdge> Matchmaker::unfinished() const {
+  std::vector<DueEdge> edges;
+  for (std::size_t w = 0; w < queues_.size(); ++w)
+    for (std::int32_t at = queues_[w].head; at != kNone;) {
+      const Node& node = nodes_[static_cast<std::size_t>(at)];
+      const bool first = node.edge.i == static_cast<int>(w);  // each is in two queues
+      if (first) edges.push_back(node.edge);
+      at = node.next[first ? 0 : 1];
+    }
+  std::sort(edges.begin(), edges.end(),
+            [](const DueEdge& a, const DueEdge& b) { return a.number < b.number; });
+  return edges;
+}
+
+void Matchmaker::restore(const std::vector<DueEdge>& edges) {
+  due_ = started_ = finished_;
+  for (const DueEdge& edge : edges) {
+    if (edge.i < 0 || edge.i >= edge.j || edge.j >= static_cast<int>(queues_.size()))
+      throw Error(fmt::format("the saved state has an exchange between workers {} and {} of {}",
+                              edge.i, edge.j, queues_.size()));
+    add(edge);
+  }
 }
 
 int Matchmaker::backlog(int worker) const {

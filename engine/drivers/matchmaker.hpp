@@ -35,6 +35,17 @@ class Matchmaker {
   std::int64_t waiting() const { return due_ - started_; }
   bool idle() const { return due_ == finished_; }
 
+  /// What has finished and, in list order, what has not. Reading makes the latter due afresh:
+  /// edges that were in hand are again the ones that take() yields. Throws Error for edges that
+  /// cannot be.
+  template <class Archive>
+  void persist(Archive& archive) {
+    std::vector<DueEdge> edges;
+    if constexpr (!Archive::kReads) edges = unfinished();
+    archive(finished_, edges);
+    if constexpr (Archive::kReads) restore(edges);
+  }
+
  private:
   static constexpr std::int32_t kNone = -1;
   struct Node {
@@ -51,6 +62,8 @@ class Matchmaker {
   /// Lists the head of a queue as ready if it has become startable.
   void offer_head(int worker);
   std::int32_t& link(std::int32_t node, int worker);
+  std::vector<DueEdge> unfinished() const;
+  void restore(const std::vector<DueEdge>& edges);
 
   std::vector<Node> nodes_;
   std::vector<std::int32_t> free_;

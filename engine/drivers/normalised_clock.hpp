@@ -29,6 +29,10 @@ class NormalisedClock {
     seconds_ = seconds;
     time_ = time;
   }
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(computing_, rate_, time_, seconds_);
+  }
 
  private:
   void change(double seconds, double mean_seconds, int by) {

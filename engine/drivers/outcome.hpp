@@ -15,6 +15,15 @@ class EdgeCounter {
   void add(int i, int j) { ++counts_[{i, j}]; }
   std::vector<EdgeUse> list() const;
 
+  template <class Archive>
+  void persist(Archive& archive) {
+    std::vector<EdgeUse> uses;
+    if constexpr (!Archive::kReads) uses = list();
+    archive(uses);
+    if constexpr (Archive::kReads)
+      for (const EdgeUse& use : uses) counts_[{use.i, use.j}] = use.count;
+  }
+
  private:
   struct Hash {
     std::size_t operator()(const std::pair<int, int>& edge) const {

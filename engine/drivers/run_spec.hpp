@@ -56,18 +56,13 @@ struct RunSpec {
   Seeds seeds;
   double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
   bool average_buffers = true;  // false: evaluate the mean with worker 0's buffers
-  bool keep_trace = false;      // Outcome::trace
+  bool keep_events = false;     // report the event log
+  /// Synchronous methods on threads: ends the run after this many gradients whatever the budget
+  /// says, which goes on to rule the learning rate. For executing a run again that the clock ended.
+  std::int64_t end_at_gradients = std::numeric_limits<std::int64_t>::max();
 
   /// Due edges beyond which worker i holds its next gradient (DESIGN §3, throttle).
   double backlog_limit(int worker) const;
-};
-
-/// One event of a worker, in the order the worker saw it.
-struct TraceEvent {
-  enum class Kind : std::uint8_t { begin_gradient, commit_gradient, exchange };
-  Kind kind = Kind::begin_gradient;
-  double time = 0;             // normalised
-  std::uint64_t exchange = 0;  // number of the edge in the drawn list
 };
 
 enum class Ending { finished, stopped, diverged };
@@ -75,6 +70,10 @@ enum class Ending { finished, stopped, diverged };
 struct EdgeUse {
   int i = 0, j = 0;
   std::int64_t count = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(i, j, count);
+  }
 };
 
 /// What a run leaves behind. Vectors are indexed by worker.
@@ -93,7 +92,6 @@ struct Outcome {
   std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
   std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
   std::int64_t holds = 0;              // times a worker held its next gradient (throttle)
-  std::vector<std::vector<TraceEvent>> trace;
 };
 
 }  // namespace acid

@@ -146,11 +146,14 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   Values values;
   begin(values, mean, totals, notes);
   check_target("consensus_distance", mean.consensus_distance);
-  const bool evaluates = next_evaluates();
-  if (evaluates) evaluate_mean(values, mean);
+  if (next_evaluates()) evaluate_mean(values, mean);
   recorder_.sample(totals.position, values.list);
-  last_ = {totals.position, evaluates};
-  const double now = std::max(next(), totals.position.normalised_time);
+  pass(totals.position);
+}
+
+void Sampler::pass(const Position& here) {
+  last_ = {here, next_evaluates()};
+  const double now = std::max(next(), here.normalised_time);
   const auto skip_past = [now](double every, std::int64_t& count) {
     while (moment(every, count) < now || same_moment(moment(every, count), now)) ++count;
   };

@@ -18,6 +18,10 @@ struct GradientNote {
   std::int64_t staleness = 0;
   double norm = -1;   // −1: not measured
   Position position;  // right after the commit
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(worker, step, loss, staleness, norm, position);
+  }
 };
 /// In commit order. A deque: notes are filled in where they stand while more are added.
 using GradientNotes = std::deque<GradientNote>;
@@ -28,6 +32,10 @@ struct Totals {
   std::int64_t exchanges = 0;
   double learning_rate = 0;
   double idle_seconds = 0;  // summed over workers
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(position, exchanges, learning_rate, idle_seconds);
+  }
 };
 
 /// The calendar of samples and what goes into them. Owned by the thread that measures.
@@ -43,6 +51,8 @@ class Sampler {
   /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
+  /// Moves the calendar past the sample that another execution of the run took here.
+  void pass(const Position& here);
   /// The sample at the end: always evaluates, and evaluates workers when the spec says so.
   void take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
                   const GradientNotes& notes);
@@ -56,6 +66,12 @@ class Sampler {
   const std::optional<std::string>& target_reached() const { return target_reached_; }
   /// Set once something measured was not finite; says what.
   const std::optional<std::string>& diverged() const { return diverged_; }
+
+  /// Where the calendar stands. Not once the run has reached its target or diverged.
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(last_, consensus_count_, evaluation_count_, last_finite_loss_);
+  }
 
  private:
   struct Values;
@@ -74,6 +90,10 @@ class Sampler {
   struct Taken {
     Position position;
     bool evaluated = false;
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(position, evaluated);
+    }
   };
   std::optional<Taken> last_;
   std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind

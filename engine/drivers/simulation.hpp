@@ -93,6 +93,11 @@ class RoundClock {
   /// Seconds each worker has waited so far.
   const std::vector<double>& idle_seconds() const { return idle_; }
 
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(ready_, done_, link_free_, idle_);
+  }
+
  private:
   static std::size_t size(int workers) { return static_cast<std::size_t>(workers); }
   CostModel cost_;

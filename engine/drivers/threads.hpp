@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "engine/drivers/cut.hpp"
 #include "engine/drivers/run_spec.hpp"
 #include "engine/worker/objective.hpp"
 
@@ -24,8 +25,13 @@ struct ThreadsOptions {
 /// read under the worker's mutex. Waiting threads sleep; nobody spins.
 ///
 /// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the
-/// last. Evaluation runs on the calling thread beside the training. Blocks until the run has ended.
+/// last. Evaluation runs on the calling thread beside the training. A cut waits for the exchanges
+/// in hand and holds everybody up while it is saved. Blocks until the run has ended.
 Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                    Recorder& recorder, const Clock& clock, std::stop_token stop);
+                    Recorder& recorder, const Continuity& continuity, const Clock& clock,
+                    std::stop_token stop);
+
+/// Cut::layout of the cuts that run_threads takes.
+std::string_view threads_state_layout(const RunSpec& spec);
 
 }  // namespace acid

@@ -8,20 +8,24 @@
 namespace acid {
 
 ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                           Recorder& recorder, const Clock& clock)
+                           Recorder& recorder, const Continuity& continuity, const Clock& clock)
     : spec_(spec),
       options_(options),
       pace_(options),
       start_line_(spec.workers),
       objective_(objective),
       recorder_(recorder),
+      continuity_(continuity),
       clock_(clock),
       ensemble_(spec, objective),
+      log_(spec.workers, spec.keep_events, recorder),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(spec.workers))),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
       sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
   for (int w = 0; w < spec.workers; ++w) slot(w).backlog_limit = spec.backlog_limit(w);
+  started_seconds_ = clock.seconds();
+  if (continuity.resume != nullptr) resume(*continuity.resume);
 }
 
 Position ThreadsAsync::position(std::int64_t gradients) const {
@@ -35,29 +39,28 @@ void ThreadsAsync::close() {
   closing_.set();
   MutexLock lock(matching_);
   caught_up_.notify_all();
-  sample_due_.notify_all();
+  watch_due_.notify_all();
 }
 
 void ThreadsAsync::fail() {
   start_line_.abort();
-  {
-    MutexLock lock(matching_);
-    exchanging_over_ = true;
-    exchange_ready_.notify_all();
-  }
+  release_exchangers();
   close();
 }
 
 Outcome ThreadsAsync::run(std::stop_token stop) {
-  started_seconds_ = clock_.seconds();
-  take_sample();
+  if (continuity_.resume == nullptr) take_sample();
   Crew exchangers([this] { fail(); });
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchange_until_over(); });
   std::int64_t waiting = 0;
+  bool stopped = false;
   try {
     train(stop);
-    waiting = drain();
+    stopped = stop.stop_requested() && commits_.load() < spec_.budget.gradients &&
+              !sampler_.target_reached() && !sampler_.diverged() && !diverged_.load();
+    if (!stopped) waiting = drain();
+    release_exchangers();
   } catch (...) {
     fail();  // whoever still sleeps must be let go before the crew can be joined
     throw;
@@ -65,7 +68,10 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   exchangers.join();
 
   const Position end = position(commits_.load());
-  if (stop.stop_requested()) return ended_early(Ending::stopped, "", end);
+  Checkpoints* const checkpoints = continuity_.checkpoints;
+  if (stopped && checkpoints != nullptr && !checkpoints->has(end.gradients)) save_cut();
+  log_.flush();
+  if (stopped) return ended_early(Ending::stopped, "", end);
   if (sampler_.diverged() || diverged_.load()) return diverged(sampler_, collect_notes(), end);
   return finish(end, waiting);
 }
@@ -89,9 +95,14 @@ std::int64_t ThreadsAsync::drain() {
   const std::int64_t waiting = matchmaker_.waiting();
   execute_ready();
   while (!matchmaker_.idle() && !exchanging_over_) caught_up_.wait(matching_);
+  return waiting;
+}
+
+void ThreadsAsync::release_exchangers() {
+  MutexLock lock(matching_);
   exchanging_over_ = true;
   exchange_ready_.notify_all();
-  return waiting;
+  settled_.notify_all();
 }
 
 Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
@@ -106,16 +117,17 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   outcome.exchanges_drawn = matchmaker_.due();
   outcome.exchanges_waiting = waiting;
   outcome.holds = holds_;
-  for (int w = 0; w < spec_.workers; ++w) {
+  for (int w = 0; w < spec_.workers; ++w)
     outcome.worker_idle_seconds.push_back(slot(w).idle_seconds);
-    if (spec_.keep_trace) outcome.trace.push_back(std::move(slot(w).trace));
-  }
   return outcome;
 }
 
 void ThreadsAsync::work(int w) {
   if (!start_line_.wait()) return;  // nobody gets ahead while the others' threads are being made
-  begin(w);
+  if (!slot(w).computing) {  // otherwise it was when the checkpoint was taken: it begins anew
+    if (behind(w)) catch_up(w);
+    begin(w);
+  }
   while (true) {
     const double started = clock_.seconds();
     Worker& worker = ensemble_.worker(w);
@@ -135,6 +147,10 @@ void ThreadsAsync::work(int w) {
       }
     }
     if (must_wait) {
+      {
+        MutexLock lock(matching_);
+        ++holds_;
+      }
       catch_up(w);
       begin(w);
     }
@@ -143,8 +159,10 @@ void ThreadsAsync::work(int w) {
 
 void ThreadsAsync::begin(int w) {
   MutexLock lock(slot(w).mutex);
-  ensemble_.worker(w).begin_gradient(now());
-  if (spec_.keep_trace) slot(w).trace.push_back({TraceEvent::Kind::begin_gradient, now(), 0});
+  const double t = now();
+  ensemble_.worker(w).begin_gradient(t);
+  slot(w).computing = true;
+  log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
 }
 
 bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
@@ -167,10 +185,8 @@ bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
   worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
   note.staleness = worker.staleness();
-  if (spec_.keep_trace) {
-    s.trace.push_back({TraceEvent::Kind::commit_gradient, t, 0});
-    if (begin_next) s.trace.push_back({TraceEvent::Kind::begin_gradient, t, 0});
-  }
+  s.computing = begin_next;
+  log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
   recorder_.progress(note.position);
   if (!std::isfinite(loss)) {
     diverged_.store(true);
@@ -190,7 +206,6 @@ void ThreadsAsync::catch_up(int w) {
   const double since = clock_.seconds();
   {
     MutexLock lock(matching_);
-    ++holds_;
     execute_ready();
     while (matchmaker_.backlog(w) > slot(w).backlog_limit && !closing_.is_set())
       caught_up_.wait(matching_);
@@ -201,7 +216,7 @@ void ThreadsAsync::catch_up(int w) {
 
 void ThreadsAsync::make_due() {
   while (schedule_.peek().due <= now()) matchmaker_.add(schedule_.pop());
-  if (commits_.load() >= next_sample_) sample_due_.notify_one();
+  if (commits_.load() >= next_watch_) watch_due_.notify_one();
 }
 
 void ThreadsAsync::done(const DueEdge& edge) {
@@ -212,13 +227,25 @@ void ThreadsAsync::done(const DueEdge& edge) {
 
 void ThreadsAsync::execute_ready() {
   make_due();
-  while (const auto edge = matchmaker_.take()) {
+  while (!settling_ && !exchanging_over_) {
+    const auto edge = matchmaker_.take();
+    if (!edge) return;
+    ++in_hand_;
     matching_.unlock();
-    perform(*edge);
+    try {
+      perform(*edge);
+    } catch (...) {
+      matching_.lock();
+      --in_hand_;
+      settled_.notify_one();
+      throw;
+    }
     matching_.lock();
+    --in_hand_;
     done(*edge);
     make_due();
   }
+  if (in_hand_ == 0) settled_.notify_one();
 }
 
 void ThreadsAsync::exchange_until_over() {
@@ -237,15 +264,13 @@ void ThreadsAsync::perform(const DueEdge& edge) {
   const double t = now();
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
-  if (spec_.keep_trace) {
-    i.trace.push_back({TraceEvent::Kind::exchange, t, edge.number});
-    j.trace.push_back({TraceEvent::Kind::exchange, t, edge.number});
-  }
+  log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
+  log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
 }
 
-// The calling thread's part: samples when they are due, and the ends that no worker sees coming.
+// The calling thread's part: samples and cuts when they are due, and the ends that no worker sees
+// coming.
 void ThreadsAsync::watch(std::stop_token stop) {
-  constexpr double kLookSeconds = 0.2;
   const Budget& budget = spec_.budget;
   while (!closing_.is_set()) {
     const Position here = position(commits_.load());
@@ -253,21 +278,25 @@ void ThreadsAsync::watch(std::stop_token stop) {
     if (stop.stop_requested() || here.seconds >= budget.seconds ||
         static_cast<double>(here.bytes) >= budget.bytes)
       return close();
-    const double next = sampler_.next();
-    // Wakes for the end of the budget too.
-    const auto in_gradients = static_cast<std::int64_t>(
-        std::min(std::ceil(next * spec_.workers - 1e-9), static_cast<double>(budget.gradients)));
-    bool due = false;
-    {
-      MutexLock lock(matching_);
-      next_sample_ = in_gradients;
-      if (commits_.load() < next_sample_) sample_due_.wait_for(matching_, kLookSeconds);
-      due = commits_.load() >= next_sample_;
-    }
-    if (!due || commits_.load() >= budget.gradients) continue;
+    Checkpoints* const checkpoints = continuity_.checkpoints;
+    if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
+    const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();
+    if (!sleep_until(std::min(sampler_.next(), cut))) continue;
+    if (now() < sampler_.next() - 1e-9 || commits_.load() >= budget.gradients) continue;
     take_sample();
     if (sampler_.diverged() || sampler_.target_reached()) close();
   }
+}
+
+// Wakes for the end of the budget too, and now and then to look at what no commit tells.
+bool ThreadsAsync::sleep_until(double time) {
+  constexpr double kLookSeconds = 0.2;
+  const double gradients = std::ceil(time * spec_.workers - 1e-9);
+  MutexLock lock(matching_);
+  next_watch_ = static_cast<std::int64_t>(
+      std::min(gradients, static_cast<double>(spec_.budget.gradients)));
+  if (commits_.load() < next_watch_) watch_due_.wait_for(matching_, kLookSeconds);
+  return commits_.load() >= next_watch_;
 }
 
 GradientNotes ThreadsAsync::collect_notes() {
@@ -284,15 +313,16 @@ GradientNotes ThreadsAsync::collect_notes() {
 
 // With every mutex held no event is half done, so the copies are one consistent cut.
 void ThreadsAsync::take_sample() {
-  for (int w = 0; w < spec_.workers; ++w) slot(w).mutex.lock();
+  lock_workers();
   Totals totals;
   totals.position = position(commits_.load());
   totals.exchanges = exchanges_.load();
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
+  log_.mark(EventKind::measured, now(), ensemble_);
   const MeanModel mean = ensemble_.mean_at(now());
   const GradientNotes notes = collect_notes();
-  for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
+  unlock_workers();
   sampler_.take(mean, totals, notes);
 }
 

@@ -5,6 +5,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/drivers/cut.hpp"
+#include "engine/drivers/event_log.hpp"
 #include "engine/drivers/matchmaker.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/threads_shared.hpp"
@@ -15,14 +17,21 @@ namespace acid {
 /// One asynchronous run on threads.
 ///
 /// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
-/// notes, its idle time, its trace); an exchange holds two of them, lower index first; measuring
-/// holds all, in index order. matching_ guards the list of due edges and is never held together
-/// with a worker's mutex.
+/// notes, its idle time, its events); an exchange holds two of them, lower index first; measuring
+/// holds all, in index order. matching_ guards the list of due edges. Nobody waits for matching_
+/// with a worker's mutex in hand; a cut holds matching_ and then takes all of the workers'.
 class ThreadsAsync {
  public:
   ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-               Recorder& recorder, const Clock& clock);
+               Recorder& recorder, const Continuity& continuity, const Clock& clock);
   Outcome run(std::stop_token stop);
+
+  static constexpr std::string_view kLayout = "threads-async/1";
+
+  /// The state, the vectors apart, while nothing happens: no exchange is in hand, and the caller
+  /// holds matching_ and every worker's mutex or is the only thread there is.
+  template <class Archive>
+  void persist(Archive& archive) NO_LOCK_ANALYSIS;
 
  private:
   /// What belongs to one worker, on cache lines of its own.
@@ -30,12 +39,13 @@ class ThreadsAsync {
     Mutex mutex;
     GradientNotes notes;  // since the last sample
     double idle_seconds = 0;
-    std::vector<TraceEvent> trace;
+    bool computing = false;    // a gradient has begun and is not committed
     double backlog_limit = 0;  // constant
   };
 
   void train(std::stop_token stop) EXCLUDES_LOCK(matching_);
   std::int64_t drain() EXCLUDES_LOCK(matching_);
+  void release_exchangers() EXCLUDES_LOCK(matching_);
   Outcome finish(const Position& end, std::int64_t waiting) NO_LOCK_ANALYSIS;
   void work(int w);
   void exchange_until_over() EXCLUDES_LOCK(matching_);
@@ -52,7 +62,14 @@ class ThreadsAsync {
   void done(const DueEdge& edge) REQUIRES_LOCK(matching_);
 
   void watch(std::stop_token stop);
+  /// Whether that many gradients have been committed when it returns.
+  bool sleep_until(double time) EXCLUDES_LOCK(matching_);
   void take_sample() NO_LOCK_ANALYSIS;
+  void resume(const CheckpointFile& file);
+  void save_cut() EXCLUDES_LOCK(matching_);
+  void save_settled() NO_LOCK_ANALYSIS;
+  void lock_workers() NO_LOCK_ANALYSIS;
+  void unlock_workers() NO_LOCK_ANALYSIS;
   Position position(std::int64_t gradients) const;
   void close() EXCLUDES_LOCK(matching_);
   void fail() EXCLUDES_LOCK(matching_);  // a thread threw
@@ -68,9 +85,11 @@ class ThreadsAsync {
   CyclicBarrier start_line_;
   Objective& objective_;
   Recorder& recorder_;
+  const Continuity continuity_;
   const Clock& clock_;
-  double started_seconds_ = 0;  // set before the threads start
+  double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
   Ensemble ensemble_;           // worker i: guarded by slots_[i].mutex
+  EventLog log_;                // worker i's: guarded by slots_[i].mutex
   std::unique_ptr<Slot[]> slots_;
   std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes
@@ -78,12 +97,14 @@ class ThreadsAsync {
   Closing closing_;  // no gradient commits any more
 
   Mutex matching_;
-  Condition caught_up_, exchange_ready_, sample_due_;
+  Condition caught_up_, exchange_ready_, watch_due_, settled_;
   EdgeSchedule schedule_ GUARDED_BY(matching_);
   Matchmaker matchmaker_ GUARDED_BY(matching_);
   EdgeCounter edges_ GUARDED_BY(matching_);
   std::int64_t holds_ GUARDED_BY(matching_) = 0;
-  std::int64_t next_sample_ GUARDED_BY(matching_) = 0;  // in gradients
+  std::int64_t next_watch_ GUARDED_BY(matching_) = 0;  // when watch() wakes, in gradients
+  int in_hand_ GUARDED_BY(matching_) = 0;              // exchanges being executed
+  bool settling_ GUARDED_BY(matching_) = false;        // nobody starts another
   bool exchanging_over_ GUARDED_BY(matching_) = false;
   Sampler sampler_;  // calling thread only
 };

@@ -54,7 +54,7 @@ Crew::~Crew() {
 }
 
 void Crew::start(std::function<void()> body) {
-  threads_.emplace_back([this, body = std::move(body)] {
+  const auto guarded = [this, body = std::move(body)] {
     try {
       body();
     } catch (...) {
@@ -64,7 +64,13 @@ void Crew::start(std::function<void()> body) {
       }
       on_failure_();
     }
-  });
+  };
+  try {
+    threads_.emplace_back(guarded);
+  } catch (...) {
+    on_failure_();  // those that have started may wait for this one
+    throw;
+  }
 }
 
 void Crew::join() {

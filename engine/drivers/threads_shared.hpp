@@ -48,7 +48,7 @@ class CyclicBarrier {
 };
 
 /// The threads of a run. The first exception of any of them calls on_failure and is rethrown by
-/// join().
+/// join(); so does, in start(), the system's refusal to make another.
 class Crew {
  public:
   explicit Crew(std::function<void()> on_failure) : on_failure_(std::move(on_failure)) {}

@@ -7,14 +7,16 @@
 namespace acid {
 
 ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                         Recorder& recorder, const Clock& clock)
+                         Recorder& recorder, const Continuity& continuity, const Clock& clock)
     : spec_(spec),
       pace_(options),
       objective_(objective),
       recorder_(recorder),
+      continuity_(continuity),
       clock_(clock),
       all_reduce_(spec.method.pattern == Pattern::all_reduce),
       ensemble_(spec, objective),
+      log_(spec.workers, spec.keep_events, recorder),
       notes_(static_cast<std::size_t>(spec.workers)),
       losses_(static_cast<std::size_t>(spec.workers)),
       idle_seconds_(static_cast<std::size_t>(spec.workers)),
@@ -23,6 +25,12 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
   const double bytes = ensemble_.vector_bytes();
   bytes_per_round_ = static_cast<std::int64_t>(
       bytes_per_gradient(spec.method, *spec.topology, bytes) * spec.workers + 0.5);
+  started_seconds_ = clock.seconds();
+  if (continuity.resume != nullptr) {
+    load_state(*continuity.resume, kLayout, *this);
+    ensemble_.restore(*continuity.resume);
+    next_sample_ = sampler_.next();
+  }
   if (all_reduce_) {
     averages_.emplace_back(ensemble_.dimension());
     return;
@@ -42,12 +50,39 @@ Position ThreadsSync::position(std::int64_t rounds) const {
           .bytes = rounds * bytes_per_round_};
 }
 
+template <class Archive>
+void ThreadsSync::persist(Archive& archive) {
+  std::int64_t round = rounds_done_.load();
+  double seconds = clock_.seconds() - started_seconds_;
+  archive(ensemble_, log_, round, seconds, idle_seconds_, sampler_);
+  for (GradientNotes& notes : notes_) archive(notes);
+  if constexpr (Archive::kReads) {
+    rounds_done_.store(round);
+    first_round_ = round;
+    started_seconds_ -= seconds;
+  }
+}
+
+// No gradient of the round is committed, so whoever goes on from here computes them again.
+void ThreadsSync::save_cut(std::int64_t round) {
+  MutexLock lock(samples_mutex_);
+  while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
+  if (!watching_ || diverged_.load() || end_wanted_.load()) return;
+  log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
+  log_.flush();
+  continuity_.checkpoints->save({.step = round,
+                                 .position = position(round),
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kLayout,
+                                 .state = saved_state(*this)});
+}
+
 Outcome ThreadsSync::run(std::stop_token stop) {
-  started_seconds_ = clock_.seconds();
   train(stop);
+  log_.flush();
   Totals totals;
   totals.position = position(rounds_done_.load());
-  if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals.position);
+  if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
   if (sampler_.diverged() || diverged_.load())
     return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
@@ -98,7 +133,8 @@ bool ThreadsSync::wait(int w, const std::function<void()>& leader) {
 void ThreadsSync::work(int w, std::stop_token stop) {
   Worker& worker = ensemble_.worker(w);
   const bool combine_first = spec_.method.order == Order::combine_while_adapt;
-  for (std::int64_t round = 0; round * spec_.workers < spec_.budget.gradients; ++round) {
+  const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
+  for (std::int64_t round = first_round_; round * spec_.workers < most; ++round) {
     const double started = clock_.seconds();
     worker.begin_gradient(worker.last_event());
     if (!all_reduce_ && combine_first) publish(w, round);
@@ -113,14 +149,25 @@ void ThreadsSync::work(int w, std::stop_token stop) {
   wait(w, [&] { between_rounds(worker.gradients(), stop); });
 }
 
+bool ThreadsSync::must_end(const Position& here) const {
+  const Budget& budget = spec_.budget;
+  return diverged_.load() || end_wanted_.load() || here.gradients >= budget.gradients ||
+         here.gradients >= spec_.end_at_gradients || here.seconds >= budget.seconds ||
+         static_cast<double>(here.bytes) >= budget.bytes;
+}
+
 void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
   rounds_done_.store(round);
   const Position here = position(round);
   recorder_.progress(here);
-  const Budget& budget = spec_.budget;
-  if (diverged_.load() || end_wanted_.load() || stop.stop_requested() ||
-      here.gradients >= budget.gradients || here.seconds >= budget.seconds ||
-      static_cast<double>(here.bytes) >= budget.bytes) {
+  Checkpoints* const checkpoints = continuity_.checkpoints;
+  const bool stopping = stop.stop_requested();
+  if (checkpoints != nullptr && !must_end(here) &&
+      (stopping ? !checkpoints->has(round) : checkpoints->due(round, here)))
+    save_cut(round);
+  const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
+  if (over || stopping) {
+    stopped_.store(!over);
     ended_.store(true);
     stop_watching();
     return;
@@ -129,10 +176,12 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
   if (next_sample_ > here.normalised_time) return;
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
   if (next_sample_ > here.normalised_time) return;
-  Measured measured{ensemble_.mean_at(ensemble_.latest_event()), {}, collect_notes()};
+  const double t = ensemble_.latest_event();
+  log_.mark(EventKind::measured, t, ensemble_);
+  Measured measured{ensemble_.mean_at(t), {}, collect_notes()};
   measured.totals.position = here;
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  measured.totals.learning_rate = spec_.schedule.rate(budget.progress(here.gradients));
+  measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here.gradients));
   samples_.push_back(std::move(measured));
   samples_changed_.notify_all();
 }
@@ -193,6 +242,7 @@ void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
   neighbour_average<float>(weights_.self[i], vectors[i], weights_.neighbours[i], vectors,
                            averages_[i].data(), ensemble_.dimension());
   ensemble_.worker(w).assign(t, averages_[i].span());
+  log_.add(w, EventKind::assign, t, ensemble_.worker(w));
 }
 
 void ThreadsSync::commit(int w, std::span<const float> gradient) {
@@ -207,6 +257,7 @@ void ThreadsSync::commit(int w, std::span<const float> gradient) {
   if (!std::isfinite(note.loss)) diverged_.store(true);
   worker.commit_gradient(note.position.normalised_time, gradient,
                          spec_.schedule.rate(spec_.budget.progress(note.position.gradients)));
+  log_.add(w, EventKind::commit_gradient, note.position.normalised_time, worker);
 }
 
 GradientNotes ThreadsSync::collect_notes() {

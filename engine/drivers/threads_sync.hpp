@@ -5,6 +5,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/drivers/cut.hpp"
+#include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/threads_shared.hpp"
 
@@ -17,8 +19,15 @@ namespace acid {
 class ThreadsSync {
  public:
   ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-              Recorder& recorder, const Clock& clock);
+              Recorder& recorder, const Continuity& continuity, const Clock& clock);
   Outcome run(std::stop_token stop);
+
+  static constexpr std::string_view kLayout = "threads-sync/1";
+
+  /// The state before a round, the vectors apart; by the last thread at the barrier, while the
+  /// calling thread sleeps.
+  template <class Archive>
+  void persist(Archive& archive);
 
  private:
   /// A measured mean on its way to the calling thread, which evaluates it.
@@ -37,6 +46,8 @@ class ThreadsSync {
   bool wait(int w, const std::function<void()>& leader = {});
   /// The last thread at the barrier of a round; alone.
   void between_rounds(std::int64_t round, std::stop_token stop);
+  bool must_end(const Position& here) const;
+  void save_cut(std::int64_t round) EXCLUDES_LOCK(samples_mutex_);
   void watch();
   void stop_watching() EXCLUDES_LOCK(samples_mutex_);
   void abort() EXCLUDES_LOCK(samples_mutex_);
@@ -48,18 +59,22 @@ class ThreadsSync {
   Pace pace_;
   Objective& objective_;
   Recorder& recorder_;
+  const Continuity continuity_;
   const Clock& clock_;
-  double started_seconds_ = 0;
+  double started_seconds_ = 0;    // earlier attempts' time is before it
+  std::int64_t first_round_ = 0;  // of this attempt
   const bool all_reduce_;
   MixingMatrix weights_;  // neighbours pattern; constant
   std::int64_t bytes_per_round_ = 0;
   Ensemble ensemble_;
+  EventLog log_;
   std::vector<Arena<float>> published_[2];     // neighbours: by parity of the round
   std::vector<Arena<float>> averages_;         // neighbours: per worker; all-reduce: [0] is ḡ
   std::vector<GradientNotes> notes_;           // per worker, since the last sample
   std::vector<double> losses_, idle_seconds_;  // per worker
   std::atomic<std::int64_t> rounds_done_{0};   // whole rounds committed by all
   std::atomic<bool> ended_{false};             // set between rounds
+  std::atomic<bool> stopped_{false};           // by the person; set between rounds
   std::atomic<bool> diverged_{false}, end_wanted_{false};
   Closing closing_;
   CyclicBarrier barrier_;
@@ -69,7 +84,7 @@ class ThreadsSync {
   std::deque<Measured> samples_ GUARDED_BY(samples_mutex_);
   bool watching_ GUARDED_BY(samples_mutex_) = true;  // false once the rounds are over
   double next_sample_ GUARDED_BY(samples_mutex_) = 0;
-  Sampler sampler_;  // calling thread only
+  Sampler sampler_;  // calling thread; others while samples_ is empty and they hold samples_mutex_
 };
 
 }  // namespace acid

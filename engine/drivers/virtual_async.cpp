@@ -22,12 +22,14 @@ bool has_durations(const NetworkModel& network, double bytes) {
 }  // namespace
 
 VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                           Recorder& recorder)
+                           Recorder& recorder, const Continuity& continuity)
     : spec_(spec),
       options_(options),
       objective_(objective),
       recorder_(recorder),
+      continuity_(continuity),
       ensemble_(spec, objective),
+      log_(spec.workers, spec.keep_events, recorder),
       states_(static_cast<std::size_t>(spec.workers)),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
@@ -37,59 +39,80 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
   if (has_durations(options.network, ensemble_.vector_bytes()))
     for (int w = 0; w < spec.workers; ++w) offers_.emplace_back(ensemble_.dimension());
-  if (spec.keep_trace) trace_.resize(states_.size());
   for (int w = 0; w < spec.workers; ++w) {
     state(w).mean_seconds = options.compute.mean_seconds(w);
     state(w).backlog_limit = spec.backlog_limit(w);
   }
-  for (const Pause& p : options.compute.pauses) {
-    push({.seconds = p.at_seconds, .worker = p.worker, .kind = Event::Kind::pause_begins});
+  if (continuity.resume != nullptr)
+    resume(*continuity.resume);
+  else
+    begin();
+}
+
+void VirtualAsync::begin() {
+  for (const Pause& p : options_.compute.pauses) {
+    push({.seconds = p.at_seconds,
+          .worker = p.worker,
+          .kind = Occurrence::Kind::pause_begins});
     push({.seconds = p.at_seconds + p.for_seconds,
           .worker = p.worker,
-          .kind = Event::Kind::pause_ends});
+          .kind = Occurrence::Kind::pause_ends});
   }
+  for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
 }
 
-void VirtualAsync::push(Event event) {
-  event.sequence = sequence_++;
-  events_.push(event);
-}
-
-void VirtualAsync::trace(int w, TraceEvent::Kind kind, std::uint64_t exchange) {
-  if (spec_.keep_trace) trace_[static_cast<std::size_t>(w)].push_back({kind, time_, exchange});
+void VirtualAsync::push(Occurrence occurrence) {
+  occurrence.sequence = sequence_++;
+  occurrences_.push(occurrence);
 }
 
 Outcome VirtualAsync::run(std::stop_token stop) {
-  for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
-  while (!ended_ && !stop.stop_requested() && !not_finite_.load(std::memory_order_relaxed)) {
-    ACID_ASSERT(!events_.empty(), "no event at {} s", seconds_);
-    const double limit = time_limit();
-    const double next_event = clock_.time_at(events_.top().seconds);
-    const double edge = schedule_.peek().due, sample = sampler_.next();
-    if (edge <= std::min({next_event, sample, limit})) {
-      advance_to(edge, clock_.seconds_at(edge));
-      handle_due_edge();
-    } else if (sample < std::min(next_event, limit) - simultaneous(sample)) {
-      advance_to(sample, clock_.seconds_at(sample));
-      take_sample(sample);
-      if (sampler_.diverged() || sampler_.target_reached()) break;
-    } else if (next_event > limit + simultaneous(limit)) {
-      advance_to(limit, clock_.seconds_at(limit));
-      break;
-    } else {
-      const Event event = events_.top();
-      events_.pop();
-      advance_to(next_event, event.seconds);
-      handle(event);
-    }
+  Checkpoints* const checkpoints = continuity_.checkpoints;
+  bool over = false;
+  while (!over && !ended_ && !stop.stop_requested() &&
+         !not_finite_.load(std::memory_order_relaxed)) {
+    if (checkpoints != nullptr && checkpoints->due(steps_, totals_.position)) save_cut();
+    over = !step();
+    ++steps_;
   }
-  if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
-  pool_.wait_all();  // a task that has not run yet may be the one that diverges
-  if (sampler_.diverged() || not_finite_.load(std::memory_order_relaxed))
+  pool_.wait_light();  // a commit that has not run yet may be the one that diverges
+  const bool stopped = !over && !ended_ && !not_finite_.load(std::memory_order_relaxed);
+  if (stopped) {
+    if (checkpoints != nullptr && !checkpoints->has(steps_)) save_cut();
+    return ended_early(Ending::stopped, "", totals_.position);
+  }
+  pool_.wait_all();
+  if (sampler_.diverged() || not_finite_.load(std::memory_order_relaxed)) {
+    log_.flush();
     return diverged(sampler_, notes_, totals_.position);
+  }
   drain();
   pool_.wait_all();
   return finish();
+}
+
+bool VirtualAsync::step() {
+  ACID_ASSERT(!occurrences_.empty(), "nothing can happen at {} s", seconds_);
+  const double limit = time_limit();
+  const double next = clock_.time_at(occurrences_.top().seconds);
+  const double edge = schedule_.peek().due, sample = sampler_.next();
+  if (edge <= std::min({next, sample, limit})) {
+    advance_to(edge, clock_.seconds_at(edge));
+    handle_due_edge();
+  } else if (sample < std::min(next, limit) - simultaneous(sample)) {
+    advance_to(sample, clock_.seconds_at(sample));
+    take_sample(sample);
+    return !sampler_.diverged() && !sampler_.target_reached();
+  } else if (next > limit + simultaneous(limit)) {
+    advance_to(limit, clock_.seconds_at(limit));
+    return false;
+  } else {
+    const Occurrence occurrence = occurrences_.top();
+    occurrences_.pop();
+    advance_to(next, occurrence.seconds);
+    handle(occurrence);
+  }
+  return true;
 }
 
 // Both limits as a normalised time; what happens right at it still counts. A limit in seconds is
@@ -106,27 +129,18 @@ void VirtualAsync::advance_to(double time, double seconds) {
   seconds_ = std::max(seconds_, seconds);
 }
 
-void VirtualAsync::handle(const Event& event) {
-  switch (event.kind) {
-    case Event::Kind::gradient_done:
-      return gradient_done(event.worker);
-    case Event::Kind::pause_begins:
-      return pause(event.worker, true);
-    case Event::Kind::pause_ends:
-      return pause(event.worker, false);
-    case Event::Kind::exchange_done: {
-      const int i = event.edge.i, j = event.edge.j;
-      pool_.submit(i, j, ChainPool::Weight::light,
-                   [this, i, j, t = time_, offered = state(i).offered](int) {
-                     const auto oi = offers_[static_cast<std::size_t>(i)].span();
-                     const auto oj = offers_[static_cast<std::size_t>(j)].span();
-                     ensemble_.worker(i).apply(t, offered, oi, oj);
-                     ensemble_.worker(j).apply(t, offered, oj, oi);
-                   });
-      state(i).partner = state(j).partner = -1;
-      exchange_done(event.edge);
+void VirtualAsync::handle(const Occurrence& occurrence) {
+  switch (occurrence.kind) {
+    case Occurrence::Kind::gradient_done:
+      return gradient_done(occurrence.worker);
+    case Occurrence::Kind::pause_begins:
+      return pause(occurrence.worker, true);
+    case Occurrence::Kind::pause_ends:
+      return pause(occurrence.worker, false);
+    case Occurrence::Kind::exchange_done:
+      submit_apply(occurrence.edge);
+      exchange_done(occurrence.edge);
       start_ready_exchanges();
-    }
   }
 }
 
@@ -138,30 +152,54 @@ void VirtualAsync::handle_due_edge() {
 void VirtualAsync::start_ready_exchanges() {
   const double bytes = ensemble_.vector_bytes();
   while (const auto edge = matchmaker_.take()) {
-    const int i = edge->i, j = edge->j;
     totals_.position.bytes += static_cast<std::int64_t>(2 * bytes);
-    trace(i, TraceEvent::Kind::exchange, edge->number);
-    trace(j, TraceEvent::Kind::exchange, edge->number);
-    const double duration = options_.network.between(i, j).seconds(bytes);
+    const double duration = options_.network.between(edge->i, edge->j).seconds(bytes);
     if (duration == 0) {
-      pool_.submit(i, j, ChainPool::Weight::light, [this, i, j, t = time_](int) {
-        Worker::exchange(ensemble_.worker(i), ensemble_.worker(j), t);
-      });
+      submit_exchange(*edge);
       exchange_done(*edge);
     } else {
-      pool_.submit(i, j, ChainPool::Weight::light, [this, i, j, t = time_](int) {
-        ensemble_.worker(i).offer(t, offers_[static_cast<std::size_t>(i)].span());
-        ensemble_.worker(j).offer(t, offers_[static_cast<std::size_t>(j)].span());
-      });
-      state(i).partner = j;
-      state(j).partner = i;
-      state(i).offered = state(j).offered = time_;
+      submit_offer(*edge);
       push({.seconds = seconds_ + duration,
-            .worker = i,
-            .kind = Event::Kind::exchange_done,
+            .worker = edge->i,
+            .kind = Occurrence::Kind::exchange_done,
             .edge = *edge});
     }
   }
+}
+
+void VirtualAsync::submit_exchange(const DueEdge& edge) {
+  pool_.submit(edge.i, edge.j, ChainPool::Weight::light, [this, edge, t = time_](int) {
+    Worker& i = ensemble_.worker(edge.i);
+    Worker& j = ensemble_.worker(edge.j);
+    Worker::exchange(i, j, t);
+    log_.add(edge.i, EventKind::exchange, t, i, edge.number);
+    log_.add(edge.j, EventKind::exchange, t, j, edge.number);
+  });
+}
+
+void VirtualAsync::submit_offer(const DueEdge& edge) {
+  WorkerState& i = state(edge.i);
+  WorkerState& j = state(edge.j);
+  i.partner = edge.j;
+  j.partner = edge.i;
+  i.offered = j.offered = time_;
+  pool_.submit(edge.i, edge.j, ChainPool::Weight::light, [this, edge, t = time_](int) {
+    for (const int w : {edge.i, edge.j}) {
+      ensemble_.worker(w).offer(t, offer(w));
+      log_.add(w, EventKind::offer, t, ensemble_.worker(w), edge.number);
+    }
+  });
+}
+
+void VirtualAsync::submit_apply(const DueEdge& edge) {
+  pool_.submit(edge.i, edge.j, ChainPool::Weight::light,
+               [this, edge, t = time_, offered = state(edge.i).offered](int) {
+                 ensemble_.worker(edge.i).apply(t, offered, offer(edge.i), offer(edge.j));
+                 ensemble_.worker(edge.j).apply(t, offered, offer(edge.j), offer(edge.i));
+                 for (const int w : {edge.i, edge.j})
+                   log_.add(w, EventKind::apply, t, ensemble_.worker(w), edge.number);
+               });
+  state(edge.i).partner = state(edge.j).partner = -1;
 }
 
 void VirtualAsync::exchange_done(const DueEdge& edge) {
@@ -214,9 +252,10 @@ void VirtualAsync::schedule_gradient(int w) {
 }
 
 void VirtualAsync::submit_begin(int w) {
-  trace(w, TraceEvent::Kind::begin_gradient);
-  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
-               [this, w, t = time_](int) { ensemble_.worker(w).begin_gradient(t); });
+  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light, [this, w, t = time_](int) {
+    ensemble_.worker(w).begin_gradient(t);
+    log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+  });
 }
 
 void VirtualAsync::submit_compute(int w) {
@@ -234,8 +273,6 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   position.normalised_time = time_;
   position.seconds = seconds_;
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
-  trace(w, TraceEvent::Kind::commit_gradient);
-  if (begin_next) trace(w, TraceEvent::Kind::begin_gradient);
   const bool first = notes_.empty();
   GradientNote& note = notes_.emplace_back();
   note.worker = w;
@@ -249,6 +286,8 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
                  if (first) note.norm = euclidean_norm(ensemble_.gradient(w));
                  worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
                  note.staleness = worker.staleness();
+                 log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
+                          t, worker);
                });
   if (position.gradients % 16 == 0) recorder_.progress(position);
 }
@@ -309,6 +348,7 @@ void VirtualAsync::take_sample(double time) {
   totals_.position.normalised_time = time;
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
+  log_.mark(EventKind::measured, t, ensemble_);
   sampler_.take(ensemble_.mean_at(t, exchanges_in_hand()), totals_, notes_);
   recorder_.progress(totals_.position);
   notes_.clear();
@@ -320,18 +360,19 @@ void VirtualAsync::drain() {
   waiting_at_end_ = matchmaker_.waiting();
   totals_.position.normalised_time = time_;
   clock_.stop(seconds_, time_);
-  while (!events_.empty()) {
-    const Event event = events_.top();
-    events_.pop();
-    if (event.kind != Event::Kind::exchange_done) continue;
-    seconds_ = event.seconds;
-    handle(event);
+  while (!occurrences_.empty()) {
+    const Occurrence occurrence = occurrences_.top();
+    occurrences_.pop();
+    if (occurrence.kind != Occurrence::Kind::exchange_done) continue;
+    seconds_ = occurrence.seconds;
+    handle(occurrence);
   }
   ACID_ASSERT(matchmaker_.idle(), "{} exchanges left", matchmaker_.waiting());
   totals_.position.seconds = seconds_;
 }
 
 Outcome VirtualAsync::finish() {
+  log_.flush();
   for (WorkerState& s : states_)
     if (s.held) {
       s.idle_seconds += seconds_ - s.held_since;
@@ -344,7 +385,6 @@ Outcome VirtualAsync::finish() {
   outcome.exchanges_drawn = matchmaker_.due();
   outcome.exchanges_waiting = waiting_at_end_;
   outcome.holds = holds_;
-  outcome.trace = std::move(trace_);
   return outcome;
 }
 

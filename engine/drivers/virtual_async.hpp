@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/cut.hpp"
 #include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/event_log.hpp"
 #include "engine/drivers/matchmaker.hpp"
 #include "engine/drivers/normalised_clock.hpp"
 #include "engine/drivers/outcome.hpp"
@@ -21,21 +23,32 @@ namespace acid {
 class VirtualAsync {
  public:
   VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-               Recorder& recorder);
+               Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
+  static constexpr std::string_view kLayout = "virtual-async/1";
+
+  /// The state between two events, the vectors apart. No light task may be unfinished.
+  template <class Archive>
+  void persist(Archive& archive);
+
  private:
-  struct Event {
-    enum class Kind { gradient_done, exchange_done, pause_begins, pause_ends };
+  /// Something that will happen.
+  struct Occurrence {
+    enum class Kind : std::uint8_t { gradient_done, exchange_done, pause_begins, pause_ends };
     double seconds = 0;
     int worker = 0;
     std::uint64_t sequence = 0;
     Kind kind = Kind::gradient_done;
     DueEdge edge = {};  // exchange_done
-    bool operator>(const Event& other) const {
+    bool operator>(const Occurrence& other) const {
       if (seconds != other.seconds) return seconds > other.seconds;
       if (worker != other.worker) return worker > other.worker;
       return sequence > other.sequence;
+    }
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(seconds, worker, sequence, kind, edge);
     }
   };
   struct WorkerState {
@@ -49,10 +62,20 @@ class VirtualAsync {
     double offered = 0;     // when it was, in normalised time
     double idle_seconds = 0;
     double loss = 0;  // of the gradient in hand; chain n + i
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(begun, held, paused, held_since, partner, offered, idle_seconds);
+    }
   };
 
-  void push(Event event);
-  void handle(const Event& event);
+  void begin();
+  void resume(const CheckpointFile& file);
+  void save_cut();
+  std::vector<StateVectors> vectors() const;
+  /// One step: the next thing that happens, whatever it is. False when the run is over.
+  bool step();
+  void push(Occurrence occurrence);
+  void handle(const Occurrence& occurrence);
   void handle_due_edge();
   void gradient_done(int w);
   void begin_waiting(int w);
@@ -60,6 +83,9 @@ class VirtualAsync {
   void submit_begin(int w);
   void submit_compute(int w);
   void submit_commit(int w, bool begin_next);
+  void submit_exchange(const DueEdge& edge);  // at once
+  void submit_offer(const DueEdge& edge);
+  void submit_apply(const DueEdge& edge);
   void start_ready_exchanges();
   void exchange_done(const DueEdge& edge);
   void pause(int w, bool begins);
@@ -72,29 +98,31 @@ class VirtualAsync {
   bool budget_spent();
   void drain();
   Outcome finish();
-  void trace(int w, TraceEvent::Kind kind, std::uint64_t exchange = 0);
 
+  std::span<float> offer(int w) { return offers_[static_cast<std::size_t>(w)].span(); }
   WorkerState& state(int w) { return states_[static_cast<std::size_t>(w)]; }
 
   const RunSpec& spec_;
   const VirtualOptions& options_;
   Objective& objective_;
   Recorder& recorder_;
+  const Continuity continuity_;
   Ensemble ensemble_;
+  EventLog log_;  // worker i's: chain i
   std::vector<Arena<float>> offers_;  // one per worker; empty when every exchange is instantaneous
   std::vector<WorkerState> states_;
   EdgeSchedule schedule_;
   Matchmaker matchmaker_;
   NormalisedClock clock_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::priority_queue<Occurrence, std::vector<Occurrence>, std::greater<>> occurrences_;
   std::uint64_t sequence_ = 0;
-  double time_ = 0, seconds_ = 0;  // of the event being handled
+  std::int64_t steps_ = 0;         // taken so far
+  double time_ = 0, seconds_ = 0;  // of the step being taken
   Totals totals_;
   GradientNotes notes_;  // since the last sample
   EdgeCounter edges_;
   std::int64_t holds_ = 0, waiting_at_end_ = 0;
   bool ended_ = false;
-  std::vector<std::vector<TraceEvent>> trace_;
   std::atomic<bool> not_finite_{false};  // set by tasks
   ChainPool pool_;                       // last: its tasks use the members above
   Sampler sampler_;

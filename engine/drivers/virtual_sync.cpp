@@ -47,12 +47,14 @@ RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const Cos
 }
 
 VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                         Recorder& recorder)
+                         Recorder& recorder, const Continuity& continuity)
     : spec_(spec),
       options_(options),
       objective_(objective),
       recorder_(recorder),
+      continuity_(continuity),
       ensemble_(spec, objective),
+      log_(spec.workers, spec.keep_events, recorder),
       round_plan_(plan_round(spec, options.network, options.cost, ensemble_.vector_bytes())),
       round_clock_(spec.workers, options.cost),
       losses_(static_cast<std::size_t>(spec.workers)),
@@ -64,6 +66,20 @@ VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Obj
     averages_.emplace_back(ensemble_.dimension());
   for (int i = 0; i < (all_reduce ? 0 : spec.workers); ++i)
     published_.emplace_back(ensemble_.dimension());
+  if (continuity.resume == nullptr) return;
+  load_state(*continuity.resume, kLayout, *this);
+  ensemble_.restore(*continuity.resume);
+}
+
+void VirtualSync::save_cut() {
+  const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
+  log_.mark(EventKind::checkpoint, t, ensemble_);
+  log_.flush();
+  continuity_.checkpoints->save({.step = round_,
+                                 .position = totals_.position,
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kLayout,
+                                 .state = saved_state(*this)});
 }
 
 bool VirtualSync::budget_spent() const {
@@ -74,23 +90,34 @@ bool VirtualSync::budget_spent() const {
 }
 
 Outcome VirtualSync::run(std::stop_token stop) {
+  Checkpoints* const checkpoints = continuity_.checkpoints;
   while (true) {
+    // Before the sample of this round, like every cut: one step names one moment.
+    const bool stopping = stop.stop_requested() && !budget_spent();
+    if (checkpoints != nullptr && (stopping ? !checkpoints->has(round_)
+                                            : checkpoints->due(round_, totals_.position)))
+      save_cut();
+    if (stopping) return ended_early(Ending::stopped, "", totals_.position);
     if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
-    if (sampler_.diverged()) return diverged(sampler_, notes_, totals_.position);
+    if (sampler_.diverged()) return diverged_now();
     if (budget_spent() || sampler_.target_reached()) break;
-    if (stop.stop_requested()) return ended_early(Ending::stopped, "", totals_.position);
     if (spec_.method.pattern == Pattern::all_reduce)
       all_reduce_round();
     else
       neighbour_round();
     recorder_.progress(totals_.position);
-    if (not_finite_.load(std::memory_order_relaxed))
-      return diverged(sampler_, notes_, totals_.position);
+    if (not_finite_.load(std::memory_order_relaxed)) return diverged_now();
   }
+  log_.flush();
   const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
   Outcome outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
   outcome.worker_idle_seconds = round_clock_.idle_seconds();
   return outcome;
+}
+
+Outcome VirtualSync::diverged_now() {
+  log_.flush();
+  return diverged(sampler_, notes_, totals_.position);
 }
 
 void VirtualSync::compute_gradients() {
@@ -123,6 +150,7 @@ void VirtualSync::commit_all(GradientOf gradient_of) {
                    if (measure) note.norm = euclidean_norm(g);
                    worker.commit_gradient(t, g, rate);
                    note.staleness = 0;  // every update of a round is part of the same step
+                   log_.add(w, EventKind::commit_gradient, t, worker);
                  });
   }
 }
@@ -163,8 +191,10 @@ void VirtualSync::neighbour_round() {
       neighbour_average<float>(round_plan_.weights.self[i], vectors[i],
                                round_plan_.weights.neighbours[i], vectors, averages_[i].data(),
                                ensemble_.dimension());
-      ensemble_.worker(w).assign(combine_first ? ensemble_.worker(w).last_event() : t,
-                                 averages_[i].span());
+      Worker& worker = ensemble_.worker(w);
+      const double when = combine_first ? worker.last_event() : t;
+      worker.assign(when, averages_[i].span());
+      log_.add(w, EventKind::assign, when, worker);
     });
   };
   const auto own_gradient = [this](int w) -> std::span<const float> {
@@ -210,6 +240,7 @@ void VirtualSync::advance_clock() {
 
 void VirtualSync::take_sample() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
+  log_.mark(EventKind::measured, t, ensemble_);
   sampler_.take(ensemble_.mean_at(t), totals_, notes_);
   notes_.clear();
 }

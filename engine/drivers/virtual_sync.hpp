@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/cut.hpp"
 #include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/sampler.hpp"
 #include "engine/drivers/virtual_time.hpp"
@@ -28,10 +30,20 @@ RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const Cos
 class VirtualSync {
  public:
   VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-              Recorder& recorder);
+              Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
+  static constexpr std::string_view kLayout = "virtual-sync/1";
+
+  /// The state between two rounds, the vectors apart.
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(ensemble_, log_, round_clock_, round_, totals_, notes_, sampler_);
+  }
+
  private:
+  void save_cut();
+  Outcome diverged_now();
   void compute_gradients();
   void all_reduce_round();
   void neighbour_round();
@@ -46,7 +58,9 @@ class VirtualSync {
   const VirtualOptions& options_;
   Objective& objective_;
   Recorder& recorder_;
+  const Continuity continuity_;
   Ensemble ensemble_;
+  EventLog log_;  // worker i's: chain i
   RoundPlan round_plan_;
   RoundClock round_clock_;
   std::vector<Arena<float>> averages_;   // neighbours: h of each worker; all-reduce: [0] is ḡ

@@ -2,6 +2,7 @@
 
 #include <stop_token>
 
+#include "engine/drivers/cut.hpp"
 #include "engine/drivers/run_spec.hpp"
 #include "engine/drivers/simulation.hpp"
 #include "engine/worker/objective.hpp"
@@ -24,10 +25,13 @@ struct VirtualOptions {
 /// values, so the schedule runs ahead of the arithmetic, which follows on a pool of threads in each
 /// worker's order of events: the same bits for any number of threads.
 ///
-/// Returns at the end of the budget, when `stop` is requested (Ending::stopped), or when a loss or
-/// the consensus distance is no longer finite (Ending::diverged). The objective must have
-/// max(1, threads) lanes. Blocks; call from one thread.
+/// Returns at the end of the budget, when `stop` is requested (Ending::stopped, after a last cut),
+/// or when a loss or the consensus distance is no longer finite (Ending::diverged). The objective
+/// must have max(1, threads) lanes. Blocks; call from one thread.
 Outcome run_virtual(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                    Recorder& recorder, std::stop_token stop);
+                    Recorder& recorder, const Continuity& continuity, std::stop_token stop);
+
+/// Cut::layout of the cuts that run_virtual takes.
+std::string_view virtual_state_layout(const RunSpec& spec);
 
 }  // namespace acid

@@ -4,14 +4,20 @@
 #include <span>
 #include <string_view>
 
+#include "engine/recorder/event.hpp"
+
 namespace acid {
 
 /// Where a run stands when something is measured; every axis a curve can be drawn against.
 struct Position {
   std::int64_t gradients = 0;  // committed, summed over workers
   double normalised_time = 0;  // in expected gradient durations
-  double seconds = 0;          // wall clock since the attempt began; simulated in `virtual`
+  double seconds = 0;          // wall clock spent on the run, simulated in `virtual`
   std::int64_t bytes = 0;      // sent, summed over workers
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(gradients, normalised_time, seconds, bytes);
+  }
 };
 
 inline constexpr int kWholeRun = -1;
@@ -36,6 +42,9 @@ class Recorder {
   /// How far the run is; cheap enough to be called after every gradient.
   virtual void progress(const Position& position) = 0;
   virtual void note(Severity severity, std::string_view text) = 0;
+  /// The next events of a worker, in its order; `first` is the number of the first of them, counted
+  /// from 0 over the whole run. Not called for runs without an event log.
+  virtual void events(int worker, std::int64_t first, std::span<const Event> events) = 0;
 };
 
 }  // namespace acid

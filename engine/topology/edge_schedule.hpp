@@ -13,6 +13,10 @@ struct DueEdge {
   double due = 0;            // normalised time
   int i = 0;                 // i < j
   int j = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(number, due, i, j);
+  }
 };
 
 /// The run's list of (edge, due time): independent Poisson clocks of rate λᵢⱼ on every edge, in
@@ -29,6 +33,12 @@ class EdgeSchedule {
   /// The next edge of the list; pop() moves on.
   const DueEdge& peek() const { return next_; }
   DueEdge pop();
+
+  /// Where the list stands; topology, rate and seeds are not part of it.
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(clock_, pairing_, next_);
+  }
 
  private:
   void draw();

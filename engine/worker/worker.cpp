@@ -59,7 +59,7 @@ void BasicWorker<T>::begin_gradient(double t) {
 template <class T>
 void BasicWorker<T>::take_snapshot_notes() {
   snapshot_updates_ = updates_;
-  std::copy_n(buffers_.data(), buffers_.size(), gradient_buffers_.data());
+  restart_gradient();
 }
 
 template <class T>

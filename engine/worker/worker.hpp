@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -78,6 +79,27 @@ class BasicWorker {
   /// works on a copy of its own, gradient_buffers(), which its commit makes current.
   std::span<const float> buffers() const { return buffers_.span(); }
   std::span<float> gradient_buffers() { return gradient_buffers_.span(); }
+
+  /// Calls visit(name, arena) for every vector of the state, empty ones too. With the numbers that
+  /// persist() keeps they are all of it between two events, the gradient in hand apart: that is
+  /// computed again, from the snapshot and after restart_gradient().
+  template <class Visit>
+  void for_each_vector(Visit visit) {
+    visit("x", x_);
+    visit("x_tilde", x_tilde_);
+    visit("snapshot", snapshot_);
+    visit("moment1", moment1_);
+    visit("moment2", moment2_);
+    visit("buffers", buffers_);
+  }
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(last_, gradients_, updates_, snapshot_updates_, staleness_);
+  }
+  /// The gradient in hand will be computed anew.
+  void restart_gradient() {
+    std::copy_n(buffers_.data(), buffers_.size(), gradient_buffers_.data());
+  }
 
   double last_event() const { return last_; }
   std::int64_t gradients() const { return gradients_; }

@@ -1,28 +1,16 @@
 #include "engine/checkpoint/safetensors.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
+#include "tests/checkpoint/folder.hpp"
 
 using namespace acid;
+using acid::test::content_of;
+using acid::test::Folder;
+using acid::test::put;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Folder {
-  // Of this process alone: test cases run side by side.
-  fs::path path = fs::temp_directory_path() / ("acid_safetensors_test_" + std::to_string(getpid()));
-  Folder() {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-};
 
 const std::vector<float> kValues = {1, 2, 3, 4, 5, 6, -0.0f};
 const std::vector<Segment> kSegments = {{"weight", {2, 3}, 0, 6}, {"bias", {1}, 6, 1}};
@@ -68,11 +56,47 @@ TEST_CASE("a damaged safetensors file is refused, wherever it is cut") {
   const Folder folder;
   const std::string path = folder.path / "model.safetensors", cut = folder.path / "cut";
   write_safetensors(path, {{kSegments, kValues}}, {});
-  std::ifstream file(path, std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(file)), {});
+  const std::string content = content_of(path);
   for (std::size_t size = 0; size < content.size(); ++size) {
-    std::ofstream(cut, std::ios::binary | std::ios::trunc) << content.substr(0, size);
+    put(cut, content.substr(0, size));
     INFO("cut to " << size << " bytes");
     CHECK_THROWS_AS(read_safetensors(cut), Error);
   }
+}
+
+TEST_CASE("an altered byte of a safetensors file is an error or another value, nothing worse") {
+  const Folder folder;
+  const std::string path = folder.file("model.safetensors"), altered = folder.file("altered");
+  write_safetensors(path, {{kSegments, kValues}}, {{"run", "abc"}});
+  const std::string content = content_of(path);
+  for (std::size_t at = 0; at < content.size(); ++at)
+    for (const int flip : {0x01, 0x02, 0x04, 0x10, 0x20, 0x80, 0xFF}) {
+      std::string other = content;
+      other[at] = static_cast<char>(other[at] ^ flip);
+      put(altered, other);
+      INFO("byte " << at << " xor " << flip);
+      try {
+        const auto tensors = read_safetensors(altered);
+        std::size_t values = 0;
+        for (const auto& [name, tensor] : tensors) values += tensor.values.size();
+        CHECK(values == kValues.size());
+      } catch (const Error& error) {
+        CHECK(std::string(error.what()).find(altered) != std::string::npos);
+      }
+    }
+}
+
+TEST_CASE("a folder and a missing file are no safetensors files") {
+  const Folder folder;
+  CHECK_THROWS_AS(read_safetensors(folder.path.string()), Error);
+  CHECK_THROWS_WITH(read_safetensors(folder.file("missing")), Catch::Contains("No such file"));
+}
+
+TEST_CASE("bytes are not read as floats") {
+  const Folder folder;
+  const std::string path = folder.file("model.safetensors");
+  const std::string header = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}} )";
+  put(path,
+      std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "data");
+  CHECK_THROWS_WITH(read_safetensors(path), Catch::Contains("float32"));
 }

@@ -87,7 +87,8 @@ Result Running::wait() {
   int status = 0;
   if (waitpid(pid_, &status, 0) != pid_) throw std::runtime_error("waitpid failed");
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder_->read(name_ + ".out"),
-          folder_->read(name_ + ".err"), SteadyClock().seconds() - started_};
+          folder_->read(name_ + ".err"), SteadyClock().seconds() - started_,
+          WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,

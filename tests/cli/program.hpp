@@ -13,6 +13,7 @@ struct Result {
   int code = -1;  // its exit code; −1 when a signal ended it
   std::string out, err;
   double seconds = 0;  // from start to end, wall clock
+  int signal = 0;      // that ended it; 0: none did
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 

@@ -1,70 +1,90 @@
 // How `acid run` treats worker processes that misbehave: shell scripts play the worker.
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <chrono>
-#include <string>
-#include <thread>
+#include <cstdlib>
 
-#include "tests/catch.hpp"
-#include "tests/cli/program.hpp"
+#include "store/impl.hpp"
+#include "tests/cli/scripted_worker.hpp"
 
-using acid::test::Folder;
+using acid::test::wait_for;
+using Bench = acid::test::ScriptedWorker;
 using Catch::Matchers::Contains;
 
-namespace {
-
-// A folder with the small recipe and a script as the worker.
-struct Bench : Folder {
-  explicit Bench(const std::string& script) {
-    write("small.toml", acid::test::kSmallRecipe);
-    worker = "ACID_WORKER=" + write_program("worker", "#!/bin/sh\n" + script);
-  }
-  acid::test::Result run(std::vector<std::string> options = {}) const {
-    options.insert(options.begin(), {"run", "small.toml"});
-    return acid::test::acid(*this, options, {worker});
-  }
-  std::size_t starts() const {
-    const std::string log = read("starts");
-    return static_cast<std::size_t>(std::count(log.begin(), log.end(), '\n'));
-  }
-  std::string worker;
-};
-
-// Until the worker script has said that it is there.
-void wait_for(const Folder& folder, const std::string& file) {
-  for (int i = 0; i < 1000 && !folder.has(file); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  REQUIRE(folder.has(file));
-}
-
-}  // namespace
-
 TEST_CASE("a worker gets the store and a run id, nothing else, and no standard input") {
-  const Bench bench("echo \"$@\" >> starts; cat >> input; exit 1\n");
+  const Bench bench("cat >> input; exit 1\n");
   bench.run();
-  CHECK_THAT(bench.read("starts"), Contains("--store acid-store --run "));
+  for (const std::string& start : bench.starts())
+    CHECK_THAT(start, Catch::Matchers::Matches("--store acid-store --run [0-9a-f]{12}"));
   CHECK(bench.read("input").empty());
 }
 
 TEST_CASE("a failing worker's last words are shown, the other runs go on, and the exit code is 1") {
-  const Bench bench("echo x >> starts; echo out of luck >&2; exit 1\n");
+  const Bench bench("echo out of luck >&2; exit 1\n");
   const auto result = bench.run();
   CHECK(result.code == 1);
   CHECK_THAT(result.err, Contains("out of luck"));
-  CHECK(bench.starts() == 6);
+  CHECK(bench.starts().size() == 6);
 }
 
 TEST_CASE("the option --fail-fast stops at the first failure") {
-  const Bench bench("echo x >> starts; exit 1\n");
+  const Bench bench("exit 1\n");
   CHECK(bench.run({"--fail-fast"}).code == 1);
-  CHECK(bench.starts() == 1);
+  CHECK(bench.starts().size() == 1);
 }
 
-TEST_CASE("a worker killed by a signal is reported with the signal's name") {
-  const Bench bench("kill -9 $$\n");
-  const auto result = bench.run({"--fail-fast"});
+TEST_CASE("a worker that cannot be started fails its run, and the others go on") {
+  const Bench bench("rm worker\nexec $REAL \"$@\"\n");
+  const auto result = bench.run();
+  INFO(result.err);
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, Contains("SIGKILL"));
+  std::size_t told = 0;
+  const std::string words = "was not started: cannot start";
+  for (std::size_t at = result.err.find(words); at != std::string::npos;
+       at = result.err.find(words, at + 1))
+    ++told;
+  CHECK(told == 5);
+  CHECK_THAT(result.err, Contains("see that it is there and can be executed, then 'acid resume "));
+  CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 1);
+}
+
+TEST_CASE("an error of the command itself lets the workers save, and progress alone is no error") {
+  const Bench bench(
+      "mkdir first 2> made || me=2\n"
+      "trap 'sleep 0.5; touch saved-$me; exit 130' TERM\n"
+      "touch there-$me\n"
+      "while [ \"$me\" ] || [ ! -e go-on ]; do sleep 0.05; done\n");
+  acid::test::Running running(bench, {"run", "small.toml", "--jobs", "2"}, {bench.worker});
+  wait_for(bench, "there-");
+  wait_for(bench, "there-2");
+  acid::Store(bench.path("acid-store"), acid::Store::Access::write)
+      .impl()
+      .connection()
+      .execute("DROP VIEW run_list");
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  CHECK_FALSE(bench.has("saved-2"));
+  bench.write("go-on", "");
+  const auto result = running.wait();
+  INFO(result.err);
+  CHECK(result.code == 3);
+  CHECK(bench.has("saved-2"));
+  CHECK_THAT(result.err, Contains("1 worker under way may save") && Contains("run_list"));
+}
+
+TEST_CASE("a worker whose acid has died before it looks stops like at a signal") {
+  const Bench bench("exit 1\n");
+  REQUIRE(bench.call({"run", "one.toml"}).code == 1);
+  const auto id = bench.call({"list", "--json"}).json()["runs"][0]["id"].get<std::string>();
+  const auto code = [&](const std::string& supervisor) {
+    const std::string line = "cd " + bench.path() + "; ACID_PARENT_PID=" + supervisor +
+                             " " BINARY_ROOT "/acid-worker --store acid-store --run " + id;
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  CHECK(code("999999999") == 130);           // There is no such process.
+  CHECK(code("$(sh -c 'echo $$')") == 130);  // There is none any more.
+  // A grandparent that lives.
+  CHECK(code(std::to_string(getpid())) == 0);
 }
 
 TEST_CASE("standard output of a worker never reaches ours") {
@@ -111,4 +131,43 @@ TEST_CASE("the option --jobs starts that many workers at a time and no more") {
   const std::string counts = bench.read("counts");
   CHECK_THAT(counts, Contains("2"));
   CHECK_THAT(counts, !Contains("3"));
+}
+
+TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
+  const Bench bench(
+      "trap 'exit 130' TERM\ntouch there\nwhile [ ! -e go-on ]; do sleep 0.05; done\n"
+      "exit 1\n");
+  SECTION("with the terminal it goes") {
+    acid::test::Running running(bench, {"run", "one.toml"}, {bench.worker});
+    wait_for(bench, "there");
+    kill(running.pid(), SIGHUP);
+    CHECK(running.wait().code == 130);
+  }
+  SECTION("with nohup it stays") {
+    // The shell becomes acid, whose process id it leaves.
+    std::thread command([&] {
+      const std::string line = "cd " + bench.path() + "; trap '' HUP; echo $$ > pid; " +
+                               bench.worker + " exec " BINARY_ROOT "/acid run one.toml 2> messages";
+      const int status = std::system(line.c_str());
+      bench.write("code", std::to_string(WEXITSTATUS(status)));
+    });
+    wait_for(bench, "there");
+    kill(std::stoi(bench.read("pid")), SIGHUP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    bench.write("go-on", "");
+    command.join();
+    CHECK(bench.read("code") == "1");
+    CHECK_THAT(bench.read("messages"), !Contains("interrupted"));
+  }
+}
+
+TEST_CASE("runs go on when nobody reads the messages any more") {
+  const Bench bench("exit 1\n");
+  const std::string line = "cd " + bench.path() + "; (" + bench.worker +
+                           " " BINARY_ROOT
+                           "/acid run small.toml 2>&3 > /dev/null; echo $? > code) 3>&1 | true";
+  CHECK(std::system(line.c_str()) == 0);
+  wait_for(bench, "code");
+  CHECK(bench.starts().size() == 6);
+  CHECK(bench.read("code") == "1\n");
 }

@@ -56,8 +56,8 @@ TEST_CASE("every command explains itself on standard output") {
   const Folder folder;
   const auto overview = acid::test::acid(folder, {"--help"});
   CHECK(overview.code == 0);
-  for (const std::string command :
-       {"run", "plan", "list", "show", "compare", "report", "export", "topology", "doctor"}) {
+  for (const std::string command : {"run", "resume", "plan", "list", "show", "compare", "report",
+                                    "export", "verify", "topology", "doctor", "gc"}) {
     INFO(command);
     CHECK_THAT(overview.out, Contains("  " + command));
     const auto help = acid::test::acid(folder, {command, "--help"});
@@ -80,6 +80,8 @@ TEST_CASE("bad usage exits with 2, says so on standard error, and names what was
       {{"--stoer", "x", "list"}, "did you mean '--store'?"},
       {{"list", "extra"}, "unexpected argument 'extra'"},
       {{"show"}, "RUN is required"},
+      {{"verify"}, "RUNS is required"},
+      {{"resume", "--keep-going", "--fail-fast"}, "excludes"},
       {{"run"}, "RECIPE is required"},
       {{"list", "--json", "--csv"}, "excludes"},
       {{"export", "x", "--format", "xml"}, "xml"},
@@ -102,6 +104,11 @@ TEST_CASE("a reading command without a store exits with 3, says where it looked,
                                                     {"compare"},
                                                     {"report", "--html"},
                                                     {"export", "@latest"},
+                                                    {"resume"},
+                                                    {"verify", "@latest"},
+                                                    {"gc"},
+                                                    {"gc", "--dry-run"},
+                                                    {"doctor", "--store"},
                                                     {"list", "--json"}}) {
     const auto result = acid::test::acid(folder, arguments);
     INFO(arguments.front() << ": " << result.err);

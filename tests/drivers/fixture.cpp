@@ -15,8 +15,18 @@ void MemoryRecorder::sample(const Position& position, std::span<const Value> val
                   position.normalised_time >= last_.normalised_time,
               "a sample at {} gradients after one at {}", position.gradients, last_.gradients);
   last_ = position;
+  if (samples_left_ > 0 && --samples_left_ == 0) stop_.request_stop();
   for (const Value& value : values)
     series_[{std::string(value.metric), value.worker}].push_back({position, value.value});
+}
+
+void MemoryRecorder::events(int worker, std::int64_t first, std::span<const Event> events) {
+  MutexLock lock(mutex_);
+  std::vector<Event>& known = events_[worker];
+  const bool fits = first == static_cast<std::int64_t>(known.size());
+  ACID_ASSERT(fits || events_may_start_late_, "event {} after {} of worker {}", first, known.size(),
+              worker);
+  known.insert(known.end(), events.begin(), events.end());
 }
 
 const std::vector<MemoryRecorder::Point>& MemoryRecorder::series(const std::string& metric) const {
@@ -49,8 +59,9 @@ Outcome Setup::run(std::stop_token stop) {
   spec.method = entry->make(resolved, nominal ? &*nominal : nullptr);
   const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
   const auto objective = quadratic(task, workers, spec.seeds, lanes);
-  if (on_threads) return run_threads(spec, threads, *objective, recorder, SteadyClock(), stop);
-  return run_virtual(spec, virtual_time, *objective, recorder, stop);
+  if (on_threads)
+    return run_threads(spec, threads, *objective, recorder, continuity, SteadyClock(), stop);
+  return run_virtual(spec, virtual_time, *objective, recorder, continuity, stop);
 }
 
 }  // namespace acid::test

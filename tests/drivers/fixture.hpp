@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,16 @@ class MemoryRecorder final : public Recorder {
   void sample(const Position& position, std::span<const Value> values) override;
   void progress(const Position&) override {}
   void note(Severity, std::string_view) override {}
+  /// Insists that a worker's events come without gaps.
+  void events(int worker, std::int64_t first, std::span<const Event> events) override;
+
+  /// The run goes on from a cut: its events need not start at 0.
+  void events_may_start_late() { events_may_start_late_ = true; }
+  /// Requests a stop once so many samples have been taken.
+  void stop_after_samples(int count, std::stop_source source) {
+    samples_left_ = count;
+    stop_ = std::move(source);
+  }
 
   /// Whole-run series.
   const std::vector<Point>& series(const std::string& metric) const;
@@ -31,11 +42,16 @@ class MemoryRecorder final : public Recorder {
   /// Value at a normalised time that was sampled exactly.
   double at(const std::string& metric, double time) const;
   bool has(const std::string& metric) const { return series_.contains({metric, kWholeRun}); }
+  const std::vector<Event>& events_of(int worker) const { return events_.at(worker); }
 
  private:
   Mutex mutex_;
   std::map<std::pair<std::string, int>, std::vector<Point>> series_;  // written under mutex_
+  std::map<int, std::vector<Event>> events_;                           // written under mutex_
   Position last_;
+  bool events_may_start_late_ = false;
+  int samples_left_ = -1;
+  std::stop_source stop_;
 };
 
 /// A run on the quadratic task, small enough to read.
@@ -52,6 +68,7 @@ struct Setup {
   bool on_threads = false;
 
   MemoryRecorder recorder;
+  Continuity continuity;
   Outcome run(std::stop_token stop = {});
 };
 

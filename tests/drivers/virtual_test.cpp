@@ -107,7 +107,7 @@ TEST_CASE("CORRECTNESS 13: the realised rate is r, and every due edge was execut
 TEST_CASE("CORRECTNESS 13: exchanges follow the list fixed by the seed, in each worker's order") {
   Setup setup;
   busy(setup);
-  setup.spec.keep_trace = true;
+  setup.spec.keep_events = true;
   const Outcome outcome = setup.run();
   const Topology ring = make_topology(8, {{"kind", "ring"}});
   EdgeSchedule list(ring, 1.0, Seeds(1));
@@ -120,10 +120,11 @@ TEST_CASE("CORRECTNESS 13: exchanges follow the list fixed by the seed, in each 
   for (std::size_t w = 0; w < 8; ++w) {
     std::vector<std::uint64_t> order;
     double last = 0;
-    for (const TraceEvent& event : outcome.trace[w]) {
+    for (const Event& event : setup.recorder.events_of(static_cast<int>(w))) {
       CHECK(event.time >= last);
       last = event.time;
-      if (event.kind == TraceEvent::Kind::exchange) order.push_back(event.exchange);
+      if (event.kind == EventKind::exchange || event.kind == EventKind::offer)
+        order.push_back(event.exchange);
     }
     CHECK(order == expected[w]);
   }

@@ -11,6 +11,13 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"open string", "name = \"x«\n»", "string"},
     {"bare word", "name = «g»lyphs", "value"},
     {"key twice", "name = \"a\"\nname = «\"»b\"", "redefine"},
+    {"deep key", "«a».b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q = 1", "a key of more than 16 parts"},
+    {"deep table with a text before",
+     "name = \"\"\"x\"\"\"\" # a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q\n"
+     "[«a» . \"b.b\" . c.d.e.f.g.h.i.j.k.l.m.n.o.p.q]",
+     "a key of more than 16 parts"},
+    {"deep key in a sweep", "[sweep]\n«\"task.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q\"» = [1]",
+     "joins more than 16 names"},
     // Top level.
     {"unknown key", "«nmae» = \"x\"", "unknown key 'nmae'"},
     {"unknown section", "[«optimiser»]\nmomentum = 0.9", "unknown key 'optimiser'"},
@@ -123,6 +130,10 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"algorithm without kind", "«[[algorithms]]»\nlabel = \"x\"", "algorithm needs a kind"},
     {"eta for ad-psgd", "[[algorithms]]\nkind = \"ad-psgd\"\n«eta» = 1.0",
      "belongs to kind 'a2cid2', not to 'ad-psgd'"},
+    {"realised rates of an endless run",
+     "[budget]\ngradients = 1000000000000\n[[algorithms]]\nkind = \"a2cid2\"\n"
+     "spectral = «\"realised\"»",
+     "would draw 5.0e+11 edges"},
     {"negative rate", "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = «-1»",
      "at least 0"},
     {"single bracket", "«[algorithms]»\nkind = \"ad-psgd\"\n#[[algorithms]]", "a list of tables"},
@@ -203,6 +214,11 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"unknown metric", "[record]\nmetrics = [«\"eval_los\"»]", "'eval_los'"},
     {"metrics is a word", "[record]\nmetrics = «\"some\"»", "\"all\" or a list"},
     {"keep nothing", "[checkpoint]\nkeep = «0»", "at least 1"},
+    {"two checkpoint cadences", "[checkpoint]\nevery_time = 1\n«every_seconds» = 2",
+     "exclude each other"},
+    {"threads without events", "[execution]\ndriver = \"threads\"\n[record]\nevents = «false»",
+     "proven from their events"},
+    {"fewer than no restarts", "[execution]\nmax_restarts = «-1»", "at least 0"},
     {"unknown stream", "[streams]\n«gosip» = 1", "'gosip'"},
     // Text that is awkward to show.
     {"wide characters before the place",

@@ -90,6 +90,38 @@ TEST_CASE("an empty recipe says what a recipe needs") {
   }
 }
 
+TEST_CASE("recipes of absurd depth, width or length are refused like any other") {
+  const auto repeated = [](const std::string& text, int count) {
+    std::string all;
+    for (int k = 0; k < count; ++k) all += text;
+    return all;
+  };
+  std::string keys;
+  for (int k = 0; k < 20'000; ++k) keys += "k" + std::to_string(k) + " = 1\n";
+  CHECK(errors_of(keys).size() == 200);  // more help nobody
+  for (const std::string& text :
+       {repeated("a.", 200'000) + "a = 1", "[" + repeated("a.", 200'000) + "a]\nb = 1",
+        "{ " + repeated("'a' . ", 200'000) + "a = 1 }", "x = " + repeated("[", 200'000),
+        "x = " + repeated("{ a.b.c.d.e.f.g.h = ", 1000), repeated("a", 300'000) + " = 1",
+        "x = {y=\"\"\"\"\"\"\"\", " + repeated("a.", 200'000) + "a = 1 }"})
+    CHECK_FALSE(errors_of(text).empty());
+  CHECK_FALSE(errors_of("", {"task." + repeated("a.", 200'000) + "a=1"}).empty());
+  CHECK_FALSE(errors_of("", {"task={" + repeated("a.", 200'000) + "a=1}"}).empty());
+  CHECK_FALSE(errors_of("[sweep]\n\"task" + repeated(".a", 200'000) + "\" = [1]").empty());
+}
+
+TEST_CASE("dots in texts, comments and numbers are not keys") {
+  CHECK_NOTHROW(
+      compiled("name = \"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v\"\n"
+               "# a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v ...................\n"
+               "[streams] # .\ninit = 1 # a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t\n"));
+  CHECK_NOTHROW(
+      compiled("[optimizer.schedule]\nkind = \"step\"\nmilestones = [0.01, 0.02, 0.03, "
+               "0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.13, 0.14, 0.15, "
+               "0.16, 0.17, 0.18, 0.19, 0.2]\n"));
+  CHECK_NOTHROW(compiled("name = '''\n\"a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r = 1\n'''\n"));
+}
+
 TEST_CASE("a recipe cut off at any byte is refused or compiled, never a crash") {
   const std::string path = SOURCE_ROOT "/recipes/quickstart.toml";
   const std::string whole = load_recipe(path).recipe_text;

@@ -37,10 +37,37 @@ TEST_CASE("a small recipe resolves to settings with nothing left to default") {
   CHECK(s["evaluation"]["every_time"] == Approx(100.0 / 4 / 20));
   CHECK(s["evaluation"]["consensus_every_time"] == 1.0);
   CHECK(s["evaluation"]["workers"] == "end");
+  CHECK(s["execution"]["max_restarts"] == 3);
   CHECK(s["checkpoint"]["every_time"].is_null());
+  CHECK(s["checkpoint"]["every_seconds"].is_null());
+  CHECK(s["checkpoint"]["keep"] == 2);
   CHECK(s["record"]["metrics"] == "all");
-  CHECK(s["record"]["events"] == true);
+  CHECK(s["record"]["events"] == false);
   CHECK(s["streams"].empty());
+}
+
+TEST_CASE("threads runs keep their events, virtual ones when asked") {
+  const auto kept = [](const std::string& text) {
+    const Plan plan = compiled(text);
+    CHECK(plan.warnings.empty());
+    return plan.runs.at(0).settings["record"]["events"];
+  };
+  CHECK(kept("[execution]\ndriver = \"virtual\"\n") == false);
+  CHECK(kept("[record]\nevents = false\n") == false);
+  CHECK(kept("[record]\nevents = true\n") == true);
+  CHECK(kept("[execution]\ndriver = \"threads\"\n") == true);
+  CHECK(kept("[execution]\ndriver = \"threads\"\n[record]\nevents = true\n") == true);
+}
+
+TEST_CASE("checkpoints and restarts are settings of a run, without a warning") {
+  const Plan plan = compiled(
+      "[checkpoint]\nevery_seconds = 30\nkeep = 5\n"
+      "[execution]\nmax_restarts = 0\n");
+  CHECK(plan.warnings.empty());
+  const nlohmann::json& s = plan.runs.at(0).settings;
+  CHECK(s["checkpoint"] ==
+        nlohmann::json{{"every_seconds", 30.0}, {"every_time", nullptr}, {"keep", 5}});
+  CHECK(s["execution"]["max_restarts"] == 0);
 }
 
 TEST_CASE("runs are ordered by sweep point, algorithm and seed") {
@@ -203,6 +230,7 @@ TEST_CASE("the plan as JSON has the documented keys, absent numbers as null") {
 TEST_CASE("a recipe that cannot be read is a usage error that names it") {
   CHECK_THROWS_WITH(load_recipe("/no/such/recipe.toml"), Catch::Contains("/no/such/recipe.toml"));
   CHECK_THROWS_AS(load_recipe(SOURCE_ROOT), UsageError);
+  CHECK_THROWS_WITH(load_recipe("/dev/zero"), Catch::Contains("longer than 16 MiB"));
 }
 
 }  // namespace acid::test

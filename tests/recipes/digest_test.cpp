@@ -36,12 +36,15 @@ const std::string kEdges = "[topology]\nkind = \"edges\"\nedges = \"graph.txt\"\
 
 }  // namespace
 
-TEST_CASE("a digest does not depend on spelling, order, comments, names, labels and checkpoints") {
+TEST_CASE("a digest does not depend on spelling, order, comments, names, labels and saving") {
   const std::string base = digest("");
   CHECK(base.size() == 64);
   CHECK(digest("# a comment\n") == base);
   CHECK(digest("name = \"another\"\n") == base);
-  CHECK(digest("[checkpoint]\nkeep = 3\n") == base);  // saving changes no result
+  CHECK(digest("[checkpoint]\nkeep = 3\n") == base);
+  CHECK(digest("[checkpoint]\nevery_seconds = 3\n") == base);
+  CHECK(digest("[record]\nevents = true\n") == base);
+  CHECK(digest("[execution]\nmax_restarts = 0\n") == base);
   CHECK(digest("[[algorithms]]\nkind = \"ad-psgd\"\nlabel = \"mine\"\n") == base);
   CHECK(digest("[[algorithms]]\ncommunication_rate = 1\nkind = \"ad-psgd\"\n") == base);
   CHECK(digest("[topology]\nkind = \"ring\"\n") == base);
@@ -62,11 +65,23 @@ TEST_CASE("a digest changes with every setting") {
         "[streams]\ninit = 1", "[execution]\ndriver = \"threads\"",
         "[execution]\nthreads_per_worker = 2", "[execution.virtual]\ncompute = \"exponential\"",
         "[execution.virtual]\nslow_workers = { 0 = 2 }", "[evaluation]\nworkers = \"never\"",
-        "[record]\nevents = false", "[[algorithms]]\nkind = \"a2cid2\"",
+        "[record]\nmetrics = []", "[[algorithms]]\nkind = \"a2cid2\"",
         "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 2"}) {
     INFO(text);
     CHECK(seen.insert(digest(text)).second);
   }
+}
+
+TEST_CASE("stores hold digests of earlier versions: they stay what they were") {
+  const PlannedRun run = compiled("").runs.at(0);
+  CHECK(run.digest == "45b34e04ffdbcc6fd87be7257174730b88460b3dc8c74dcd2194be606b803adb");
+  CHECK(run.group == "037ea8114a26830971dd6fd15df50157166a3a52b505b341090293c072dadf8f");
+}
+
+TEST_CASE("a group does not depend on saving, either") {
+  const std::string group = compiled("").runs.at(0).group;
+  CHECK(compiled("[record]\nevents = true\n").runs.at(0).group == group);
+  CHECK(compiled("[execution]\nmax_restarts = 7\n").runs.at(0).group == group);
 }
 
 TEST_CASE("a group is the run without its seed") {

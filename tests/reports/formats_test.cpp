@@ -48,7 +48,7 @@ TEST_CASE("the text fits a terminal of 80 columns, with and without intervals") 
   }
 }
 
-TEST_CASE("the text shows estimates, the paired difference, p and notes; colour only if asked") {
+TEST_CASE("the text shows estimates, paired differences, p and notes, and colour only if asked") {
   const std::string text = to_text(sample(3), false);
   CHECK(text.find("higher is better") != std::string::npos);
   CHECK(text.find("baseline") != std::string::npos);

@@ -66,7 +66,7 @@ TEST_CASE("a killed process is dead at once, even before its parent has noticed"
   CHECK_FALSE(lease.alive());
 }
 
-TEST_CASE("a process before the last boot is dead; one on another host may live") {
+TEST_CASE("a process before the last boot is dead, and one on another host may live") {
   Lease lease = Lease::of_this_process();
   lease.boot_id = "an earlier boot";
   CHECK_FALSE(lease.alive());
@@ -80,6 +80,26 @@ TEST_CASE("of a process on another host the heartbeat decides") {
   lease.host = "elsewhere";
   CHECK(goes_on(lease, kHeartbeatLostSeconds - 1));
   CHECK_FALSE(goes_on(lease, kHeartbeatLostSeconds + 1));
+}
+
+TEST_CASE("of a process in another PID namespace of this host the heartbeat decides") {
+  Lease lease = Lease::of_this_process();
+  const std::size_t space = lease.boot_id.find(" pid:[");
+  REQUIRE(space != std::string::npos);
+  lease.boot_id = lease.boot_id.substr(0, space) + " pid:[1]";
+  lease.process_start -= 1;  // the number belongs to somebody else here
+  CHECK(lease.alive());
+  CHECK(goes_on(lease, kHeartbeatLostSeconds - 1));
+  CHECK_FALSE(goes_on(lease, kHeartbeatLostSeconds + 1));
+}
+
+TEST_CASE("a lease that does not name its PID namespace is looked up as in this one") {
+  Lease lease = Lease::of_this_process();
+  lease.boot_id.resize(lease.boot_id.find(' '));
+  CHECK(lease.alive());
+  CHECK(goes_on(lease, 1e9));
+  lease.process_start -= 1;
+  CHECK_FALSE(lease.alive());
 }
 
 TEST_CASE("a living process keeps its run, and the refusal names it") {

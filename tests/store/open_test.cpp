@@ -10,7 +10,7 @@
 
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
-#include "tests/store/fixture.hpp"
+#include "tests/store/story.hpp"
 
 namespace acid {
 namespace {
@@ -34,12 +34,6 @@ std::string bytes_of(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-std::int64_t pragma(const sqlite::Connection& connection, const std::string& name) {
-  sqlite::Statement statement(connection, "PRAGMA " + name);
-  statement.step();
-  return statement.integer(0);
-}
-
 TEST_CASE("reading a store that does not exist creates nothing") {
   TempFolder temp;
   CHECK_THAT(error_of(temp.store(), Store::Access::read), Catch::Contains("acid run"));
@@ -54,15 +48,15 @@ TEST_CASE("a new store has the settings that keep it safe") {
   const Store store(temp.store() + "/deep/er", Store::Access::write);
   const sqlite::Connection& connection = store.impl().connection();
   CHECK(fs::is_directory(store.folder() + "/checkpoints"));
-  CHECK(pragma(connection, "application_id") == kApplicationId);
-  CHECK(pragma(connection, "user_version") == static_cast<std::int64_t>(migrations().size()));
-  CHECK(pragma(connection, "page_size") == 8192);
-  CHECK(pragma(connection, "foreign_keys") == 1);
-  CHECK(pragma(connection, "trusted_schema") == 0);
-  CHECK(pragma(connection, "cell_size_check") == 1);
-  CHECK(pragma(connection, "synchronous") == 2);
-  CHECK(pragma(connection, "wal_autocheckpoint") == 0);  // we do it ourselves, under a lock
-  CHECK(pragma(connection, "busy_timeout") == 60000);
+  CHECK(connection.pragma("application_id") == kApplicationId);
+  CHECK(connection.pragma("user_version") == static_cast<std::int64_t>(migrations().size()));
+  CHECK(connection.pragma("page_size") == 8192);
+  CHECK(connection.pragma("foreign_keys") == 1);
+  CHECK(connection.pragma("trusted_schema") == 0);
+  CHECK(connection.pragma("cell_size_check") == 1);
+  CHECK(connection.pragma("synchronous") == 2);
+  CHECK(connection.pragma("wal_autocheckpoint") == 0);  // we do it ourselves, under a lock
+  CHECK(connection.pragma("busy_timeout") == 60000);
   sqlite::Statement journal(connection, "PRAGMA journal_mode");
   journal.step();
   CHECK(journal.text(0) == "wal");
@@ -76,10 +70,10 @@ TEST_CASE("the writer's commits are batched, a reader never checkpoints or write
   TempFolder temp;
   {
     WritingConnection writer(temp.store(), WritingConnection::Durability::batched);
-    CHECK(pragma(writer.get(), "synchronous") == 1);
+    CHECK(writer.get().pragma("synchronous") == 1);
     writer.get().execute("INSERT INTO experiments VALUES (1, 'a', '', '', '', '', '', '', '')");
     const sqlite::Connection reader = open_for_reading(temp.store());
-    CHECK(pragma(reader, "wal_autocheckpoint") == 0);
+    CHECK(reader.pragma("wal_autocheckpoint") == 0);
     CHECK_THROWS_AS(reader.execute("DELETE FROM experiments"), StoreError);
     CHECK(fs::file_size(temp.store() + "/store.db-wal") > 0);
   }
@@ -180,10 +174,10 @@ TEST_CASE("migrations run in order, once, and together or not at all") {
   const std::array<std::string_view, 2> two{"CREATE TABLE t (a)",
                                             "ALTER TABLE t ADD b; INSERT INTO t VALUES (1, 2)"};
   migrate(connection, std::span(two).first(1));
-  CHECK(pragma(connection, "user_version") == 1);
+  CHECK(connection.pragma("user_version") == 1);
   migrate(connection, two);
   migrate(connection, two);
-  CHECK(pragma(connection, "user_version") == 2);
+  CHECK(connection.pragma("user_version") == 2);
   sqlite::Statement rows(connection, "SELECT count(*), sum(b) FROM t");
   rows.step();
   CHECK(rows.integer(0) == 1);
@@ -192,10 +186,59 @@ TEST_CASE("migrations run in order, once, and together or not at all") {
 
   const std::array<std::string_view, 4> broken{two[0], two[1], "CREATE TABLE u (a)", "NONSENSE"};
   CHECK_THROWS_AS(migrate(connection, broken), StoreError);
-  CHECK(pragma(connection, "user_version") == 2);
+  CHECK(connection.pragma("user_version") == 2);
   sqlite::Statement tables(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'u'");
   tables.step();
   CHECK(tables.integer(0) == 0);
+}
+
+TEST_CASE("a store of version 1 keeps its runs and learns what version 2 has") {
+  TempFolder temp;
+  fs::create_directory(temp.store());
+  {
+    const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
+    migrate(old, migrations().first(1));
+    old.execute(
+        "INSERT INTO runs VALUES (1, 'abc', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, 10,"
+        " '{}', '{}', '2025');"
+        "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+        " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
+        " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'failed', 0, '{}', '{}'),"
+        " (2, 1, 2, '', '', 1, 1, '2025', '2025', '2025', 'finished', NULL, '{}', '{}');"
+        "INSERT INTO series VALUES (1, 1, -1, 'train_loss', '1', -1, 1, 1, 9, 0, 1, 9),"
+        " (2, 2, -1, 'train_loss', '1', -1, 1, 1, 4, 0, 1, 4);"
+        "INSERT INTO ticks VALUES (1, 1, 5, 1, 1, 1), (2, 1, 6, 1, 1, 1);"
+        "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
+  }
+  CHECK_THAT(error_of(temp.store(), Store::Access::read),
+             Catch::Contains("older acid") &&
+                 Catch::Contains("acid doctor --store " + temp.store() + " --repair"));
+  const Store store(temp.store(), Store::Access::write);
+  CHECK(store.impl().connection().pragma("user_version") == 2);
+  const RunDetail detail = run_detail(store, "abc");
+  CHECK(detail.summary.metrics == std::map<std::string, double>{{"train_loss", 4}});
+  REQUIRE(detail.attempts.size() == 2);
+  CHECK(detail.attempts[1].resumed_from == 0);
+  CHECK(detail.attempts[1].changed.empty());
+  CHECK(detail.checkpoints.empty());
+  CHECK(read_series(store, "abc").at(0).points.at(0).position.gradients == 6);
+  for (const auto& events : read_events(store, "abc")) CHECK(events.empty());
+  const Store reader(temp.store(), Store::Access::read);
+  CHECK(list_runs(reader).size() == 1);
+}
+
+TEST_CASE("commits are synced to disk while they are asked to be, and only then") {
+  TempFolder temp;
+  for (const auto durability :
+       {WritingConnection::Durability::batched, WritingConnection::Durability::every_commit}) {
+    WritingConnection writer(temp.store(), durability);
+    const std::int64_t usual = writer.get().pragma("synchronous");
+    {
+      const SyncedCommits synced(writer.get());
+      CHECK(writer.get().pragma("synchronous") == 2);
+    }
+    CHECK(writer.get().pragma("synchronous") == usual);
+  }
 }
 
 TEST_CASE("a store goes on working after its folder has moved") {
@@ -268,6 +311,25 @@ TEST_CASE("network file systems are recognised") {
   CHECK(is_network_file_system(static_cast<std::int32_t>(0xFF534D42)));
   for (const long type : {0xEF53L, 0x58465342L, 0x9123683EL, 0x01021994L, 0x794C7630L})
     CHECK_FALSE(is_network_file_system(type));
+}
+
+TEST_CASE("a journal that a killed writer left is undone before reading") {
+  TempFolder temp;
+  fs::create_directories(temp.path() + "/left");
+  {
+    Store(temp.store(), Store::Access::write).add_experiment(make_experiment("e"), {make_run(1)});
+    sqlite::Connection writer(temp.store() + "/store.db", "here", sqlite::Connection::Mode::write);
+    writer.execute(
+        "PRAGMA journal_mode = delete; PRAGMA cache_size = 1; BEGIN IMMEDIATE;"
+        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 500)"
+        " INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest, overrides,"
+        " command_line, created) SELECT k, k, '', hex(randomblob(500)), '', '', '', '' FROM n");
+    for (const char* name : {"store.db", "store.db-journal"})
+      fs::copy_file(temp.store() + "/" + name, temp.path() + "/left/" + name);
+  }
+  const Store left(temp.path() + "/left", Store::Access::read);
+  CHECK(list_runs(left).size() == 1);
+  CHECK(number(left, "SELECT count(*) FROM experiments") == 1);
 }
 
 }  // namespace

@@ -195,15 +195,68 @@ TEST_CASE("the supervisor marks a run interrupted only while an attempt is open"
   TempFolder temp;
   const RunRecord run = make_run(1);
   Store store = make_store(temp.store(), {run});
-  store.mark_interrupted(run.id, "too early");
+  store.mark_interrupted(run.id, getpid(), "too early");
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::planned);
   begin(store, run.id);
-  store.mark_interrupted(run.id, "signal 9");
+  store.mark_interrupted(run.id, getpid(), "signal 9");
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::interrupted);
   CHECK(run_summaries(store, {run.id}).at(0).message == "signal 9");
   store.end_attempt(begin(store, run.id), ended_as(RunState::finished));
-  store.mark_interrupted(run.id, "too late");
+  store.mark_interrupted(run.id, getpid(), "too late");
   CHECK(run_summaries(store, {run.id}).at(0).state == RunState::finished);
+}
+
+TEST_CASE("the supervisor marks the attempt of its own worker only") {
+  TempFolder temp;
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  const auto outcome = [&] { return run_detail(store, run.id).attempts.back().outcome; };
+  begin(store, run.id);
+  store.mark_interrupted(run.id, getpid() + 1, "another worker");
+  CHECK(outcome().empty());
+  store.mark_interrupted(run.id, getpid(), "signal 9");
+  CHECK(outcome() == "interrupted");
+  Lease elsewhere = Lease::of_this_process();
+  elsewhere.host = "elsewhere";
+  store.begin_attempt(run.id, elsewhere, {}, {}, {});
+  store.mark_interrupted(run.id, getpid(), "another host's process");
+  CHECK(outcome().empty());
+}
+
+TEST_CASE("the result of a run is that of its newest attempt alone") {
+  TempFolder temp;
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  store.end_attempt(begin(store, run.id), full_result());
+  CHECK(run_detail(store, run.id).result.has_value());
+  begin(store, run.id);
+  CHECK_FALSE(run_detail(store, run.id).result.has_value());
+  store.mark_interrupted(run.id, getpid(), "signal 9");
+  CHECK_FALSE(run_detail(store, run.id).result.has_value());
+  store.end_attempt(begin(store, run.id), ended_as(RunState::failed));
+  CHECK(run_detail(store, run.id).result->worker_digests.empty());
+}
+
+TEST_CASE("a known run takes over edited settings, unless a living process executes it") {
+  TempFolder temp;
+  RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  const auto ask_with = [&](int every) {
+    run.settings["checkpoint"]["every"] = every;
+    run.plan["load"] = every;
+    store.add_experiment(make_experiment(fmt::format("every {}", every)), {run});
+  };
+  const auto stored = [&] { return run_detail(store, run.id).settings["checkpoint"]["every"]; };
+  ask_with(10);
+  CHECK(stored() == 10);
+  CHECK(run_detail(store, run.id).plan == run.plan);
+  const std::int64_t attempt = begin(store, run.id);
+  ask_with(20);
+  CHECK(stored() == 10);
+  store.end_attempt(attempt, ended_as(RunState::interrupted));
+  ask_with(20);
+  CHECK(stored() == 20);
+  CHECK(list_runs(store).size() == 1);
 }
 
 TEST_CASE("an attempt that failed without a position keeps the progress it had reported") {

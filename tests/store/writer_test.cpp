@@ -221,7 +221,7 @@ TEST_CASE("a writer for an attempt of another run is refused") {
 TEST_CASE("a full store is reported with the remedy, and what was committed stays") {
   Recording recording;
   sqlite::Connection& connection = recording.store.impl().connection();
-  recording.store.mark_interrupted(recording.run.id, "");
+  recording.store.mark_interrupted(recording.run.id, getpid(), "");
   connection.execute("PRAGMA max_page_count = 1");
   try {
     for (int i = 0; i < 1000; ++i)

@@ -1,0 +1,22 @@
+#include "cli/execution_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace acid {
+
+void ExecutionOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--jobs", executor.jobs,
+                  "Runs at a time. Default 1: the virtual driver uses every core by itself, and "
+                  "runs side by side disturb each other's wall clock")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+  command.add_flag("--allow-changed", executor.allow_changed,
+                   "Continue runs although acid or their data files have changed since; the "
+                   "difference is recorded");
+  auto* going = command.add_flag("--keep-going", keep_going,
+                                 "Go on with the other runs when one fails (default)");
+  command.add_flag("--fail-fast", executor.fail_fast, "Stop when a run fails")->excludes(going);
+}
+
+}  // namespace acid

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/execution_options.hpp"
+#include "cli/existing_store.hpp"
+#include "cli/run_json.hpp"
+#include "reports/compare.hpp"
+
+namespace acid {
+namespace {
+
+struct ResumeOptions {
+  std::vector<std::string> names;
+  ExecutionOptions execution;
+};
+
+// "3 interrupted runs"
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}run{}", count, what, count == 1 ? "" : "s");
+}
+
+// Of every experiment, those that were begun first first; says what it leaves alone.
+std::vector<RunSummary> all_interrupted(const Store& store) {
+  std::vector<RunSummary> wanted;
+  std::size_t failed = 0, planned = 0;
+  for (const RunSummary& run : list_runs(store)) {
+    if (run.state == RunState::interrupted) wanted.push_back(run);
+    if (run.state == RunState::failed) ++failed;
+    if (run.state == RunState::planned) ++planned;
+  }
+  std::reverse(wanted.begin(), wanted.end());
+  std::string alone = failed > 0 ? counted(failed, "failed ") : "";
+  if (planned > 0) alone += (failed > 0 ? " and " : "") + counted(planned, "planned ");
+  if (!alone.empty()) say(fmt::format("{} left alone: resumed only when named", alone));
+  return wanted;
+}
+
+// Why a run that was named is not resumed.
+const char* reason_against(RunState state) {
+  switch (state) {
+    case RunState::finished:
+      return "finished already";
+    case RunState::running:
+      return "is being executed already";
+    case RunState::diverged:
+      return "diverged and would again; 'acid run --force' begins anew";
+    default:
+      return nullptr;
+  }
+}
+
+std::vector<RunSummary> resumable(const std::vector<RunSummary>& named) {
+  std::vector<RunSummary> wanted;
+  for (const RunSummary& run : named)
+    if (const char* reason = reason_against(run.state))
+      say(fmt::format("run {} ({}, seed {}) {}", run.id, shown_name(run.algorithm, run.label),
+                      run.seed, reason));
+    else
+      wanted.push_back(run);
+  return wanted;
+}
+
+Exit resume(const Session& session, const ResumeOptions& options) {
+  ExecutorOptions executor = options.execution.executor;
+  executor.worker = worker_program();
+  executor.store_folder = session.store_folder;
+  open_existing_store(session.store_folder);  // An older one is brought up to date by this.
+  const Store store(session.store_folder, Store::Access::read);
+  const auto wanted = options.names.empty()
+                          ? all_interrupted(store)
+                          : resumable(run_summaries(store, resolve_runs(store, options.names)));
+  if (wanted.empty()) {
+    say(fmt::format("nothing to resume in {}", session.store_folder));
+    return Exit::ok;
+  }
+  say(fmt::format("resuming {}",
+                  counted(wanted.size(), options.names.empty() ? "interrupted " : "")));
+  const Executed executed = execute(executor, store, wanted);
+  if (executed.interrupted) return executed.exit;
+  std::vector<std::string> ids;
+  for (const RunSummary& run : wanted) ids.push_back(run.id);
+  print_data(to_text(compare(store, ids), colour_on_standard_output()));
+  return executed.exit;
+}
+
+}  // namespace
+
+void add_resume_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ResumeOptions>();
+  CLI::App* command =
+      app.add_subcommand("resume", "Continue interrupted runs from their last checkpoint");
+  command
+      ->add_option("RUNS", options->names,
+                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default: "
+                   "every interrupted run). Failed and planned runs are resumed when named")
+      ->type_name(" ");
+  options->execution.add_to(*command);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return resume(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/supervisor.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+struct VerifyOptions {
+  std::vector<std::string> names;
+  std::optional<int> from;
+  Format format;
+};
+
+struct Verified {
+  Exit exit = Exit::ok;
+  std::string output;  // with --json: what the worker found
+};
+
+// Progress and verdict are the worker's own, on our standard output and error.
+Verified verify_run(Supervisor& supervisor, const Session& session, const VerifyOptions& options,
+                    const std::string& worker, const std::string& id) {
+  std::vector<std::string> arguments{worker,  "--store", session.store_folder,
+                                     "--run", id,        "--verify"};
+  if (options.from) {
+    arguments.push_back("--from");
+    arguments.push_back(fmt::format("{}", *options.from));
+  }
+  if (options.format.json) arguments.push_back("--json");
+  supervisor.start(id, arguments,
+                   options.format.json ? Child::Output::data : Child::Output::passed_on);
+  std::vector<Supervisor::Ending> ended;
+  while (ended.empty()) ended = supervisor.wait(-1);
+  Supervisor::Ending& ending = ended.front();
+  if (supervisor.interrupted()) return {Exit::interrupted, std::move(ending.output)};
+  if (WIFEXITED(ending.status))
+    return {static_cast<Exit>(WEXITSTATUS(ending.status)), std::move(ending.output)};
+  say(fmt::format("acid: error: run {}: acid-worker ended with {}", id,
+                  status_text(ending.status)));
+  return {Exit::run_failed, std::move(ending.output)};
+}
+
+// The worker's document, or one that says that there is none.
+json document_of(const std::string& id, const Verified& verified) {
+  json document = json::parse(verified.output, nullptr, false);
+  if (document.is_object()) return document;
+  return {{"run", id}, {"equal", nullptr}, {"exit_code", static_cast<int>(verified.exit)}};
+}
+
+Exit verify(const Session& session, const VerifyOptions& options) {
+  const std::string worker = worker_program();
+  const auto ids = resolve_runs(Store(session.store_folder, Store::Access::read), options.names);
+  if (options.from && ids.size() > 1)
+    throw UsageError(
+        fmt::format("--from is the number of a checkpoint of one run, but {} runs "
+                    "are named",
+                    ids.size()));
+  flush_data();  // The workers write to the same place.
+  Exit exit = Exit::ok;
+  json documents = json::array();
+  Supervisor supervisor;
+  for (const std::string& id : ids) {
+    const Verified verified = verify_run(supervisor, session, options, worker, id);
+    exit = worse(exit, verified.exit);
+    if (options.format.json && ids.size() == 1) print_data(verified.output);
+    if (options.format.json) documents.push_back(document_of(id, verified));
+    if (supervisor.interrupted()) break;
+  }
+  if (options.format.json && ids.size() > 1)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", documents}});
+  return exit;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "Execute runs again, or replay their events, and compare all digests");
+  command
+      ->add_option("RUNS", options->names,
+                   "Runs or experiments: ids, prefixes, an experiment's name, @latest")
+      ->required()
+      ->type_name(" ");
+  command
+      ->add_option("--from", options->from,
+                   "Start at this checkpoint of the run, by its number in 'acid show'")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""));
+  add_json_option(*command, options->format);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return verify(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,110 @@
+#include "cli/worker_resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/error.hpp"
+#include "engine/drivers/cut.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+// What the bits of a run may depend on (DESIGN §9), as pointers into the recorded environment.
+constexpr std::array kPartOfTheResult = {
+    "/plan_sha256",
+    "/acid_version",
+    "/git_commit",
+    "/git_diff_sha256",
+    "/compiler",
+    "/compiler_flags",
+    "/programs",
+    "/c_library",
+    "/cpu_features",
+    "/model_runtime/libtorch",
+    "/model_runtime/blas_library",
+    "/model_runtime/blas_core",
+    "/model_runtime/blas_threads",
+    "/model_runtime/cpu_capability",
+    "/model_runtime/mkldnn",
+};
+
+json at_pointer(const json& document, const char* pointer) {
+  const json::json_pointer path(pointer);
+  return document.contains(path) ? document.at(path) : json();
+}
+
+std::string shown(const json& value) {
+  if (value.is_null()) return "nothing";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+json differences(const AttemptRow& then, const json& environment_now,
+                 const FileDigests& files_now) {
+  json changed = json::object();
+  for (const char* pointer : kPartOfTheResult) {
+    const json before = at_pointer(then.environment, pointer);
+    const json now = at_pointer(environment_now, pointer);
+    if (before != now) changed[pointer + 1] = {before, now};
+  }
+  // By content: a data set may lie somewhere else by now.
+  FileDigests before = then.file_digests, now = files_now;
+  const auto by_content = [](const auto& a, const auto& b) { return a.second < b.second; };
+  std::sort(before.begin(), before.end(), by_content);
+  std::sort(now.begin(), now.end(), by_content);
+  const auto same = [](const auto& a, const auto& b) { return a.second == b.second; };
+  if (!std::equal(before.begin(), before.end(), now.begin(), now.end(), same))
+    changed["data"] = {before, now};
+  return changed;
+}
+
+std::string describe_differences(const json& differences) {
+  std::string text;
+  for (const auto& [what, pair] : differences.items())
+    text += fmt::format("  {}: then {}, now {}\n", what, shown(pair.at(0)), shown(pair.at(1)));
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
+                                          const json& environment_now,
+                                          const FileDigests& files_now, std::string_view layout,
+                                          bool allow_changed,
+                                          std::vector<std::string>& complaints) {
+  for (auto row = run.checkpoints.rbegin(); row != run.checkpoints.rend(); ++row) {
+    if (row->removed) continue;
+    Resumption found{.row = *row, .file = nullptr, .changed = {}};
+    try {
+      found.file = std::make_unique<CheckpointFile>(checked_path(store, row->path), row->sha256);
+    } catch (const DamagedCheckpoint& damage) {
+      complaints.emplace_back(damage.what());
+      continue;
+    }
+    const auto writer = std::find_if(run.attempts.begin(), run.attempts.end(),
+                                     [&](const auto& a) { return a.number == row->attempt; });
+    ACID_ASSERT(writer != run.attempts.end(), "attempt {} of run {}", row->attempt,
+                run.summary.id);
+    found.changed = differences(*writer, environment_now, files_now);
+    if (!found.changed.empty() && !allow_changed)
+      throw UsageError(fmt::format(
+          "run {} cannot go on from its checkpoint at {} gradients as if nothing had happened; "
+          "since then this changed:\n{}\n--allow-changed goes on all the same and records it; "
+          "'acid run RECIPE --force' starts again",
+          run.summary.id, row->position.gradients, describe_differences(found.changed)));
+    check_layout(*found.file, layout);
+    if (!complaints.empty())
+      complaints.push_back(fmt::format("going on from checkpoint {} at {} gradients", row->number,
+                                       row->position.gradients));
+    return found;
+  }
+  if (!complaints.empty()) complaints.push_back("no checkpoint is left: starting again");
+  return std::nullopt;
+}
+
+}  // namespace acid

@@ -1,0 +1,296 @@
+#include "cli/worker_verify.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/worker_comparison.hpp"
+#include "cli/worker_environment.hpp"
+#include "cli/worker_resume.hpp"
+#include "cli/worker_run.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/drivers/replay.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+// A file that is gone takes nothing from the proof: its digest is in the store.
+void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact,
+                     Recording& recording) {
+  const std::string path = checked_path(store, artifact.path);
+  if (!std::filesystem::exists(path)) return;
+  try {
+    recording.final_mean_altered = sha256_file(path) != artifact.sha256;
+    recording.final_mean = read_safetensors(path);
+  } catch (const Error&) {
+    recording.final_mean_altered = true;
+  }
+}
+
+Recording read_recording(const Store& store, const std::string& run_id) {
+  Recording recording;
+  recording.run = run_detail(store, run_id);
+  recording.cuts = recording.run.checkpoints;
+  for (const CheckpointRow& row : recording.cuts)
+    recording.digests.push_back(cut_digests(store, row.id));
+  recording.events = read_events(store, run_id);
+  if (std::all_of(recording.events.begin(), recording.events.end(),
+                  [](const auto& log) { return log.empty(); }))
+    recording.events.clear();
+  recording.series = read_series(store, run_id);
+  if (recording.run.result)
+    for (const AttemptResult::Artifact& artifact : recording.run.result->artifacts)
+      if (artifact.role == "final-mean") read_final_mean(store, artifact, recording);
+  return recording;
+}
+
+void refuse_what_cannot_be_verified(const Recording& recording, int from) {
+  const RunSummary& run = recording.run.summary;
+  if (run.state == RunState::running)
+    throw UsageError(fmt::format("run {} is still being executed; verify it when it has ended",
+                                 run.id));
+  if (run.state == RunState::finished || run.state == RunState::diverged) return;
+  if (!recording.cuts.empty() && recording.cuts.back().number == from)
+    throw UsageError(fmt::format("run {} is {} and has nothing after checkpoint {} to compare; "
+                                 "leave --from out, or 'acid resume {}' first",
+                                 run.id, state_name(run.state), from, run.id));
+  if (!recording.cuts.empty()) return;
+  throw UsageError(fmt::format("run {} is {} and has no checkpoint: there is nothing to compare "
+                               "with; 'acid resume {}' finishes it",
+                               run.id, state_name(run.state), run.id));
+}
+
+int index_of_cut(const Recording& recording, int number) {
+  if (number == 0) return -1;
+  std::string known;
+  for (std::size_t k = 0; k < recording.cuts.size(); ++k) {
+    if (recording.cuts[k].number == number && !recording.cuts[k].removed)
+      return static_cast<int>(k);
+    if (!recording.cuts[k].removed)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", recording.cuts[k].number);
+  }
+  throw UsageError(fmt::format("run {} has no file of a checkpoint {} any more; {}",
+                               recording.run.summary.id, number,
+                               known.empty() ? "leave --from out" : "it has " + known));
+}
+
+/// The log as a script. Throws DamagedEvent at the first altered event.
+ReplayScript script_of(const Recording& recording, int from) {
+  ReplayScript script;
+  script.marks_before = from + 1;
+  for (std::size_t w = 0; w < recording.events.size(); ++w) {
+    auto& events = script.workers.emplace_back();
+    const std::span<const std::byte> log = recording.events[w];
+    for (std::size_t at = 0; at + kEventBytes <= log.size(); at += kEventBytes)
+      events.push_back(
+          decode_event(std::span<const std::byte, kEventBytes>(log.data() + at, kEventBytes),
+                       static_cast<int>(w), static_cast<std::int64_t>(events.size())));
+  }
+  return script;
+}
+
+// When an event that can no longer be read happened: no earlier than the one before it.
+double time_before(const Recording& recording, int worker, std::int64_t number) {
+  const auto& log = recording.events[static_cast<std::size_t>(worker)];
+  if (number == 0) return 0;
+  const std::size_t at = static_cast<std::size_t>(number - 1) * kEventBytes;
+  return decode_event(std::span<const std::byte, kEventBytes>(log.data() + at, kEventBytes), worker,
+                      number - 1)
+      .time;
+}
+
+class Reexecution {
+ public:
+  Reexecution(const VerifyOptions& options, const Recording& recording, ComposedRun& run,
+                std::stop_token stop)
+      : recording_(recording),
+        run_(run),
+        stop_(stop),
+        from_(index_of_cut(recording, options.from)),
+        comparison_(
+            recording, from_, [this] { enough_.request_stop(); },
+            [this](const Position& position) { show_progress(position); }) {
+    if (from_ < 0) return;
+    const CheckpointRow& row = recording.cuts[static_cast<std::size_t>(from_)];
+    file_ = std::make_unique<CheckpointFile>(
+        checked_path(Store(options.store_folder, Store::Access::read), row.path), row.sha256);
+  }
+
+  void execute() {
+    std::stop_callback pass_on(stop_, [this] { enough_.request_stop(); });
+    try {
+      comparison_.end(execute_again());
+    } catch (const DamagedEvent& damage) {
+      comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
+                          .what = "altered in the event log: its check fails",
+                          .worker = damage.worker(),
+                          .event = damage.number(),
+                          .tensor = ""});
+    } catch (const BrokenScript& broken) {
+      comparison_.depart({.time = time_before(recording_, broken.worker(), broken.event()),
+                          .what = broken.what(),
+                          .worker = broken.worker(),
+                          .event = broken.event(),
+                          .tensor = ""});
+    }
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K";
+  }
+
+  const Comparison& comparison() const { return comparison_; }
+
+ private:
+  Outcome execute_again() {
+    RunSpec& spec = run_.spec;
+    spec.keep_events = !recording_.events.empty();
+    const Continuity continuity{&comparison_, file_.get()};
+    const std::stop_token enough = enough_.get_token();
+    if (run_.driver == DriverKind::virtual_time)
+      return run_virtual(spec, run_.virtual_options, *run_.objective, comparison_, continuity,
+                         enough);
+    if (spec.method.pattern == Pattern::pairwise) return replay(continuity, enough);
+    // Rounds depend on nothing but themselves; where they ended is all the clock had a say in.
+    if (ended()) spec.end_at_gradients = recording_.run.result->position.gradients;
+    spec.budget.seconds = spec.budget.bytes = kNever;
+    spec.budget.target.reset();
+    run_.threads_options.slow_factors.clear();
+    return run_threads(spec, run_.threads_options, *run_.objective, comparison_, continuity,
+                       SteadyClock(), enough);
+  }
+
+  Outcome replay(const Continuity& continuity, std::stop_token enough) {
+    if (recording_.events.empty())
+      throw UsageError(fmt::format("run {} has no event log, so it cannot be replayed",
+                                   recording_.run.summary.id));
+    const ReplayScript script = script_of(recording_, from_);
+    return run_replay(run_.spec, script, ended(), std::min(usable_cores(), run_.spec.workers),
+                      *run_.objective, comparison_, continuity, enough);
+  }
+
+  /// The recorded run came to an end of its own.
+  bool ended() const {
+    const RunState state = recording_.run.summary.state;
+    return state == RunState::finished || state == RunState::diverged;
+  }
+
+  // At most twice a second, on a terminal only. Several threads may come at once.
+  void show_progress(const Position& position) {
+    if (isatty(STDERR_FILENO) == 0) return;
+    MutexLock lock(showing_);
+    const double now = clock_.seconds();
+    if (now < next_look_) return;
+    next_look_ = now + 0.5;
+    std::cerr << fmt::format("\rverifying run {}: {:.0f} %", recording_.run.summary.id,
+                             100 * run_.spec.budget.progress(position.gradients))
+              << std::flush;
+  }
+
+  const Recording& recording_;
+  ComposedRun& run_;
+  const std::stop_token stop_;
+  const int from_;
+  std::stop_source enough_;
+  std::unique_ptr<CheckpointFile> file_;
+  const CoarseClock clock_;
+  Mutex showing_;
+  double next_look_ GUARDED_BY(showing_) = 0;
+  Comparison comparison_;
+};
+
+std::string describe(const Departure& departure) {
+  std::string where;
+  if (departure.event)
+    where = fmt::format("event {} of worker {}: ", *departure.event, departure.worker);
+  else if (departure.worker != kWholeRun)
+    where = fmt::format("worker {}: ", departure.worker);
+  std::string text = fmt::format("{}{} (normalised time {})", where, departure.what,
+                                 departure.time);
+  if (!departure.tensor.empty())
+    text += fmt::format("; the first tensor seen to differ is {}", departure.tensor);
+  return text;
+}
+
+json to_json(const VerifyOptions& options, const Comparison& comparison,
+             const std::string& message, const json& changed) {
+  const auto departure = comparison.first_departure();
+  json document = {{"schema_version", 1},
+                   {"run", options.run_id},
+                   {"equal", !departure},
+                   {"message", message},
+                   {"compared", comparison.compared()},
+                   {"from", options.from == 0 ? json() : json(options.from)},
+                   {"changed", changed},
+                   {"first_difference", nullptr}};
+  if (departure)
+    document["first_difference"] = {
+        {"what", departure->what},
+        {"worker", departure->worker == kWholeRun ? json() : json(departure->worker)},
+        {"event", departure->event ? json(*departure->event) : json()},
+        {"normalised_time", departure->time},
+        {"tensor", departure->tensor.empty() ? json() : json(departure->tensor)}};
+  return document;
+}
+
+// A verdict is worth having also where it cannot be written down.
+void record(const VerifyOptions& options, const Recording& recording, bool equal,
+            const std::string& message, const json& surroundings) {
+  Verification verification{.equal = equal, .message = message, .from = {}, .environment = {}};
+  verification.environment = surroundings;
+  const int from = index_of_cut(recording, options.from);
+  if (from >= 0) verification.from = recording.cuts[static_cast<std::size_t>(from)].id;
+  try {
+    Store(options.store_folder, Store::Access::write)
+        .add_verification(options.run_id, verification);
+  } catch (const StoreError& error) {
+    std::cerr << "the verdict is not recorded: " << error.what() << "\n";
+  }
+}
+
+}  // namespace
+
+Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
+  Recording recording;
+  {
+    const Store store(options.store_folder, Store::Access::read);
+    recording = read_recording(store, options.run_id);
+  }
+  refuse_what_cannot_be_verified(recording, options.from);
+  const json& settings = recording.run.settings;
+  const auto run = compose(settings, usable_cores());
+  recording.segments = run->objective->segments();
+  recording.buffer_segments = run->objective->buffer_segments();
+  const json surroundings = environment_of(*run, settings, options.command_line);
+  const AttemptRow& newest = recording.run.attempts.back();
+  const json changed = differences(newest, surroundings, run->file_digests);
+
+  Reexecution verification(options, recording, *run, stop);
+  verification.execute();
+  if (stop.stop_requested()) return Exit::interrupted;
+
+  const Comparison& comparison = verification.comparison();
+  const auto departure = comparison.first_departure();
+  if (!departure && !comparison.compared_anything())
+    throw UsageError(fmt::format("run {} left nothing that could be compared", options.run_id));
+  const std::string message = departure
+                                  ? "first difference: " + describe(*departure)
+                                  : comparison.compared() + ": equal bit for bit";
+  record(options, recording, !departure, message, surroundings);
+  if (options.json) {
+    std::cout << to_json(options, comparison, message, changed).dump(2) << "\n";
+  } else {
+    std::cout << fmt::format("run {} {}\n  {}\n", options.run_id,
+                             departure ? "could NOT be reproduced" : "verified", message);
+    if (departure && !changed.empty())
+      std::cout << "what changed since it was recorded:\n" << describe_differences(changed) << "\n";
+    else if (departure)
+      std::cout << "program, libraries and data are the same as when it was recorded\n";
+  }
+  return departure ? Exit::mismatch : Exit::ok;
+}
+
+}  // namespace acid

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/archive.hpp"
+#include "engine/checkpoint/checkpoint_file.hpp"
+#include "engine/recorder/recorder.hpp"
+
+namespace acid {
+
+/// A consistent cut of a run between two events: all that is needed to go on from there. Borrowed
+/// from the driver for the length of a call; no worker changes meanwhile.
+struct Cut {
+  /// How far the driver had come, in a unit of its own. For the virtual driver and for synchronous
+  /// methods it names the same moment in every execution of the run.
+  std::int64_t step = 0;
+  Position position;
+  std::vector<StateVectors> vectors;  // the first is x
+  std::string_view layout;            // names what `state` holds, with a version
+  std::vector<std::byte> state;
+};
+
+/// The checkpoint's metadata that holds Cut::layout.
+inline constexpr const char* kLayoutKey = "state_layout";
+
+/// Where the cuts of a run go, and when they are wanted. The driver calls it from one thread at a
+/// time. Looking changes nothing in the run.
+class Checkpoints {
+ public:
+  virtual ~Checkpoints() = default;
+  /// Whether a cut is wanted now. Cheap: asked after every event of the virtual driver, a few times
+  /// a second by the others and at next_time().
+  virtual bool due(std::int64_t step, const Position& position) = 0;
+  /// Normalised time at which the next is wanted at the latest; kNever when only due() can tell.
+  virtual double next_time() const = 0;
+  /// Whether a cut at this step was saved already, so that another would say nothing new: asked
+  /// before the last cut of a run that is stopped.
+  virtual bool has(std::int64_t step) const = 0;
+  /// Durable when it returns, with everything that was recorded before.
+  virtual void save(const Cut& cut) = 0;
+};
+
+/// What a driver may be given besides the run itself. Outlives the run.
+struct Continuity {
+  Checkpoints* checkpoints = nullptr;      // absent: no cuts are taken
+  const CheckpointFile* resume = nullptr;  // absent: the run starts from its beginning
+};
+
+/// `state` of a cut: what state.persist(archive) describes.
+template <class State>
+std::vector<std::byte> saved_state(State& state) {
+  ArchiveWriter archive;
+  state.persist(archive);
+  return archive.take();
+}
+
+/// Throws UsageError when the checkpoint's state is not of this layout: it was written by another
+/// driver or by an acid that kept another state.
+void check_layout(const CheckpointFile& file, std::string_view layout);
+
+/// Fills `state` from a checkpoint. Throws Error when it does not hold exactly that.
+template <class State>
+void load_state(const CheckpointFile& file, std::string_view layout, State& state) {
+  check_layout(file, layout);
+  ArchiveReader archive(file.state());
+  state.persist(archive);
+  if (archive.left() > 0)
+    throw Error(fmt::format("the checkpoint {} holds {} bytes of state too many", file.path(),
+                            archive.left()));
+}
+
+}  // namespace acid

@@ -1,0 +1,37 @@
+#include "engine/drivers/event_log.hpp"
+
+namespace acid {
+
+EventLog::EventLog(int workers, bool kept, Recorder& recorder)
+    : kept_(kept), recorder_(recorder), workers_(kept ? static_cast<std::size_t>(workers) : 0) {}
+
+// The salt is the event's number, so that in time every element is looked at.
+void EventLog::append(int index, EventKind kind, double time, const Worker& worker,
+                      std::uint64_t exchange) {
+  Own& own = workers_[static_cast<std::size_t>(index)];
+  const auto salt = static_cast<std::uint64_t>(own.handed_over) + own.pending.size();
+  own.pending.push_back({kind, time, exchange, sampled_fingerprint(worker.x(), salt)});
+  if (own.pending.size() >= kPortion) hand_over(index);
+}
+
+void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
+  if (!kept_) return;
+  for (int w = 0; w < ensemble.size(); ++w) {
+    const std::uint32_t fingerprint = full_fingerprint(ensemble.worker(w).x());
+    workers_[static_cast<std::size_t>(w)].pending.push_back({kind, time, 0, fingerprint});
+  }
+}
+
+void EventLog::flush() {
+  for (std::size_t w = 0; w < workers_.size(); ++w) hand_over(static_cast<int>(w));
+}
+
+void EventLog::hand_over(int worker) {
+  Own& own = workers_[static_cast<std::size_t>(worker)];
+  if (own.pending.empty()) return;
+  recorder_.events(worker, own.handed_over, own.pending);
+  own.handed_over += static_cast<std::int64_t>(own.pending.size());
+  own.pending.clear();
+}
+
+}  // namespace acid

@@ -1,0 +1,303 @@
+#include "engine/drivers/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/archive.hpp"
+#include "engine/base/error.hpp"
+#include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/event_log.hpp"
+#include "engine/drivers/outcome.hpp"
+#include "engine/drivers/replay_order.hpp"
+#include "engine/drivers/sampler.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::string_view kLayout = "replay/1";
+
+/// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
+/// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
+class Replay {
+ public:
+  Replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
+         Objective& objective, Recorder& recorder, const Continuity& continuity)
+      : spec_(spec),
+        complete_(complete),
+        objective_(objective),
+        recorder_(recorder),
+        continuity_(continuity),
+        script_(script),
+        order_(spec, script, complete),
+        ensemble_(spec, objective),
+        log_(spec.workers, true, recorder),
+        losses_(static_cast<std::size_t>(spec.workers)),
+        noted_(losses_.size()),
+        sampler_(spec, objective, recorder,
+                 [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
+        pool_(2 * spec.workers, threads) {}
+
+  Outcome run(std::stop_token stop);
+
+ private:
+  void resume(const CheckpointFile& file);
+  void check_standing(int w) const;
+  void execute(const ReplayStep& step);
+  void begin(const ReplayStep& step);
+  void compute(int w);
+  void commit(const ReplayStep& step);
+  void exchange(const ReplayStep& step);
+  void measure(double time);
+  void save_cut(double time);
+  GradientNotes collect_notes();
+  Outcome end_diverged(GradientNotes notes);
+  Outcome finish(const GradientNotes& notes);
+  Position position(std::int64_t gradients, std::int64_t exchanges) const;
+  Position position() const { return position(order_.commits(), order_.exchanges()); }
+  Totals totals() const;
+
+  const RunSpec& spec_;
+  const bool complete_;
+  Objective& objective_;
+  Recorder& recorder_;
+  const Continuity continuity_;
+  const ReplayScript& script_;
+  ReplayOrder order_;
+  Ensemble ensemble_;
+  EventLog log_;
+  std::vector<double> losses_;  // of the gradients in hand
+  GradientNotes notes_;         // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;     // workers that have a note there
+  bool notes_lack_ = false;     // gradients from before the checkpoint that was resumed from
+  EdgeCounter edges_;
+  Sampler sampler_;
+  bool given_up_ = false;  // diverged, and the script says that the recorded run did not
+  ChainPool pool_;         // last: its threads end before what they work on
+};
+
+Outcome Replay::run(std::stop_token stop) {
+  if (continuity_.resume != nullptr) resume(*continuity_.resume);
+  while (!given_up_) {
+    if (stop.stop_requested()) return ended_early(Ending::stopped, "", position());
+    const auto step = order_.next();
+    if (!step) break;
+    execute(*step);
+  }
+  pool_.wait_all();
+  log_.flush();
+  if (!complete_) return ended_early(Ending::stopped, "", position());
+  GradientNotes notes = collect_notes();
+  const bool lost = std::any_of(notes.begin(), notes.end(),
+                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
+  if (sampler_.diverged() || lost) return end_diverged(std::move(notes));
+  return finish(notes);
+}
+
+void Replay::resume(const CheckpointFile& file) {
+  std::int64_t sampled = 0;
+  for (int passed = 0; passed < script_.marks_before;) {
+    const auto step = order_.next();
+    if (!step)
+      throw BrokenScript(0, order_.standing(0).events,
+                         fmt::format("checkpoint mark {} is missing", passed + 1));
+    if (step->kind == EventKind::exchange) edges_.add(step->worker, step->partner);
+    if (step->kind == EventKind::checkpoint) ++passed;
+    if (step->kind == EventKind::measured) {
+      sampler_.pass(position());
+      sampled = order_.commits();
+    }
+  }
+  notes_lack_ = sampled < order_.commits();
+  ArchiveReader state(file.state());
+  ensemble_.persist(state);
+  ensemble_.restore(file);
+  ArchiveWriter numbers;  // of the events that come next, as the log keeps them
+  for (int w = 0; w < spec_.workers; ++w) {
+    check_standing(w);
+    numbers(order_.standing(w).events);
+    if (order_.standing(w).computing) compute(w);
+  }
+  const std::vector<std::byte> bytes = numbers.take();
+  ArchiveReader reader(bytes);
+  log_.persist(reader);
+}
+
+// A checkpoint of another run, or of another moment of this one.
+void Replay::check_standing(int w) const {
+  const ReplayOrder::Standing standing = order_.standing(w);
+  const Worker& worker = ensemble_.worker(w);
+  if (worker.gradients() != standing.gradients || worker.last_event() != standing.last_change)
+    throw BrokenScript(
+        w, standing.events,
+        fmt::format("the worker has {} gradients and changed at {} here, and {} and {} in the "
+                    "checkpoint {}",
+                    standing.gradients, standing.last_change, worker.gradients(),
+                    worker.last_event(), continuity_.resume->path()));
+}
+
+void Replay::execute(const ReplayStep& step) {
+  switch (step.kind) {
+    case EventKind::begin_gradient:
+      return begin(step);
+    case EventKind::commit_gradient:
+    case EventKind::commit_and_begin:
+      return commit(step);
+    case EventKind::exchange:
+      return exchange(step);
+    case EventKind::measured:
+      return measure(step.time);
+    case EventKind::checkpoint:
+      return save_cut(step.time);
+    case EventKind::offer:
+    case EventKind::apply:
+    case EventKind::assign:
+      break;
+  }
+  ACID_ASSERT(false, "a step of kind {}", static_cast<int>(step.kind));
+}
+
+void Replay::begin(const ReplayStep& step) {
+  pool_.submit(step.worker, spec_.workers + step.worker, ChainPool::Weight::light,
+               [this, w = step.worker, t = step.time](int) {
+                 ensemble_.worker(w).begin_gradient(t);
+                 log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+               });
+  if (step.computes) compute(step.worker);
+}
+
+void Replay::compute(int w) {
+  pool_.submit(spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy,
+               [this, w](int lane) {
+                 Worker& worker = ensemble_.worker(w);
+                 losses_[static_cast<std::size_t>(w)] =
+                     objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                         worker.gradient_buffers(), ensemble_.gradient(w));
+               });
+}
+
+void Replay::commit(const ReplayStep& step) {
+  const int w = step.worker;
+  const auto index = static_cast<std::size_t>(w);
+  const bool first = !noted_[index];
+  noted_[index] = true;
+  GradientNote& note = notes_.emplace_back();
+  note.worker = w;
+  note.position = position(step.gradient, 0);
+  const double rate = spec_.schedule.rate(spec_.budget.progress(step.gradient));
+  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
+               [this, w, first, rate, &note, kind = step.kind, t = step.time](int) {
+                 Worker& worker = ensemble_.worker(w);
+                 note.step = worker.gradients();
+                 note.loss = losses_[static_cast<std::size_t>(w)];
+                 if (first) note.norm = euclidean_norm(ensemble_.gradient(w));
+                 worker.commit_gradient(t, ensemble_.gradient(w), rate,
+                                        kind == EventKind::commit_and_begin);
+                 note.staleness = worker.staleness();
+                 log_.add(w, kind, t, worker);
+               });
+  if (step.computes) compute(w);
+  if (order_.commits() % 16 == 0) recorder_.progress(position());
+}
+
+void Replay::exchange(const ReplayStep& step) {
+  edges_.add(step.worker, step.partner);
+  pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step](int) {
+    Worker& i = ensemble_.worker(step.worker);
+    Worker& j = ensemble_.worker(step.partner);
+    Worker::exchange(i, j, step.time);
+    log_.add(step.worker, EventKind::exchange, step.time, i, step.exchange);
+    log_.add(step.partner, EventKind::exchange, step.time, j, step.exchange);
+  });
+}
+
+Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const {
+  return {.gradients = gradients,
+          .normalised_time = static_cast<double>(gradients) / spec_.workers,
+          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges};
+}
+
+Totals Replay::totals() const {
+  return {.position = position(),
+          .exchanges = order_.exchanges(),
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(order_.commits()))};
+}
+
+// In commit order. After a resume the first sample would tell of a part of its gradients only and
+// is better silent about them, unless one of them is where the run diverged.
+GradientNotes Replay::collect_notes() {
+  GradientNotes notes = std::move(notes_);
+  notes_.clear();
+  noted_.assign(noted_.size(), false);
+  std::sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
+    return a.position.gradients < b.position.gradients;
+  });
+  const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientNote& note) {
+    return std::isfinite(note.loss);
+  });
+  if (notes_lack_ && finite) notes.clear();
+  notes_lack_ = false;
+  return notes;
+}
+
+// A run that a sample found to have diverged takes no other. Where the script goes on all the same,
+// it is this execution alone that has diverged, and its end is known.
+void Replay::measure(double time) {
+  if (sampler_.diverged()) {
+    given_up_ = true;
+    return;
+  }
+  pool_.wait_light();
+  log_.mark(EventKind::measured, time, ensemble_);
+  const MeanModel mean = ensemble_.mean_at(time);
+  sampler_.take(mean, totals(), collect_notes());
+  recorder_.progress(position());
+}
+
+void Replay::save_cut(double time) {
+  pool_.wait_light();
+  log_.mark(EventKind::checkpoint, time, ensemble_);
+  if (continuity_.checkpoints == nullptr) return;
+  log_.flush();
+  continuity_.checkpoints->save({.step = order_.commits(),
+                                 .position = position(),
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kLayout,
+                                 .state = saved_state(ensemble_)});
+}
+
+// The loss that ended the run is told with the exchanges of its moment.
+Outcome Replay::end_diverged(GradientNotes notes) {
+  const auto bad = std::find_if(notes.begin(), notes.end(),
+                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
+  if (bad != notes.end()) {
+    std::int64_t halves = 0;
+    for (const auto& events : script_.workers)
+      for (const Event& event : events)
+        halves += event.kind == EventKind::exchange && event.time < bad->position.normalised_time;
+    bad->position = position(bad->position.gradients, halves / 2);
+  }
+  return diverged(sampler_, notes, position());
+}
+
+Outcome Replay::finish(const GradientNotes& notes) {
+  const Totals end = totals();
+  Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes);
+  outcome.worker_idle_seconds.resize(losses_.size());
+  outcome.edges = edges_.list();
+  outcome.exchanges_drawn = end.exchanges;
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
+                   Objective& objective, Recorder& recorder, const Continuity& continuity,
+                   std::stop_token stop) {
+  ACID_ASSERT(spec.method.pattern == Pattern::pairwise && threads >= 1,
+              "replay of a synchronous method or on {} threads", threads);
+  return Replay(spec, script, complete, threads, objective, recorder, continuity).run(stop);
+}
+
+}  // namespace acid

@@ -1,0 +1,242 @@
+#include "engine/drivers/replay_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace acid {
+namespace {
+
+bool is_commit(EventKind kind) {
+  return kind == EventKind::commit_gradient || kind == EventKind::commit_and_begin;
+}
+
+bool is_mark(EventKind kind) {
+  return kind == EventKind::measured || kind == EventKind::checkpoint;
+}
+
+int other(const DueEdge& edge, int worker) { return edge.i == worker ? edge.j : edge.i; }
+
+}  // namespace
+
+BrokenScript::BrokenScript(int worker, std::int64_t event, const std::string& what)
+    : Error(fmt::format("the event log cannot be replayed at event {} of worker {}: {}", event,
+                        worker, what)),
+      worker_(worker),
+      event_(event) {}
+
+ReplayOrder::ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool complete)
+    : workers_(spec.workers),
+      complete_(complete),
+      cursors_(static_cast<std::size_t>(spec.workers)),
+      schedule_(*spec.topology, spec.method.rate, spec.seeds) {
+  if (script.workers.size() != cursors_.size())
+    throw BrokenScript(static_cast<int>(std::min(script.workers.size(), cursors_.size())), 0,
+                       fmt::format("there are events of {} workers, and the run has {}",
+                                   script.workers.size(), cursors_.size()));
+  std::size_t total = 0;
+  for (std::size_t w = 0; w < cursors_.size(); ++w) {
+    Cursor& c = cursors_[w];
+    c.events = &script.workers[w];
+    for (std::size_t at = 0; at < c.events->size(); ++at)
+      if (is_commit((*c.events)[at].kind)) {
+        ++total;
+        c.last_commit = at + 1;
+      }
+    ready_.push_back(static_cast<int>(w));
+  }
+  committed_.resize(total + 1);
+  // Where the script breaks off, others' commits may be missing that moved the clock. Beyond 2⁵³
+  // commits a double no longer tells them apart.
+  limit_ = (complete ? static_cast<double>(total) : 0x1p53) / workers_;
+}
+
+std::optional<ReplayStep> ReplayOrder::next() {
+  while (!ready_.empty()) {
+    const int w = ready_.front();
+    ready_.pop_front();
+    Cursor& c = cursor(w);
+    if (c.at == c.events->size()) {
+      c.state = State::ended;
+      ++ended_;
+      continue;
+    }
+    check_time(w);
+    const EventKind kind = c.event().kind;
+    if (is_mark(kind)) {
+      c.state = State::at_mark;
+      ++at_mark_;
+    } else if (kind == EventKind::exchange) {
+      if (const auto step = exchange_step(w)) return step;
+    } else {
+      return gradient_step(w);
+    }
+  }
+  if (at_mark_ == workers_) return mark_step();
+  if (ended_ < workers_ && !may_break_off()) stuck();
+  if (complete_) check_end();
+  return std::nullopt;
+}
+
+ReplayOrder::Standing ReplayOrder::standing(int worker) const {
+  const Cursor& c = cursor(worker);
+  return {.events = static_cast<std::int64_t>(c.at),
+          .gradients = c.gradients,
+          .last_change = c.last_change,
+          .computing = c.in_hand && c.at < c.last_commit};
+}
+
+// Written so that a time that is not a number fails too.
+void ReplayOrder::check_time(int worker) {
+  Cursor& c = cursor(worker);
+  const double time = c.event().time;
+  if (!(time >= c.time))
+    broken(worker, fmt::format("its time is {}, and that of the event before is {}", time, c.time));
+  if (!(time <= limit_))
+    broken(worker, fmt::format("its time is {}, and the run ends at {}", time, limit_));
+}
+
+void ReplayOrder::proceed(int worker) {
+  Cursor& c = cursor(worker);
+  c.time = c.event().time;
+  ++c.at;
+  c.state = State::ready;
+  ready_.push_back(worker);
+}
+
+ReplayStep ReplayOrder::gradient_step(int worker) {
+  Cursor& c = cursor(worker);
+  const Event& event = c.event();
+  ReplayStep step{.kind = event.kind, .time = event.time, .worker = worker};
+  const bool begins = event.kind == EventKind::begin_gradient;
+  if (!begins && !is_commit(event.kind))
+    broken(worker, fmt::format("this kind of event ({}) does not happen in asynchronous runs",
+                               event_name(event.kind)));
+  if (begins && c.in_hand)
+    broken(worker, "a gradient begins, and the one before has not been committed");
+  if (!begins) {
+    if (!c.in_hand) broken(worker, "a gradient is committed, and none has begun");
+    step.gradient = commit_number(worker);
+    if (static_cast<std::size_t>(step.gradient) < committed_.size())
+      committed_[static_cast<std::size_t>(step.gradient)] = true;
+    ++commits_;
+    ++c.gradients;
+    c.last_change = event.time;
+  }
+  c.in_hand = event.kind != EventKind::commit_gradient;
+  proceed(worker);
+  step.computes = c.in_hand && c.at < c.last_commit;
+  return step;
+}
+
+// The clock counts commits, so the time of a commit is its number.
+std::int64_t ReplayOrder::commit_number(int worker) const {
+  const double time = cursor(worker).event().time;
+  const std::int64_t number = std::llround(time * workers_);
+  if (number < 1 || static_cast<double>(number) / workers_ != time)
+    broken(worker, fmt::format("a gradient is committed at {}, which is no multiple of 1/{}", time,
+                               workers_));
+  if (static_cast<std::size_t>(number) < committed_.size() &&
+      committed_[static_cast<std::size_t>(number)])
+    broken(worker, fmt::format("two gradients are number {} of the run", number));
+  return number;
+}
+
+std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
+  Cursor& c = cursor(worker);
+  const double time = c.event().time;
+  const DueEdge edge = due_edge(worker);
+  const int partner = other(edge, worker);
+  Cursor& p = cursor(partner);
+  // The drawn list is one order, so a partner that waits at an exchange of ours waits at this one.
+  if (p.state != State::at_exchange || p.edges.front().number != edge.number) {
+    c.state = State::at_exchange;
+    return std::nullopt;
+  }
+  if (p.event().time != time)
+    broken(worker, fmt::format("exchange {} is at {}, and at {} for worker {}", edge.number, time,
+                               p.event().time, partner));
+  for (const int w : {edge.i, edge.j}) {
+    cursor(w).edges.pop_front();
+    cursor(w).last_change = time;
+    proceed(w);
+  }
+  ++exchanges_;
+  return ReplayStep{.kind = EventKind::exchange,
+                    .time = time,
+                    .worker = edge.i,
+                    .partner = edge.j,
+                    .exchange = edge.number};
+}
+
+// The edge that the worker's event, an exchange, must be.
+const DueEdge& ReplayOrder::due_edge(int worker) {
+  Cursor& c = cursor(worker);
+  const Event& event = c.event();
+  while (c.edges.empty() && schedule_.peek().due <= event.time) draw();
+  if (c.edges.empty() || c.edges.front().due > event.time)
+    broken(worker, fmt::format("no exchange of this worker is due at {}", event.time));
+  const DueEdge& edge = c.edges.front();
+  if ((edge.number & kExchangeMask) != (event.exchange & kExchangeMask))
+    broken(worker, fmt::format("the next exchange of this worker in the drawn list is {} with "
+                               "worker {}, not one that ends in the bits {:#x}",
+                               edge.number, other(edge, worker), event.exchange & kExchangeMask));
+  return edge;
+}
+
+void ReplayOrder::draw() {
+  const DueEdge edge = schedule_.pop();
+  cursor(edge.i).edges.push_back(edge);
+  cursor(edge.j).edges.push_back(edge);
+}
+
+ReplayStep ReplayOrder::mark_step() {
+  const Event mark = cursor(0).event();
+  for (int w = 0; w < workers_; ++w) {
+    const Event& own = cursor(w).event();
+    if (own.kind != mark.kind || own.time != mark.time)
+      broken(w, fmt::format("the mark is '{}' at {}, and '{}' at {} for worker 0",
+                            event_name(own.kind), own.time, event_name(mark.kind), mark.time));
+  }
+  if (mark.time != static_cast<double>(commits_) / workers_)
+    broken(0, fmt::format("the mark '{}' is at {}, and {} gradients of {} workers were committed",
+                          event_name(mark.kind), mark.time, commits_, workers_));
+  at_mark_ = 0;
+  for (int w = 0; w < workers_; ++w) proceed(w);
+  return {.kind = mark.kind, .time = mark.time};
+}
+
+// A run that ends by itself executes every edge that is due by then.
+void ReplayOrder::check_end() {
+  const double end = static_cast<double>(commits_) / workers_;
+  while (schedule_.peek().due <= end) draw();
+  for (int w = 0; w < workers_; ++w) {
+    const Cursor& c = cursor(w);
+    if (!c.edges.empty() && c.edges.front().due <= end)
+      broken(w,
+             fmt::format("exchange {} with worker {}, due at {}, is missing",
+                         c.edges.front().number, other(c.edges.front(), w), c.edges.front().due));
+  }
+}
+
+// What was recorded of an interrupted run reaches further for some workers than for others.
+bool ReplayOrder::may_break_off() const { return !complete_ && ended_ > 0; }
+
+void ReplayOrder::stuck() const {
+  for (int w = 0; w < workers_; ++w)
+    if (cursor(w).state == State::at_exchange) {
+      const DueEdge& edge = cursor(w).edges.front();
+      broken(w, fmt::format("worker {} never comes to exchange {}", other(edge, w), edge.number));
+    }
+  for (int w = 0; w < workers_; ++w)
+    if (cursor(w).state == State::ended)
+      broken(w, "the events end, and others have a mark that is missing here");
+  broken(0, "nobody can go on");
+}
+
+void ReplayOrder::broken(int worker, const std::string& what) const {
+  throw BrokenScript(worker, static_cast<std::int64_t>(cursor(worker).at), what);
+}
+
+}  // namespace acid

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+/// What can happen to a worker (DESIGN §3), and the marks that a look at all workers leaves in the
+/// log of each.
+enum class EventKind : std::uint8_t {
+  begin_gradient,
+  commit_gradient,
+  commit_and_begin,  // commit_gradient and begin_gradient at one time
+  exchange,          // offer and apply at one time
+  offer,
+  apply,
+  assign,
+  measured,    // mark: a sample was taken here
+  checkpoint,  // mark: a checkpoint was taken here
+};
+inline constexpr int kEventKinds = 9;
+/// "commit_gradient" and the like.
+const char* event_name(EventKind kind);
+
+/// One event of one worker, in the order the worker saw them.
+struct Event {
+  EventKind kind = EventKind::begin_gradient;
+  double time = 0;                // normalised
+  std::uint64_t exchange = 0;     // exchange, offer, apply: number of the edge in the drawn list
+  std::uint32_t fingerprint = 0;  // of the worker's x after the event
+};
+
+/// A hash of 16 elements spread over x, a different selection for every `salt`; with all elements a
+/// hash of the whole of x. For finding where two executions part, not for proving that they do not.
+std::uint32_t sampled_fingerprint(std::span<const float> x, std::uint64_t salt);
+std::uint32_t full_fingerprint(std::span<const float> x);
+
+// The event log as it is kept: 16 bytes an event, little-endian.
+//   0  time          IEEE double
+//   8  fingerprint   32 bits
+//  12  kind          4 bits (the low ones)
+//  12  exchange      12 bits, its lowest: the rest follows from the order
+//  14  check         CRC-16 of the 14 bytes before it, of the worker and of the event's number
+// The check is there so that an altered bit is found where it is, in the event it belongs to.
+inline constexpr std::size_t kEventBytes = 16;
+using EventBytes = std::array<std::byte, kEventBytes>;
+
+/// `number` counts the events of `worker` from 0 over the whole run.
+EventBytes encode_event(const Event& event, int worker, std::int64_t number);
+
+/// The event as decoded; of `exchange` only the 12 lowest bits are known.
+/// Throws DamagedEvent when the check fails or the kind is not one.
+Event decode_event(std::span<const std::byte, kEventBytes> bytes, int worker, std::int64_t number);
+inline constexpr std::uint64_t kExchangeMask = 0xFFF;
+
+/// A stored event was altered.
+class DamagedEvent : public Error {
+ public:
+  DamagedEvent(int worker, std::int64_t number);
+  int worker() const { return worker_; }
+  std::int64_t number() const { return number_; }
+
+ private:
+  int worker_;
+  std::int64_t number_;
+};
+
+}  // namespace acid

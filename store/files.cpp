@@ -1,0 +1,28 @@
+#include "store/files.hpp"
+
+#include "store/checkpoint_folder.hpp"
+
+namespace acid {
+namespace {
+
+void refuse_other_paths(const std::string& store_folder, const std::string& relative) {
+  if (!is_checkpoint_path(relative))
+    throw StoreError(
+        fmt::format("the store {} names the file '{}', which is not a path under checkpoints/: "
+                    "somebody altered the database; 'acid doctor --store {}' looks for more",
+                    store_folder, relative, store_folder));
+}
+
+}  // namespace
+
+std::string checked_path(const Store& store, const std::string& relative) {
+  refuse_other_paths(store.folder(), relative);
+  return store.folder() + "/" + relative;
+}
+
+void remove_checkpoint_file(const std::string& store_folder, const std::string& relative) {
+  refuse_other_paths(store_folder, relative);
+  remove_file(store_folder, relative);
+}
+
+}  // namespace acid

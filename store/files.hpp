@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "store/store.hpp"
+
+namespace acid {
+
+// The files that rows name: checkpoints and models. Rows may have been altered, so a path is
+// checked before it is used. Any thread.
+
+/// Where the file of a checkpoint's or model's row is, there or not. Throws StoreError when the
+/// path is not "checkpoints/" and plain names after it.
+std::string checked_path(const Store& store, const std::string& relative);
+
+/// Removes the file of a checkpoint that was let go of, and the folders below checkpoints/ that
+/// this leaves empty. Nothing happens when it is gone already. Throws StoreError when the path is
+/// not as above, leads through a symbolic link or to anything but a plain file, or with the
+/// system's reason.
+void remove_checkpoint_file(const std::string& store_folder, const std::string& relative);
+
+}  // namespace acid

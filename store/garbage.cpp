@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "engine/base/clock.hpp"
+#include "store/folder_lock.hpp"
+#include "store/impl.hpp"
+#include "store/maintenance.hpp"
+#include "store/upkeep.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Connection;
+using sqlite::SqliteError;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+/// What is superseded of an attempt: ticks and chunks with larger numbers than these.
+struct Superseded {
+  std::int64_t attempt = 0;
+  std::string run;
+  std::int64_t last_tick = 0;
+  std::int64_t last_chunk = 0;
+};
+
+/// Runs that are being executed left out.
+std::vector<Superseded> superseded_attempts(const Connection& connection) {
+  const std::unordered_set<std::string> live = live_runs(connection);
+  // NULL: everything counts.
+  Statement select(connection,
+                   "SELECT a.id, r.id, coalesce(a.valid_until_tick, ?1),"
+                   " coalesce(a.valid_until_chunk, ?1)"
+                   " FROM attempts a JOIN runs r ON r.number = a.run"
+                   " WHERE coalesce(a.valid_until_tick, a.valid_until_chunk) IS NOT NULL"
+                   " ORDER BY a.id");
+  select.bind(std::numeric_limits<std::int64_t>::max());
+  std::vector<Superseded> found;
+  while (select.step())
+    if (live.count(select.text(1)) == 0)
+      found.push_back({select.integer(0), select.text(1), select.integer(2), select.integer(3)});
+  return found;
+}
+
+std::int64_t count(const Connection& connection, const char* sql, std::int64_t attempt,
+                   std::int64_t last) {
+  Statement select(connection, sql);
+  select.bind(attempt, last).step();
+  return select.integer(0);
+}
+
+constexpr std::int64_t kRowsAtOnce = 20'000;
+constexpr std::int64_t kChunksAtOnce = 500;  // 8 MB
+
+/// Calls delete_some(most) in transactions of its own, until it deletes fewer rows than it may.
+/// Rests between them as long as each took, so that a run that waits for the lock gets it. Stops
+/// when somebody has taken up the run.
+void in_portions(const Connection& connection, const std::string& run, std::int64_t most,
+                 const std::function<std::int64_t(std::int64_t)>& delete_some) {
+  const SteadyClock clock;
+  for (;;) {
+    const double began = clock.seconds();
+    Transaction transaction(connection, Transaction::Kind::write);
+    if (live_runs(connection).count(run) > 0) return;
+    const std::int64_t deleted = delete_some(most);
+    transaction.commit();
+    if (deleted < most) return;
+    const double rest = std::min(clock.seconds() - began, 0.1);
+    std::this_thread::sleep_for(std::chrono::duration<double>(rest));
+  }
+}
+
+/// Deletes up to `most` of the rows that belong to `owner` and have larger numbers than `last`.
+std::int64_t delete_rows(const Connection& connection, const char* table, const char* owner_column,
+                         const char* number_column, std::int64_t owner, std::int64_t last,
+                         std::int64_t most) {
+  Statement(connection,
+            fmt::format("DELETE FROM {0} WHERE {1} = ?1 AND {2} > ?2 AND {2} <="
+                        " (SELECT max({2}) FROM (SELECT {2} FROM {0} WHERE {1} = ?1 AND {2} > ?2"
+                        "  ORDER BY {2} LIMIT ?3))",
+                        table, owner_column, number_column))
+      .bind(owner, last, most)
+      .run();
+  return connection.changes();
+}
+
+/// Points and, when nothing of the attempt counts, the series they belong to.
+void delete_points(const Connection& connection, const Superseded& attempt) {
+  Statement select(connection, "SELECT id FROM series WHERE attempt = ? ORDER BY id");
+  std::vector<std::int64_t> series;
+  for (select.bind(attempt.attempt); select.step();) series.push_back(select.integer(0));
+  Statement summary(connection, "DELETE FROM series WHERE id = ?");
+  in_portions(connection, attempt.run, kRowsAtOnce, [&](std::int64_t most) {
+    std::int64_t left = most;
+    while (!series.empty() && left > 0) {
+      const std::int64_t id = series.back();
+      const std::int64_t deleted =
+          delete_rows(connection, "points", "series", "tick", id, attempt.last_tick, left);
+      if (deleted == left) return most;
+      if (attempt.last_tick == 0) summary.bind(id).run();
+      series.pop_back();
+      left -= deleted + 1;  // An empty series costs something, too.
+    }
+    return series.empty() ? 0 : most;
+  });
+}
+
+void delete_superseded(const Connection& connection) {
+  for (const Superseded& one : superseded_attempts(connection)) {
+    in_portions(connection, one.run, kChunksAtOnce, [&](std::int64_t most) {
+      return delete_rows(connection, "event_chunks", "attempt", "chunk", one.attempt,
+                         one.last_chunk, most);
+    });
+    in_portions(connection, one.run, 1, [&](std::int64_t) {
+      Statement(connection,
+                "DELETE FROM cut_digests WHERE checkpoint IN"
+                " (SELECT id FROM checkpoints WHERE attempt = ? AND superseded <> 0)")
+          .bind(one.attempt)
+          .run();
+      return 0;
+    });
+    in_portions(connection, one.run, kRowsAtOnce, [&](std::int64_t most) {
+      return delete_rows(connection, "ticks", "attempt", "tick", one.attempt, one.last_tick, most);
+    });
+    // Points last: as long as there is something left to do, there are some to be found.
+    delete_points(connection, one);
+  }
+}
+
+std::string set_journal(const Connection& connection, const char* mode) {
+  Statement statement(connection, fmt::format("PRAGMA journal_mode {} {}", *mode ? "=" : "", mode));
+  statement.step();
+  return statement.text(0);
+}
+
+/// Rewrites the database without its free pages, if they are worth it and nobody else uses it. That
+/// is found out by giving up its write-ahead log for a while, which works for the only user alone;
+/// the folder's lock keeps others from setting the log up again meanwhile.
+void shrink(const std::string& folder, Connection& connection) {
+  constexpr std::int64_t kManyBytes = 64 << 20;
+  const std::int64_t free = connection.pragma("freelist_count");
+  const bool much = free * 10 >= connection.pragma("page_count") ||
+                    free * connection.pragma("page_size") >= kManyBytes;
+  if (free == 0 || !much) return;
+  const FolderLock lock(folder, FolderLock::Wait::no);
+  if (!lock.held()) return;
+  const bool logged = set_journal(connection, "") == "wal";
+  try {
+    connection.set_busy_timeout(0);
+    if (!logged || set_journal(connection, "delete") == "delete") connection.execute("VACUUM");
+  } catch (const SqliteError&) {
+    // Somebody uses it, or the disk has no room for the copy: the pages will be used again.
+  }
+  connection.set_busy_timeout(Connection::kBusySeconds);
+  try {
+    if (logged) set_journal(connection, "wal");
+  } catch (const SqliteError&) {
+    // Somebody has come to read. Whoever opens the store for writing next does it.
+  }
+}
+
+}  // namespace
+
+Garbage find_garbage(const Store& store, bool keep_checkpoints) {
+  const Connection& connection = store.impl().connection();
+  Garbage garbage;
+  const Transaction one_view(connection, Transaction::Kind::read);
+  for (const Superseded& one : superseded_attempts(connection)) {
+    garbage.superseded_points +=
+        count(connection,
+              "SELECT count(*) FROM series s JOIN points p ON p.series = s.id AND p.tick > ?2"
+              " WHERE s.attempt = ?1",
+              one.attempt, one.last_tick);
+    garbage.superseded_events +=
+        count(connection, "SELECT sum(count) FROM event_chunks WHERE attempt = ? AND chunk > ?",
+              one.attempt, one.last_chunk);
+  }
+  const std::unordered_set<std::string> live = live_runs(connection);
+  const std::vector<NamedFile> named = named_files(connection);
+  for (auto& [path, why, bytes] : unneeded_files(store.folder(), named, live, keep_checkpoints))
+    garbage.files.push_back({std::move(path), std::move(why), bytes});
+  const std::vector<ListedFile> files = list_checkpoint_folder(store.folder());
+  for (auto& [path, why, bytes] : orphans(named, spare_files(connection), files, live))
+    garbage.files.push_back({std::move(path), std::move(why), bytes});
+  return garbage;
+}
+
+void collect_garbage(Store& store, const Garbage& garbage) {
+  ACID_ASSERT(store.impl().writing, "the store {} is open for reading", store.folder());
+  Connection& connection = store.impl().connection();
+  refuse_if_damaged(connection, "quick_check");
+  delete_superseded(connection);
+  std::vector<std::string> paths;
+  for (const Garbage::File& file : garbage.files) paths.push_back(file.path);
+  // First the rows, durably: a crash in between leaves files that the next time finds.
+  forget_unneeded(store.folder(), connection, paths);
+  remove_unnamed(store.folder(), connection, paths);
+  shrink(store.folder(), connection);
+}
+
+}  // namespace acid

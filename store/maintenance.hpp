@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/store.hpp"
+
+namespace acid {
+
+// What `acid doctor --store` and `acid gc` do to a store.
+
+/// Something that is not as it should be.
+struct StoreFinding {
+  std::string what;         // "checkpoint file without a row", with names
+  std::string remedy;       // what repair_store() does about it, or what a person can do
+  bool repairable = false;  // repair_store() mends it
+};
+
+/// Looks at everything: PRAGMA integrity_check and foreign_key_check, attempts that have neither
+/// ended nor a living process (stale leases), checkpoint and model files that are missing, of the
+/// wrong size or digest, files under checkpoints/ that no row names (orphans), temporary files left
+/// by processes that are gone. Changes nothing. Files younger than a minute are not called orphans:
+/// a writer may be about to name them. Nor are files of checkpoints that were let go of and that
+/// have their size, as long as the run may still need them: until it finishes or starts again.
+std::vector<StoreFinding> inspect_store(const Store& store);
+
+/// Mends what is repairable: ends stale attempts as interrupted, removes orphaned and temporary
+/// files, marks checkpoints whose file is damaged as removed; one that is missing may still be put
+/// back. Returns what it did, a line each. `store` must be open for writing.
+std::vector<std::string> repair_store(Store& store);
+
+/// What `acid gc` would free.
+struct Garbage {
+  struct File {
+    std::string path;  // relative to the store's folder
+    std::string why;   // "checkpoint 3 of run 1a2b…, which has finished", "no row names it"
+    std::int64_t bytes = 0;
+  };
+  std::vector<File> files;
+  std::int64_t superseded_points = 0;  // rows of values that no command shows any more
+  std::int64_t superseded_events = 0;
+  bool empty() const { return files.empty() && superseded_points == 0 && superseded_events == 0; }
+};
+
+/// Superseded values, events and attempts' leftovers; checkpoint files of runs that have finished
+/// (their digests and final models stay); orphaned and temporary files. With `keep_checkpoints` the
+/// checkpoint files of finished runs are not garbage. Runs that a living process executes are left
+/// alone.
+Garbage find_garbage(const Store& store, bool keep_checkpoints);
+
+/// Removes it and gives the space back to the file system. `store` must be open for writing.
+void collect_garbage(Store& store, const Garbage& garbage);
+
+}  // namespace acid

@@ -1,0 +1,173 @@
+// What `acid run` does about workers whose process dies, that refuse, or that have something to
+// say: shell scripts play the worker.
+#include <signal.h>
+
+#include "tests/cli/scripted_worker.hpp"
+
+using acid::test::wait_for;
+using Bench = acid::test::ScriptedWorker;
+using Catch::Matchers::Contains;
+
+TEST_CASE("a worker that a signal kills is started again, and the run finishes") {
+  const Bench bench("[ $n -lt 3 ] && kill -9 $$\nexec $REAL \"$@\"\n");
+  const auto result = bench.call({"run", "one.toml"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(bench.starts().size() == 3);
+  CHECK_THAT(result.err, Contains("ended with SIGKILL; restarting from its beginning (1 of 3)"));
+  CHECK_THAT(result.err, Contains("(2 of 3)"));
+  CHECK_THAT(result.err, !Contains("(3 of 3)"));
+  CHECK(bench.call({"list", "--json"}).json()["runs"][0]["state"] == "finished");
+}
+
+TEST_CASE("a worker that always dies is started again three times, then memory is suspected") {
+  const Bench bench("echo last breath; kill -9 $$\n");
+  const auto result = bench.call({"run", "one.toml"});
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(bench.starts().size() == 4);
+  CHECK_THAT(result.err, Contains("(3 of 3)"));
+  CHECK_THAT(result.err, Contains("last breath"));
+  CHECK_THAT(result.err, Contains("memory") && Contains("B are available"));
+  CHECK_THAT(result.err, Contains("fewer workers"));
+}
+
+TEST_CASE("execution.max_restarts is how often a worker is started again") {
+  const Bench bench("kill -SEGV $$\n");
+  for (const std::size_t restarts : {0, 1}) {
+    bench.write("starts", "");
+    const auto result = bench.call({"run", "one.toml", "--set",
+                                    "execution.max_restarts=" + std::to_string(restarts), "--set",
+                                    "seeds=[" + std::to_string(restarts) + "]"});
+    INFO(result.err);
+    CHECK(result.code == 1);
+    CHECK(bench.starts().size() == 1 + restarts);
+    CHECK_THAT(result.err, Contains("SIGSEGV"));
+    CHECK_THAT(result.err, !Contains("memory"));
+  }
+}
+
+TEST_CASE("a worker that ends by itself is not started again") {
+  const auto [code, script] = GENERATE(std::pair{1, "exit 1\n"}, std::pair{3, "exit 3\n"});
+  const Bench bench(script);
+  CHECK(bench.call({"run", "one.toml"}).code == code);
+  CHECK(bench.starts().size() == 1);
+}
+
+TEST_CASE("a worker that dies of our own request to stop is not started again") {
+  const Bench bench("touch there\nwhile :; do sleep 0.05; done\n");
+  acid::test::Running running(bench, {"run", "one.toml"}, {bench.worker});
+  wait_for(bench, "there");
+  kill(running.pid(), SIGTERM);
+  const auto result = running.wait();
+  CHECK(result.code == 130);
+  CHECK_THAT(result.err, !Contains("restarting"));
+  CHECK(bench.starts().size() == 1);
+}
+
+TEST_CASE("a run that was recorded as finished before its worker died is finished") {
+  const Bench bench("$REAL \"$@\"\nkill -9 $$\n");
+  const auto result = bench.call({"run", "one.toml"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(bench.starts().size() == 1);
+}
+
+TEST_CASE("a run that somebody else finished is done, whatever our worker said") {
+  const Bench bench("$REAL \"$@\"\necho 'acid-worker: error: held by 7' >&2\nexit 3\n");
+  const auto result = bench.call({"run", "one.toml"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, !Contains("held by 7"));
+}
+
+TEST_CASE("a run whose worker is turned away since another process has it is waited for") {
+  // The other process stops a second later, and its run is taken over.
+  const Bench bench(
+      "[ $n = 2 ] && exit 1\n"
+      "($REAL \"$@\" & p=$!; sleep 1; kill $p; wait $p) > other 2>&1 &\n"
+      "until $ACID list --state running --csv | grep -q ad-psgd; do sleep 0.02; done\n"
+      "exec $REAL \"$@\"\n");
+  const auto result = bench.call({"run", "one.toml", "--set", "budget.gradients=1000000000"});
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(bench.starts().size() == 2);
+  CHECK_THAT(result.err, Contains("is being executed by process") && Contains("exit code 1"));
+  CHECK_THAT(result.err, !Contains("exit code 3"));
+}
+
+TEST_CASE("a run that diverged is done until it is forced to begin anew") {
+  const Bench bench("exec $REAL \"$@\"\n");
+  std::vector<std::string> call{"run", "one.toml", "--set", "optimizer.learning_rate=1e200"};
+  REQUIRE_THAT(bench.call(call).err, Contains("diverged"));
+  const auto again = bench.call(call);
+  INFO(again.err);
+  CHECK(again.code == 1);
+  CHECK_THAT(again.err, Contains("1 of 1 runs already diverged (--force runs them again)"));
+  CHECK_THAT(again.out, Contains("1 of 1 runs are not in the numbers (1 diverged)"));
+  CHECK(bench.starts().size() == 1);
+  call.push_back("--force");
+  CHECK(bench.call(call).code == 1);
+  CHECK(bench.starts().size() == 2);
+}
+
+TEST_CASE("what a worker says although it ends well is shown with its run") {
+  const Bench bench(
+      "echo 'checkpoint 7 is damaged; checkpoint 6 is used' >&2\nexec $REAL \"$@\"\n");
+  const auto result = bench.call({"run", "one.toml"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, Contains("(ad-psgd, seed 1): checkpoint 7 is damaged"));
+  CHECK_THAT(result.out, !Contains("damaged"));
+}
+
+TEST_CASE(
+    "a worker's refusal is shown as it stands, the other runs go on, and the exit code is 2") {
+  const Bench bench(
+      "if [ $n = 1 ]; then\n"
+      "  echo 'acid-worker: error: acid has changed:' >&2\n"
+      "  echo '  program: then aaaa, now bbbb' >&2\n"
+      "  exit 2\n"
+      "fi\n"
+      "exec $REAL \"$@\"\n");
+  const auto result = bench.run();
+  INFO(result.err);
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, Contains("was not started: acid has changed:\n  program: then aaaa"));
+  CHECK_THAT(result.err, !Contains("exit code"));
+  CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 5);
+}
+
+TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, and 130") {
+  const Bench bench("[ $n = 1 ] && exit 130\nexec $REAL \"$@\"\n");
+  const auto result = bench.run();
+  CHECK(result.code == 130);
+  CHECK_THAT(result.err, Contains("from elsewhere; 'acid resume "));
+  CHECK_THAT(result.out, Contains("AD-PSGD"));  // The others are compared.
+}
+
+TEST_CASE("the options --force and --allow-changed reach the worker") {
+  const Bench bench("exit 1\n");
+  bench.call({"run", "one.toml", "--force"});
+  bench.call({"run", "one.toml", "--allow-changed"});
+  REQUIRE(bench.starts().size() == 2);
+  CHECK_THAT(bench.starts()[0], Contains("--fresh") && !Contains("--allow-changed"));
+  CHECK_THAT(bench.starts()[1], Contains("--allow-changed") && !Contains("--fresh"));
+}
+
+TEST_CASE("a run begun anew that dies is continued, unless it died before it began") {
+  // The first process dies before there is an attempt, the second after it.
+  const Bench bench(
+      "[ $n = 1 ] && kill -9 $$\n"
+      "if [ $n = 2 ]; then\n"
+      "  $REAL \"$@\" &\n"
+      "  until $ACID list --state running --csv | grep -q ad-psgd; do sleep 0.02; done\n"
+      "  kill -9 $!; kill -9 $$\n"
+      "fi\n"
+      "exit 1\n");
+  const auto result =
+      bench.call({"run", "one.toml", "--force", "--set", "budget.gradients=1000000000"});
+  INFO(result.err);
+  REQUIRE(bench.starts().size() == 3);
+  CHECK_THAT(bench.starts()[1], Contains("--fresh"));
+  CHECK_THAT(bench.starts()[2], !Contains("--fresh"));
+}

@@ -1,0 +1,76 @@
+// `acid show` on checkpoints, attempts that went on from them, and verifications.
+#include "tests/cli/stored_run.hpp"
+
+using acid::RunState;
+using acid::test::StoredRun;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Matches;
+
+TEST_CASE("show lists the checkpoints of a run, with those whose file was let go of") {
+  StoredRun bench;
+  bench.attempt(RunState::interrupted, {100, 200, 300});
+  const auto checkpoints = bench.call({"show", bench.id, "--json"}).json()["checkpoints"];
+  REQUIRE(checkpoints.size() == 3);
+  CHECK(checkpoints[0]["removed"] == true);
+  CHECK(checkpoints[2]["removed"] == false);
+  CHECK(checkpoints[2]["number"] == 3);
+  CHECK(checkpoints[2]["attempt"] == 1);
+  CHECK(checkpoints[2]["step"] == 300);
+  CHECK(checkpoints[2]["gradients"] == 300);
+  CHECK(checkpoints[2]["normalised_time"] == 75.0);
+  CHECK(checkpoints[2]["seconds"] == 0.5);
+  CHECK(checkpoints[2]["bytes"] == 2'000'000);
+  CHECK(checkpoints[2]["path"] == "checkpoints/" + bench.id + "/300.safetensors");
+  CHECK(checkpoints[2]["sha256"].get<std::string>().size() == 64);
+  CHECK(checkpoints[2]["created"].is_string());
+
+  const std::string text = bench.call({"show", bench.id}).out;
+  CHECK_THAT(text, Contains("gradient 100, time 25, file removed"));
+  CHECK_THAT(text, Contains("gradient 300, time 75, checkpoints/") && Contains("(2 MB)"));
+}
+
+TEST_CASE("show says from which checkpoint an attempt went on, and although what had changed") {
+  StoredRun bench;
+  bench.attempt(RunState::interrupted, {100, 200});
+  bench.attempt(RunState::finished, {300}, bench.from(2, {{"program", {"acid 1", "acid 2"}}}));
+  const auto attempts = bench.call({"show", bench.id, "--json"}).json()["attempts"];
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0]["resumed_from"].is_null());
+  CHECK(attempts[0]["changed"] == nlohmann::json::object());
+  CHECK(attempts[1]["resumed_from"] == 2);
+  CHECK(attempts[1]["changed"]["program"] == nlohmann::json({"acid 1", "acid 2"}));
+
+  const std::string text = bench.call({"show", bench.id}).out;
+  CHECK_THAT(text, Contains("from checkpoint 2, finished on "));
+  CHECK_THAT(text, Contains("although program changed: acid 1 → acid 2"));
+}
+
+TEST_CASE("show says whether a finished run was verified") {
+  StoredRun bench;
+  bench.attempt(RunState::interrupted, {100});
+  CHECK_THAT(bench.call({"show", bench.id}).out, !Contains("verif"));
+  bench.attempt(RunState::finished, {}, bench.from(1));
+  CHECK_THAT(bench.call({"show", bench.id}).out,
+             Contains("not verified; 'acid verify " + bench.id + "' does"));
+
+  bench.store.add_verification(
+      bench.id, {.equal = false, .message = "worker 2 differs", .from = {}, .environment = {}});
+  CHECK_THAT(bench.call({"show", bench.id}).out, Contains("verification FAILED: worker 2 differs"));
+
+  bench.store.add_verification(bench.id, {.equal = true,
+                                          .message = "9 cuts, bit for bit",
+                                          .from = bench.from(1).checkpoint,
+                                          .environment = {{"host", "h"}}});
+  CHECK_THAT(bench.call({"show", bench.id}).out,
+             Contains("verified 20") && Contains(": 9 cuts, bit for bit"));
+
+  const auto listed = bench.call({"show", bench.id, "--json"}).json()["verifications"];
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0]["equal"] == false);
+  CHECK(listed[0]["from"].is_null());
+  CHECK(listed[1]["equal"] == true);
+  CHECK(listed[1]["from"] == 1);
+  CHECK(listed[1]["message"] == "9 cuts, bit for bit");
+  CHECK_THAT(listed[1]["time"].get<std::string>(), Matches("20.*Z"));
+  CHECK(listed[1].contains("host"));
+}

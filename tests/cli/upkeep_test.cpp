@@ -1,0 +1,132 @@
+// `acid doctor --store` and `acid gc`: what they say about a store, and what they leave of it.
+#include <chrono>
+#include <filesystem>
+
+#include "tests/cli/stored_run.hpp"
+
+namespace fs = std::filesystem;
+using acid::RunState;
+using acid::test::StoredRun;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// A finished run with two attempts, and a file that nobody names any more.
+struct Untidy : StoredRun {
+  Untidy() {
+    attempt(RunState::finished, {});
+    orphan();
+  }
+  void orphan() const {
+    const fs::path folder = fs::path(path("acid-store")) / "checkpoints" / id;
+    fs::create_directories(folder);
+    const std::string file = write("acid-store/checkpoints/" + id + "/9.safetensors", "orphan");
+    fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  bool has_orphan() const { return has("acid-store/checkpoints/" + id + "/9.safetensors"); }
+};
+
+}  // namespace
+
+TEST_CASE("doctor --store calls a sound store sound, wherever it is named") {
+  StoredRun bench;
+  bench.attempt(RunState::finished, {});
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"doctor", "--store"},
+                                                    {"doctor", "--store", "acid-store"},
+                                                    {"doctor", "--store=acid-store"},
+                                                    {"doctor", "--store", "--repair"},
+                                                    {"doctor", "--repair"}}) {
+    const auto result = bench.call(arguments);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK_THAT(result.out, Contains("the store acid-store is sound"));
+  }
+  const auto document = bench.call({"doctor", "--store", "--json"}).json();
+  CHECK(document["sound"] == true);
+  CHECK(document["findings"].empty());
+}
+
+TEST_CASE("doctor --store finds what is wrong, exits with 3, and changes nothing") {
+  const Untidy bench;
+  const auto result = bench.call({"doctor", "--store"});
+  CHECK(result.code == 3);
+  CHECK_THAT(result.out, Contains("9.safetensors"));
+  CHECK_THAT(result.err, Contains("--repair"));
+  CHECK(bench.has_orphan());
+  const auto document = bench.call({"doctor", "--store", "acid-store", "--json"}).json();
+  CHECK(document["sound"] == false);
+  REQUIRE(document["findings"].size() == 1);
+  CHECK(document["findings"][0]["repairable"] == true);
+  CHECK_FALSE(document["findings"][0]["remedy"].get<std::string>().empty());
+}
+
+TEST_CASE("doctor --store --repair mends it, says what it did, and then the store is sound") {
+  const Untidy bench;
+  SECTION("as text") {
+    const auto result = bench.call({"doctor", "--store", "--repair"});
+    CHECK(result.code == 0);
+    CHECK_THAT(result.out, Contains("repaired") && Contains("is sound"));
+  }
+  SECTION("as JSON") {
+    const auto result = bench.call({"doctor", "--store", "--repair", "--json"});
+    CHECK(result.code == 0);
+    CHECK(result.json()["sound"] == true);
+    CHECK(result.json()["repaired"].size() == 1);
+  }
+  CHECK_FALSE(bench.has_orphan());
+}
+
+TEST_CASE("doctor --store without a store exits with 3 and makes none") {
+  const acid::test::Folder folder;
+  for (const bool repair : {false, true}) {
+    std::vector<std::string> arguments{"doctor", "--store", "nowhere"};
+    if (repair) arguments.push_back("--repair");
+    const auto result = acid::test::acid(folder, arguments);
+    CHECK(result.code == 3);
+    CHECK_THAT(result.err, Contains("nowhere"));
+  }
+  CHECK_FALSE(folder.has("nowhere"));
+}
+
+TEST_CASE("gc says what can go and how much it is, and --dry-run leaves it") {
+  const Untidy bench;
+  const auto dry = bench.call({"gc", "--dry-run"});
+  CHECK(dry.code == 0);
+  CHECK_THAT(dry.out, Contains("9.safetensors") && Contains("6 B"));
+  CHECK_THAT(dry.out, Contains("would be removed: 1 file of 6 B"));
+  CHECK(bench.has_orphan());
+  const auto wet = bench.call({"gc"});
+  CHECK(wet.code == 0);
+  CHECK_THAT(wet.out, Contains("\nremoved: 1 file of 6 B"));
+  CHECK_FALSE(bench.has_orphan());
+  CHECK_THAT(bench.call({"gc"}).out, Contains("nothing that could go"));
+}
+
+TEST_CASE("gc --json lists every file with why it can go") {
+  const Untidy bench;
+  const auto dry = bench.call({"gc", "--dry-run", "--json"}).json();
+  CHECK(dry["removed"] == false);
+  CHECK(dry["bytes"] == 6);
+  REQUIRE(dry["files"].size() == 1);
+  CHECK(dry["files"][0]["path"] == "checkpoints/" + bench.id + "/9.safetensors");
+  CHECK_FALSE(dry["files"][0]["why"].get<std::string>().empty());
+  CHECK(dry["superseded_points"].is_number());
+  CHECK(dry["superseded_events"].is_number());
+  CHECK(bench.call({"gc", "--json"}).json()["removed"] == true);
+  CHECK_FALSE(bench.has_orphan());
+}
+
+TEST_CASE("gc removes the checkpoints of finished runs unless they are to be kept") {
+  StoredRun bench;
+  const std::string file = "acid-store/checkpoints/" + bench.id + "/100.safetensors";
+  fs::create_directories(fs::path(bench.path(file)).parent_path());
+  bench.write(file, "checkpoint");
+  bench.attempt(RunState::finished, {100});
+  CHECK(bench.call({"gc", "--keep-checkpoints"}).code == 0);
+  CHECK(bench.has(file));
+  CHECK(bench.call({"gc"}).code == 0);
+  CHECK_FALSE(bench.has(file));
+  const auto shown = bench.call({"show", bench.id, "--json"}).json();
+  CHECK(shown["checkpoints"][0]["removed"] == true);
+  CHECK(bench.call({"gc", "--store", "elsewhere"}).code == 3);
+}

@@ -1,0 +1,94 @@
+// `acid verify`: what it asks of the worker, and what it makes of the answer.
+#include <signal.h>
+
+#include "tests/cli/stored_run.hpp"
+
+using acid::RunState;
+using acid::test::StoredRun;
+using acid::test::wait_for;
+using Bench = acid::test::ScriptedWorker;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// Six planned runs; the worker does `verification` once they are there.
+struct SixRuns : Bench {
+  explicit SixRuns(const std::string& verification)
+      : Bench("case \"$*\" in *--verify*) ;; *) exit 1 ;; esac\n" + verification) {
+    run();
+    write("starts", "");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("verify passes its options to the worker and the worker's words and verdict to us") {
+  const StoredRun bench("echo verdict; echo progress >&2; exit $(cat code)\n");
+  for (const int code : {0, 4, 1}) {
+    bench.write("code", std::to_string(code));
+    bench.write("starts", "");
+    const auto result = bench.call({"verify", bench.id.substr(0, 5), "--from", "3"});
+    CHECK(result.code == code);
+    CHECK(result.out == "verdict\n");
+    CHECK(result.err == "progress\n");
+    REQUIRE(bench.starts().size() == 1);
+    CHECK(bench.starts()[0] == "--store acid-store --run " + bench.id + " --verify --from 3");
+  }
+}
+
+TEST_CASE("verify of several runs returns the code that tells most") {
+  const auto [codes, worst] = GENERATE(std::pair{"0 1 4 2 0 0", 4}, std::pair{"0 4 3 4 1 0", 3},
+                                       std::pair{"0 0 0 0 0 0", 0}, std::pair{"0 1 0 2 0 0", 2});
+  const SixRuns bench("set -- $(cat codes); shift $((n - 1)); exit $1\n");
+  bench.write("codes", codes);
+  CHECK(bench.call({"verify", "small"}).code == worst);
+  CHECK(bench.starts().size() == 6);
+}
+
+TEST_CASE("verify --json of one run is the worker's own document, however long") {
+  const StoredRun bench(
+      "echo '{\"run\": \"x\", \"zeros\": ['; yes 0, | head -n 100000; echo '0]}'\n"
+      "echo progress >&2; exit 4\n");
+  const auto result = bench.call({"verify", bench.id, "--json"});
+  CHECK(result.code == 4);
+  CHECK(result.json()["zeros"].size() == 100001);
+  CHECK(result.err == "progress\n");
+  CHECK_THAT(bench.starts()[0], Contains("--verify --json"));
+}
+
+TEST_CASE("verify --json of several runs is one document") {
+  const SixRuns bench("[ $n = 2 ] && kill -9 $$\necho \"{\\\"number\\\": $n}\"\n");
+  const auto result = bench.call({"verify", "@latest", "--json"});
+  CHECK(result.code == 1);
+  const auto document = result.json();
+  CHECK(document["schema_version"] == 1);
+  REQUIRE(document["verifications"].size() == 6);
+  CHECK(document["verifications"][0]["number"] == 1);
+  CHECK(document["verifications"][1]["equal"].is_null());
+  CHECK(document["verifications"][1]["exit_code"] == 1);
+  CHECK(document["verifications"][5]["number"] == 6);
+  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL"));
+}
+
+TEST_CASE("SIGINT stops a verification and those to come, and exits with 130") {
+  const SixRuns bench(
+      "trap 'touch stopped; exit 130' TERM\ntouch there\nwhile :; do sleep 0.05; done\n");
+  acid::test::Running running(bench, {"verify", "small"}, {bench.worker});
+  wait_for(bench, "there");
+  kill(running.pid(), SIGINT);
+  CHECK(running.wait().code == 130);
+  CHECK(bench.has("stopped"));
+  CHECK(bench.starts().size() == 1);
+}
+
+TEST_CASE("verify refuses what it cannot mean") {
+  const SixRuns bench("exit 0\n");
+  const auto several = bench.call({"verify", "small", "--from", "2"});
+  CHECK(several.code == 2);
+  CHECK_THAT(several.err, Contains("6 runs"));
+  CHECK(bench.call({"verify"}).code == 2);
+  CHECK(bench.call({"verify", "@latest", "--from", "0"}).code == 2);
+  CHECK(bench.call({"verify", "nothing-like-it"}).code == 2);
+  CHECK(bench.call({"verify", "x", "--store", "elsewhere"}).code == 3);
+  CHECK(bench.starts().empty());
+}

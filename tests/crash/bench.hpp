@@ -1,0 +1,86 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.hpp"
+
+namespace acid::test {
+
+#ifdef ACID_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// A program that takes longer than this hangs.
+inline constexpr double kPatienceSeconds = kSanitized ? 180 : 60;
+
+/// What a finished run left that must not depend on whether it was interrupted.
+struct Kept {
+  nlohmann::json digests;  // of acid show --json: of each worker and of the mean
+  std::string points;      // of acid export --format csv: every value that was ever recorded
+};
+
+/// A folder with a recipe, crash.toml, and processes that run it there. One test uses it at a time.
+class Bench : public Folder {
+ public:
+  explicit Bench(const std::string& recipe);
+  /// Kills what still runs in it, so that a failed check leaves nothing behind.
+  ~Bench();
+
+  /// `acid run crash.toml` with more options.
+  Running start(const std::vector<std::string>& options = {},
+                const std::vector<std::string>& environment = {}) const;
+  /// The same to its end.
+  Result run(const std::vector<std::string>& options = {},
+             const std::vector<std::string>& environment = {}) const;
+  /// Any command to its end.
+  Result call(const std::vector<std::string>& arguments,
+              const std::vector<std::string>& environment = {}) const;
+  /// A shell command in the folder; $ACID is the program. For what needs a wrapper around it.
+  Result shell(const std::string& command) const;
+
+  /// Of acid list --json.
+  nlohmann::json runs() const;
+  /// By run id. Every run must have finished.
+  std::map<std::string, Kept> kept() const;
+
+  /// Processes that work in the folder: acid and its workers, also those that nobody waits for.
+  std::vector<pid_t> processes() const;
+  /// Those of them that execute acid-worker.
+  std::vector<pid_t> workers() const;
+  /// Waits for the last process to end. False when some still run after so many seconds.
+  bool falls_silent(double seconds) const;
+  /// Waits until a run can be resumed. False when there is no checkpoint after so many seconds.
+  bool has_checkpoint_within(double seconds) const;
+};
+
+/// Whether running.wait() would return at once.
+bool has_ended(const Running& running);
+
+/// As running.wait(), but kills everything in the folder and throws after `seconds`.
+Result wait_at_most(const Bench& bench, Running& running, double seconds);
+
+/// A script that may be given as ACID_WORKER: executes `prelude`, then the real worker in the same
+/// process. Returns the assignment for the environment.
+std::string worker_after(const Bench& bench, const std::string& prelude);
+
+void sleep_seconds(double seconds);
+
+/// What is wrong with a store that nobody writes at the moment, a line each: what SQLite's
+/// integrity_check and foreign_key_check say, and files that a row names but that are missing or
+/// differ from their digest. Empty when it is sound. Written against the schema, not with acid's
+/// own inspection, which is under test.
+std::string faults(const std::string& store_folder);
+
+/// How the two differ, in words; empty when they are equal. Values of whatever measures the wall
+/// clock are not compared.
+std::string difference(const std::map<std::string, Kept>& expected,
+                       const std::map<std::string, Kept>& found);
+
+}  // namespace acid::test

@@ -1,0 +1,207 @@
+// SIGKILL at any time, to any of the processes: nothing that counts is lost.
+//
+// ACID_CRASH_SEED chooses other times; ACID_CRASH_ROUNDS and ACID_CRASH_THREADS_ROUNDS ask for more
+// rounds and have each of them reported. scripts/stress sets all three.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/rng.hpp"
+#include "tests/catch.hpp"
+#include "tests/crash/bench.hpp"
+#include "tests/crash/recipes.hpp"
+
+using namespace acid::test;
+
+namespace {
+
+std::optional<std::uint64_t> number_from(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return std::strtoull(text, nullptr, 10);
+}
+
+std::uint64_t seed() { return number_from("ACID_CRASH_SEED").value_or(20230615); }
+
+struct Rounds {
+  std::uint64_t count = 0;
+  bool reported = false;
+  Rounds(const char* variable, std::uint64_t usual) {
+    const auto asked = number_from(variable);
+    count = asked.value_or(kSanitized ? (usual + 2) / 3 : usual);
+    reported = asked.has_value();
+  }
+  void say(std::uint64_t round, const std::string& what) const {
+    if (reported) std::cerr << fmt::format("round {} of {}: {}\n", round + 1, count, what);
+  }
+};
+
+enum class Victim { acid, worker, both };
+const char* name_of(Victim victim) {
+  return victim == Victim::acid ? "acid" : victim == Victim::worker ? "acid-worker" : "both";
+}
+
+// Kills and returns how many processes were there to be killed.
+int strike(const Bench& bench, const Running& running, Victim victim) {
+  const bool acid_lives = !has_ended(running);
+  // A stopped acid cannot start a worker between the two blows.
+  if (victim == Victim::both && acid_lives) kill(running.pid(), SIGSTOP);
+  int hit = 0;
+  if (victim != Victim::acid)
+    for (const pid_t pid : bench.workers()) hit += kill(pid, SIGKILL) == 0 ? 1 : 0;
+  if (victim != Victim::worker && acid_lives) hit += kill(running.pid(), SIGKILL) == 0 ? 1 : 0;
+  return hit;
+}
+
+// What an uninterrupted run keeps, and how long it takes.
+struct Whole {
+  std::map<std::string, Kept> kept;
+  double seconds = 0;
+};
+
+Whole uninterrupted(const Variant& variant) {
+  const Bench bench(variant.recipe);
+  INFO(variant.name);
+  const Result result = bench.run();
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  REQUIRE(faults(bench.path("acid-store")) == "");
+  for (const auto& run : bench.runs()) {
+    const auto shown = bench.call({"show", run["id"], "--json"}).json();
+    REQUIRE(shown["checkpoints"].size() >= 10);
+  }
+  return {bench.kept(), result.seconds};
+}
+
+const Whole& uninterrupted_once(const std::vector<Variant>& variants, std::size_t index) {
+  static std::map<std::string, Whole> known;
+  const auto found = known.find(variants[index].recipe);
+  if (found != known.end()) return found->second;
+  return known[variants[index].recipe] = uninterrupted(variants[index]);
+}
+
+// What was done to a run, for messages.
+struct Story {
+  int kills = 0;
+  std::string text;
+};
+
+// Starts the run and kills it, up to three times.
+Story kill_some_times(const Bench& bench, double seconds, acid::Stream& stream) {
+  Story story;
+  const std::uint64_t times = 1 + stream.below(3);
+  double left = seconds;  // About what the run still needs.
+  for (std::uint64_t k = 0; k < times; ++k) {
+    const auto victim = static_cast<Victim>(stream.below(3));
+    const double delay = stream.uniform(0, std::max(left, 0.1 * seconds));
+    const bool at_once = stream.below(2) == 0;
+    left -= delay;
+    Running running = bench.start();
+    sleep_seconds(delay);
+    const int hit = strike(bench, running, victim);
+    const Result result = wait_at_most(bench, running, kPatienceSeconds);
+    story.kills += hit;
+    story.text += fmt::format("{}{} at {:.3f} s ({} hit, exit {})", k > 0 ? ", " : "",
+                              name_of(victim), delay, hit, result.code);
+    INFO(story.text << "\n" << result.err);
+    // Killed it was, or else it must have got over the loss of its worker.
+    CHECK((result.signal == SIGKILL || result.code == 0));
+    if (victim == Victim::worker) CHECK(result.code == 0);
+    // Only acid's end leaves a worker, which saves what it has and stops.
+    if (result.code != 0 && at_once && victim == Victim::acid) continue;
+    CHECK(bench.falls_silent(20));
+    CHECK(faults(bench.path("acid-store")) == "");
+    if (result.code == 0) break;
+  }
+  return story;
+}
+
+void finish(const Bench& bench) {
+  const Result result = bench.run();
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(bench.falls_silent(20));
+  CHECK(faults(bench.path("acid-store")) == "");
+}
+
+void check_verifies(const Bench& bench) {
+  const Result verified = bench.call({"verify", bench.runs()[0]["id"]});
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a virtual run that is killed at any time ends as if it had never been") {
+  const Rounds rounds("ACID_CRASH_ROUNDS", 12);
+  const auto variants = virtual_variants();
+  int kills = 0;
+  for (std::uint64_t round = 0; round < rounds.count; ++round) {
+    const std::size_t index = round % variants.size();
+    const Whole& whole = uninterrupted_once(variants, index);
+    acid::Stream stream(seed(), round);
+    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
+    const Bench bench(variants[index].recipe);
+    const Story story = kill_some_times(bench, whole.seconds, stream);
+    kills += story.kills;
+    INFO(story.text);
+    finish(bench);
+    const std::string differs = difference(whole.kept, bench.kept());
+    CHECK(differs == "");
+    check_verifies(bench);
+    rounds.say(round, fmt::format("{}: {}{}", variants[index].name, story.text,
+                                  differs.empty() ? "" : ": " + differs));
+  }
+  CHECK(kills >= static_cast<int>(rounds.count / 2));
+}
+
+TEST_CASE("a run on threads that is killed at any time can be finished and verified") {
+  const Rounds rounds("ACID_CRASH_THREADS_ROUNDS", 4);
+  const auto variants = threads_variants();
+  int kills = 0;
+  for (std::uint64_t round = 0; round < rounds.count; ++round) {
+    const std::size_t index = round % variants.size();
+    const Whole& whole = uninterrupted_once(variants, index);
+    acid::Stream stream(seed(), (1ULL << 32) + round);
+    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
+    const Bench bench(variants[index].recipe);
+    const Story story = kill_some_times(bench, whole.seconds, stream);
+    kills += story.kills;
+    INFO(story.text);
+    finish(bench);
+    check_verifies(bench);
+    rounds.say(round, fmt::format("{}: {}", variants[index].name, story.text));
+  }
+  CHECK(kills >= static_cast<int>(rounds.count / 2));
+}
+
+TEST_CASE("a run whose worker is killed again and again is restarted three times, not more") {
+  const Bench bench(plain_recipe(4));
+  Running running = bench.start();
+  int kills = 0;
+  pid_t last = 0;
+  while (!has_ended(running)) {
+    const auto workers = bench.workers();
+    if (workers.empty() || workers.front() == last) {
+      sleep_seconds(0.01);
+      continue;
+    }
+    last = workers.front();
+    sleep_seconds(0.2);
+    kills += kill(last, SIGKILL) == 0 ? 1 : 0;
+  }
+  const Result result = wait_at_most(bench, running, 10);
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(kills == 4);
+  CHECK(result.err.find("(3 of 3)") != std::string::npos);
+  CHECK(result.err.find("SIGKILL") != std::string::npos);
+  CHECK(bench.runs()[0]["state"] == "interrupted");
+  CHECK(faults(bench.path("acid-store")) == "");
+}

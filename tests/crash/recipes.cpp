@@ -1,0 +1,150 @@
+#include "tests/crash/recipes.hpp"
+
+#include <fmt/format.h>
+
+#include "tests/crash/bench.hpp"
+
+namespace acid::test {
+namespace {
+
+constexpr int kWorkers = 6;
+constexpr int kCheckpoints = 14;
+constexpr const char* kQuadratic =
+    R"({ kind = "quadratic", dimension = 512, noise = 0.1, heterogeneity = 1.0 })";
+constexpr const char* kLogistic =
+    R"({ kind = "logistic", dimension = 64, train = 500, test = 50 })";
+constexpr const char* kMomentum = R"(kind = "sgd"
+learning_rate = 0.02
+momentum = 0.9)";
+
+struct Parts {
+  std::string algorithms;  // tables
+  const char* dataset = kQuadratic;
+  std::string optimizer = kMomentum;
+  std::string rest = "";  // sections that only this recipe has
+  int gradients = 20'000;
+  int checkpoints = kCheckpoints;
+  std::string batch = "";
+};
+
+std::string recipe(const Parts& parts) {
+  const int gradients = kSanitized ? parts.gradients / 8 : parts.gradients;
+  const double time = static_cast<double>(gradients) / kWorkers;
+  return fmt::format(R"(name = "crash"
+[task]
+dataset = {}
+{}
+[optimizer]
+{}
+[workers]
+count = {}
+[topology]
+kind = "ring"
+[budget]
+gradients = {}
+{}
+[evaluation]
+every_time = {:.6f}
+consensus_every_time = {:.6f}
+[checkpoint]
+every_time = {:.6f}
+keep = 2
+{}
+)",
+                     parts.dataset, parts.batch, parts.optimizer, kWorkers, gradients,
+                     parts.algorithms, time / 9.3, time / 41.7, time / (parts.checkpoints + 0.5),
+                     parts.rest);
+}
+
+std::string algorithm(const std::string& kind, double rate = 0) {
+  return fmt::format("[[algorithms]]\nkind = \"{}\"\n{}", kind,
+                     rate > 0 ? fmt::format("communication_rate = {}\n", rate) : "");
+}
+
+// Messages that are under way while a checkpoint is taken.
+constexpr const char* kNetwork = R"([execution.virtual]
+compute = { kind = "lognormal", sigma = 0.4 }
+network = { latency_seconds = 0.004, bandwidth_bytes_per_second = 1e6, gradient_seconds = 0.05 }
+)";
+
+// Workers that fall behind their exchanges, so that the throttle holds their gradients.
+constexpr const char* kStragglers = R"([execution]
+max_backlog = 1
+[execution.virtual]
+compute = { kind = "exponential" }
+slow_workers = { 1 = 3.0 }
+random_slowdown = { probability = 0.01, factor = 10.0 }
+pauses = [{ worker = 0, at_seconds = 3.0, for_seconds = 9.0 },
+          { worker = 3, at_seconds = 40.0, for_seconds = 20.0 }]
+network = { latency_seconds = 0.005, gradient_seconds = 0.05 }
+)";
+
+constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
+constexpr const char* kEvents = "[record]\nevents = true\n";
+constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
+
+}  // namespace
+
+std::vector<Variant> virtual_variants() {
+  const std::string several = "seeds = [1, 2]\n";
+  return {
+      {"ar-sgd with momentum", recipe({.algorithms = algorithm("ar-sgd"), .rest = kNetwork})},
+      {"a2cid2 with momentum and messages under way",
+       recipe({.algorithms = algorithm("a2cid2", 1), .rest = kNetwork})},
+      {"ad-psgd with pauses and a throttle",
+       recipe({.algorithms = algorithm("ad-psgd", 1), .rest = kStragglers})},
+      {"d-psgd on logistic with an event log", recipe({.algorithms = algorithm("d-psgd"),
+                                                       .dataset = kLogistic,
+                                                       .rest = kEvents,
+                                                       .gradients = 60'000,
+                                                       .batch = "batch_size = 8"})},
+      {"a2cid2 under the Poisson clock with an event log",
+       recipe({.algorithms = algorithm("a2cid2", 2), .rest = std::string(kPoisson) + kEvents})},
+      {"a2cid2 with Adam on logistic",
+       recipe({.algorithms = algorithm("a2cid2", 1),
+               .dataset = kLogistic,
+               .optimizer = "kind = \"adam\"\nlearning_rate = 0.001",
+               .rest = kNetwork,
+               .gradients = 40'000,
+               .batch = "batch_size = 8"})},
+      {"four runs of two algorithms",
+       several + recipe({.algorithms = algorithm("ad-psgd", 1) + algorithm("a2cid2", 1),
+                         .rest = kNetwork,
+                         .gradients = 8'000})},
+  };
+}
+
+std::vector<Variant> threads_variants() {
+  return {
+      {"a2cid2", recipe({.algorithms = algorithm("a2cid2", 1), .rest = kThreads})},
+      {"ad-psgd", recipe({.algorithms = algorithm("ad-psgd", 2), .rest = kThreads})},
+      {"ar-sgd", recipe({.algorithms = algorithm("ar-sgd"), .rest = kThreads})},
+      {"d-psgd on logistic", recipe({.algorithms = algorithm("d-psgd"),
+                                     .dataset = kLogistic,
+                                     .rest = kThreads,
+                                     .gradients = 60'000,
+                                     .batch = "batch_size = 8"})},
+  };
+}
+
+std::string plain_recipe(double length) {
+  return recipe({.algorithms = algorithm("a2cid2", 1),
+                 .rest = kNetwork,
+                 .gradients = static_cast<int>(20'000 * length)});
+}
+
+std::string short_recipe() {
+  return recipe({.algorithms = algorithm("a2cid2", 1),
+                 .rest = std::string(kNetwork) + kEvents,
+                 .gradients = 400,
+                 .checkpoints = 3});
+}
+
+std::string large_recipe() {
+  return recipe({.algorithms = algorithm("a2cid2", 1),
+                 .dataset = R"({ kind = "quadratic", dimension = 300000, heterogeneity = 1.0 })",
+                 .gradients = 60,
+                 .checkpoints = 3});
+}
+
+}  // namespace acid::test

@@ -1,0 +1,104 @@
+// Several processes and one store, and a store that is carried elsewhere.
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include "store/sqlite.hpp"
+#include "tests/catch.hpp"
+#include "tests/crash/bench.hpp"
+#include "tests/crash/recipes.hpp"
+
+using namespace acid::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
+  const Bench bench(recipe);
+  REQUIRE(bench.run().code == 0);
+  return bench.kept();
+}
+
+void check_one_attempt_each(const Bench& bench) {
+  for (const auto& run : bench.runs())
+    CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);
+}
+
+}  // namespace
+
+TEST_CASE("a store that another process holds locked for three seconds delays a run, no more") {
+  const Bench bench(plain_recipe());
+  Running running = bench.start();
+  REQUIRE(bench.has_checkpoint_within(60));
+  {
+    const std::string folder = bench.path("acid-store");
+    using namespace acid::sqlite;
+    const Connection connection(folder + "/store.db", folder, Connection::Mode::write);
+    Transaction transaction(connection, Transaction::Kind::write);
+    sleep_seconds(3);
+    // With nothing changed there is nothing to commit; the lock is what counts.
+  }
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.seconds > 3);
+  CHECK(faults(bench.path("acid-store")) == "");
+  CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
+  check_one_attempt_each(bench);
+}
+
+TEST_CASE("two acids run different recipes in one store side by side") {
+  const std::string one = virtual_variants()[0].recipe, other = virtual_variants()[1].recipe;
+  const Bench bench(one);
+  bench.write("other.toml", other);
+  Running first = bench.start();
+  Running second(bench, {"run", "other.toml"});
+  const Result left = wait_at_most(bench, first, kPatienceSeconds),
+               right = wait_at_most(bench, second, kPatienceSeconds);
+  INFO(left.err << right.err);
+  REQUIRE(left.code == 0);
+  REQUIRE(right.code == 0);
+  auto expected = uninterrupted(one);
+  expected.merge(uninterrupted(other));
+  CHECK(difference(expected, bench.kept()) == "");
+  CHECK(faults(bench.path("acid-store")) == "");
+}
+
+TEST_CASE("two acids that are asked for the same runs share them") {
+  const std::string recipe = virtual_variants().back().recipe;
+  const Bench bench(recipe);
+  Running first = bench.start();
+  Running second = bench.start();
+  const Result left = wait_at_most(bench, first, kPatienceSeconds),
+               right = wait_at_most(bench, second, kPatienceSeconds);
+  INFO(left.err << right.err);
+  REQUIRE(left.code == 0);
+  REQUIRE(right.code == 0);
+  CHECK(left.out == right.out);
+  CHECK(difference(uninterrupted(recipe), bench.kept()) == "");
+  check_one_attempt_each(bench);
+}
+
+TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {
+  const Bench bench(plain_recipe());
+  Running running = bench.start();
+  REQUIRE(bench.has_checkpoint_within(60));
+  for (const pid_t pid : bench.processes()) kill(pid, SIGKILL);
+  wait_at_most(bench, running, kPatienceSeconds);
+  REQUIRE(bench.falls_silent(10));
+
+  const Bench elsewhere(plain_recipe());
+  fs::copy(bench.path("acid-store"), elsewhere.path("acid-store"), fs::copy_options::recursive);
+  const auto expected = uninterrupted(plain_recipe());
+  for (const Bench* each : {&elsewhere, &bench}) {
+    const Result result = each->run();
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    CHECK(faults(each->path("acid-store")) == "");
+    CHECK(difference(expected, each->kept()) == "");
+    const auto attempts = each->call({"show", "@latest", "--json"}).json()["attempts"];
+    REQUIRE(attempts.size() == 2);
+    CHECK(attempts[1]["resumed_from"].is_number());
+  }
+}

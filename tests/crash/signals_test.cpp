@@ -1,0 +1,107 @@
+// Being asked to stop, and being stopped and continued by the kernel.
+#include <signal.h>
+
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/crash/bench.hpp"
+#include "tests/crash/recipes.hpp"
+
+using namespace acid::test;
+
+namespace {
+
+// What the plain recipe keeps when nothing happens to it.
+const std::map<std::string, Kept>& uninterrupted() {
+  static const std::map<std::string, Kept> kept = [] {
+    const Bench bench(plain_recipe());
+    REQUIRE(bench.run().code == 0);
+    return bench.kept();
+  }();
+  return kept;
+}
+
+std::string state(const Bench& bench) { return bench.runs()[0]["state"]; }
+
+// Sends signals to acid, the second `pause` after the first, once there is a checkpoint.
+Result interrupt(const Bench& bench, const std::vector<int>& numbers, double pause = 0) {
+  Running running = bench.start();
+  REQUIRE(bench.has_checkpoint_within(60));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) sleep_seconds(pause);
+    kill(running.pid(), numbers[i]);
+  }
+  return wait_at_most(bench, running, kPatienceSeconds);
+}
+
+void check_resumes(const Bench& bench) {
+  CHECK(bench.falls_silent(10));
+  CHECK(state(bench) == "interrupted");
+  CHECK(faults(bench.path("acid-store")) == "");
+  const Result resumed = bench.call({"resume"});
+  INFO(resumed.err);
+  REQUIRE(resumed.code == 0);
+  CHECK(faults(bench.path("acid-store")) == "");
+  CHECK(difference(uninterrupted(), bench.kept()) == "");
+}
+
+}  // namespace
+
+TEST_CASE("one signal to stop saves the state: exit code 130, and resume ends with the same bits") {
+  const int number = GENERATE(SIGINT, SIGTERM, SIGHUP);
+  const Bench bench(plain_recipe());
+  const Result result = interrupt(bench, {number});
+  INFO("signal " << number << "\n" << result.err);
+  CHECK(result.code == 130);
+  CHECK(result.err.find("interrupted") != std::string::npos);
+
+  const auto shown = bench.call({"show", "@latest", "--json"}).json();
+  const auto& checkpoints = shown["checkpoints"];
+  REQUIRE_FALSE(checkpoints.empty());
+  // The event in hand is finished and then saved: nothing has to be computed again.
+  CHECK(checkpoints.back()["gradients"] == shown["progress"]["gradients"]);
+  check_resumes(bench);
+}
+
+TEST_CASE("a second SIGINT stops at once and the run can still be resumed") {
+  const double pause = GENERATE(0.0, 0.002, 0.02);
+  const Bench bench(plain_recipe());
+  const Result result = interrupt(bench, {SIGINT, SIGINT}, pause);
+  INFO(result.err);
+  CHECK(result.code == 130);
+  check_resumes(bench);
+}
+
+TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
+  const bool worker = GENERATE(false, true);
+  const Bench bench(plain_recipe());
+  Running running = bench.start();
+  REQUIRE(bench.has_checkpoint_within(60));
+  const auto workers = bench.workers();
+  const pid_t pid = worker && !workers.empty() ? workers.front() : running.pid();
+  kill(pid, SIGSTOP);
+  sleep_seconds(1);
+  kill(pid, SIGCONT);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(difference(uninterrupted(), bench.kept()) == "");
+  CHECK(bench.call({"show", "@latest", "--json"}).json()["attempts"].size() == 1);
+}
+
+TEST_CASE("a worker that is asked to stop by somebody else leaves a run that can be resumed") {
+  const Bench bench(plain_recipe());
+  Running running = bench.start();
+  REQUIRE(bench.has_checkpoint_within(60));
+  for (const pid_t pid : bench.workers()) kill(pid, SIGTERM);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  CHECK(result.err.find("bug") == std::string::npos);
+  if (state(bench) == "finished") {
+    CHECK(result.code == 0);
+    CHECK(difference(uninterrupted(), bench.kept()) == "");
+  } else {
+    CHECK((result.code == 1 || result.code == 130));
+    check_resumes(bench);
+  }
+}

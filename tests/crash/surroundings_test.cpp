@@ -1,0 +1,137 @@
+// What the machine may refuse: memory, space, writing at all. And numbers that overflow.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/crash/bench.hpp"
+#include "tests/crash/recipes.hpp"
+
+using namespace acid::test;
+
+namespace {
+
+std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
+  const Bench bench(recipe);
+  REQUIRE(bench.run().code == 0);
+  return bench.kept();
+}
+
+// Whether a private mount namespace with mounts of its own can be had here.
+bool can_mount(const Bench& bench) {
+  return bench.shell("unshare -rm sh -c 'mkdir -p probe && mount -t tmpfs none probe'").code == 0;
+}
+
+}  // namespace
+
+// The address space of a sanitizer is terabytes: nothing can be said with less.
+#ifndef ACID_SANITIZED
+TEST_CASE("a worker without enough memory says so, and with more the run ends with the same bits") {
+  const std::string driver = GENERATE("virtual", "threads");
+  const std::string recipe = large_recipe();
+  const auto expected = uninterrupted(recipe);
+  int failed = 0;
+  for (int megabytes = 24; megabytes < 1000; megabytes += megabytes / 4) {
+    const Bench bench(recipe);
+    const std::string worker = worker_after(bench, fmt::format("ulimit -v {}", megabytes * 1024));
+    const Result result = bench.run({"--driver", driver}, {worker});
+    CAPTURE(driver, megabytes, result.err);
+    REQUIRE((result.code == 0 || result.code == 1 || result.code == 3));
+    CHECK(bench.falls_silent(10));
+    CHECK(faults(bench.path("acid-store")) == "");
+    if (result.code == 0) break;
+    ++failed;
+    CHECK(result.err.find("memory") != std::string::npos);
+    CHECK(result.err.find("this is a bug") == std::string::npos);
+    CHECK(bench.runs()[0]["state"] != "finished");
+    const Result again = bench.run({"--driver", driver});
+    INFO(again.err);
+    REQUIRE(again.code == 0);
+    if (driver == "virtual") CHECK(difference(expected, bench.kept()) == "");
+  }
+  CHECK(failed >= 3);
+}
+#endif
+
+TEST_CASE("a store that cannot be written is refused with exit code 3 and left as it is") {
+  const Bench bench(plain_recipe());
+  REQUIRE(bench.run().code == 0);
+  const std::string changed = "--set seeds='[5]'";
+  if (!can_mount(bench)) {
+    WARN("no mounts here: a read-only store is not tested");
+    return;
+  }
+  const auto before = bench.kept();
+  const Result result = bench.shell(
+      "unshare -rm sh -c \"mount --bind acid-store acid-store && mount -o remount,ro,bind"
+      " acid-store && '$ACID' run crash.toml " +
+      changed + "\"");
+  INFO(result.err);
+  CHECK(result.code == 3);
+  CHECK(result.err.find("acid-store") != std::string::npos);
+  CHECK(result.err.find("this is a bug") == std::string::npos);
+  CHECK(bench.kept().size() == before.size());
+  CHECK(faults(bench.path("acid-store")) == "");
+
+  SECTION("but it can be read") {
+    const Result list = bench.shell(
+        "unshare -rm sh -c \"mount --bind acid-store acid-store && mount -o remount,ro,bind"
+        " acid-store && '$ACID' list --json\"");
+    INFO(list.err);
+    CHECK(list.code == 0);
+    CHECK(list.json()["runs"].size() == 1);
+  }
+}
+
+TEST_CASE("a full disk stops a run with exit code 3, and with more space the bits are the same") {
+  const Bench bench(plain_recipe());
+  if (!can_mount(bench)) {
+    WARN("no mounts here: a full disk is only played by failing writes");
+    return;
+  }
+  const int kilobytes = GENERATE(180, 260, 400, 700);
+  // The namespace ends with the shell, so the store is copied out of it between the runs.
+  const Result result = bench.shell(fmt::format(
+      "unshare -rm sh -c \"mkdir -p acid-store saved && mount -t tmpfs -o size={}k none acid-store"
+      " && {{ '$ACID' run crash.toml; echo $? > code; cp -a acid-store/. saved/; }}\"\n"
+      "code=$(cat code); rmdir acid-store; mv saved acid-store; exit $code",
+      kilobytes));
+  CAPTURE(kilobytes, result.err);
+  REQUIRE((result.code == 0 || result.code == 3));
+  if (result.code == 3) {
+    CHECK(result.err.find("acid-store") != std::string::npos);
+    CHECK((result.err.find("No space left on device") != std::string::npos ||
+           result.err.find("disk is full") != std::string::npos));
+  }
+  CHECK(bench.falls_silent(10));
+  CHECK(faults(bench.path("acid-store")) == "");
+  const Result again = bench.run();
+  INFO(again.err);
+  REQUIRE(again.code == 0);
+  CHECK(faults(bench.path("acid-store")) == "");
+  CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
+}
+
+TEST_CASE("a run whose numbers overflow ends as diverged, and the others go on") {
+  const std::string diverging =
+      "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 1.0\n"
+      "set = { \"optimizer.learning_rate\" = 1e30 }\n";
+  std::string recipe = plain_recipe();
+  recipe.insert(recipe.find("[[algorithms]]"), diverging);
+  const Bench bench(recipe);
+  const Result result = bench.run();
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("diverged") != std::string::npos);
+  int finished = 0, diverged = 0;
+  for (const auto& run : bench.runs()) {
+    finished += run["state"] == "finished" ? 1 : 0;
+    diverged += run["state"] == "diverged" ? 1 : 0;
+  }
+  CHECK(finished == 1);
+  CHECK(diverged == 1);
+  CHECK(faults(bench.path("acid-store")) == "");
+  // Again is no help: it diverges in the same way.
+  CHECK(bench.run().code == 1);
+}

@@ -1,0 +1,100 @@
+#include "tests/drivers/replay_fixture.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "engine/base/digest.hpp"
+#include "engine/topology/spectral.hpp"
+
+namespace acid::test {
+
+Replayable::Replayable(const Settings& settings)
+    : graph(make_topology(settings.workers, {{"kind", "ring"}})),
+      task{{"dimension", settings.dimension}, {"noise", 0.5}} {
+  spec.workers = settings.workers;
+  spec.topology = &graph;
+  spec.seeds = Seeds(settings.seed);
+  const AlgorithmEntry* entry = find_algorithm(settings.algorithm);
+  const nlohmann::json options_given = {{"communication_rate", settings.rate}};
+  std::optional<Spectral> nominal;
+  if (settings.workers > 1) nominal = spectral(graph, settings.rate);
+  spec.method =
+      entry->make(with_fallbacks(entry->fields, options_given), nominal ? &*nominal : nullptr);
+  spec.schedule.kind = ScheduleKind::cosine;  // so that the numbers of commits matter
+  spec.optimizer.momentum = 0.9;
+  spec.budget.gradients = settings.gradients;
+  spec.cadence.consensus_every = 20;
+  spec.cadence.evaluate_every = 100;
+  spec.keep_events = true;
+}
+
+Outcome Replayable::record(MemoryRecorder& recorder, const Continuity& continuity,
+                           std::stop_token stop) {
+  const auto objective = quadratic(task, spec.workers, spec.seeds, spec.workers + 1);
+  return run_threads(spec, options, *objective, recorder, continuity, SteadyClock(), stop);
+}
+
+Outcome Replayable::replay(const ReplayScript& script, MemoryRecorder& recorder, int threads,
+                           const Continuity& continuity, bool complete, std::stop_token stop) {
+  const auto objective = quadratic(task, spec.workers, spec.seeds, threads);
+  return run_replay(spec, script, complete, threads, *objective, recorder, continuity, stop);
+}
+
+ReplayScript script_of(const MemoryRecorder& recorder, int workers) {
+  ReplayScript script;
+  for (int w = 0; w < workers; ++w) {
+    script.workers.push_back(recorder.events_of(w));
+    for (Event& event : script.workers.back()) {
+      event.exchange &= kExchangeMask;
+      event.fingerprint = 0;
+    }
+  }
+  return script;
+}
+
+std::string difference(const MemoryRecorder& a, const MemoryRecorder& b, int workers) {
+  for (int w = 0; w < workers; ++w) {
+    const std::vector<Event>& ea = a.events_of(w);
+    const std::vector<Event>& eb = b.events_of(w);
+    if (ea.size() != eb.size())
+      return fmt::format("worker {}: {} and {} events", w, ea.size(), eb.size());
+    for (std::size_t k = 0; k < ea.size(); ++k)
+      if (ea[k].kind != eb[k].kind || ea[k].time != eb[k].time ||
+          ea[k].exchange != eb[k].exchange || ea[k].fingerprint != eb[k].fingerprint)
+        return fmt::format("worker {}, event {}: {} {} at {} with {:x}, and {} {} at {} with {:x}",
+                           w, k, event_name(ea[k].kind), ea[k].exchange, ea[k].time,
+                           ea[k].fingerprint, event_name(eb[k].kind), eb[k].exchange, eb[k].time,
+                           eb[k].fingerprint);
+  }
+  return "";
+}
+
+CheckpointFolder::CheckpointFolder(double every) : every_(every) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "acid-replay-XXXXXX").string();
+  folder_ = mkdtemp(pattern.data());
+}
+
+CheckpointFolder::~CheckpointFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+bool CheckpointFolder::due(std::int64_t, const Position& position) {
+  return position.normalised_time >= next_time();
+}
+
+void CheckpointFolder::save(const Cut& cut) {
+  Saved& saved = saved_.emplace_back();
+  saved.path = fmt::format("{}/{}.safetensors", folder_, saved_.size());
+  saved.step = cut.step;
+  saved.position = cut.position;
+  for (const auto& x : cut.vectors.front().values) saved.digests.push_back(sha256_hex(x));
+  write_checkpoint(saved.path, {.metadata = {{kLayoutKey, std::string(cut.layout)}},
+                                .vectors = cut.vectors,
+                                .state = cut.state});
+  last_ = cut.position.normalised_time;
+}
+
+}  // namespace acid::test

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/drivers/replay.hpp"
+#include "tests/drivers/fixture.hpp"
+
+namespace acid::test {
+
+/// A run on the quadratic task that can be recorded on threads and replayed. Its topology lives as
+/// long as it does.
+struct Replayable {
+  struct Settings {
+    std::string algorithm = "a2cid2";
+    int workers = 3;
+    double rate = 2;
+    std::int64_t gradients = 2000;
+    int dimension = 100;
+    std::uint64_t seed = 1;
+  };
+  explicit Replayable(const Settings& settings);
+
+  Outcome record(MemoryRecorder& recorder, const Continuity& continuity = {},
+                 std::stop_token stop = {});
+  Outcome replay(const ReplayScript& script, MemoryRecorder& recorder, int threads = 2,
+                 const Continuity& continuity = {}, bool complete = true,
+                 std::stop_token stop = {});
+
+  Topology graph;
+  RunSpec spec;
+  nlohmann::json task;
+  ThreadsOptions options;
+};
+
+/// What the store keeps of the events: no more than is said to count.
+ReplayScript script_of(const MemoryRecorder& recorder, int workers);
+
+/// "", or where the events of two executions part.
+std::string difference(const MemoryRecorder& a, const MemoryRecorder& b, int workers);
+
+/// Writes a checkpoint file every so often (in normalised time), and keeps the digests of x.
+class CheckpointFolder final : public Checkpoints {
+ public:
+  explicit CheckpointFolder(double every);
+  ~CheckpointFolder() override;
+  CheckpointFolder(const CheckpointFolder&) = delete;
+  CheckpointFolder& operator=(const CheckpointFolder&) = delete;
+
+  bool due(std::int64_t step, const Position& position) override;
+  double next_time() const override { return last_ + every_; }
+  bool has(std::int64_t) const override { return false; }
+  void save(const Cut& cut) override;
+
+  struct Saved {
+    std::string path;
+    std::int64_t step = 0;
+    Position position;
+    std::vector<std::string> digests;  // of x, by worker
+  };
+  const std::vector<Saved>& saved() const { return saved_; }
+
+ private:
+  const double every_;
+  double last_ = 0;
+  std::string folder_;
+  std::vector<Saved> saved_;
+};
+
+}  // namespace acid::test

@@ -1,0 +1,301 @@
+#include "engine/drivers/replay.hpp"
+
+#include <algorithm>
+
+#include "engine/base/digest.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/replay_fixture.hpp"
+
+using namespace acid;
+using test::CheckpointFolder;
+using test::MemoryRecorder;
+using test::Replayable;
+using test::script_of;
+
+namespace {
+
+constexpr const char* kMetrics[] = {"consensus_distance", "train_loss", "staleness",
+                                    "gradient_norm",      "exchanges",  "bytes_sent",
+                                    "learning_rate",      "eval_loss"};
+
+using Series = std::vector<MemoryRecorder::Point>;
+
+bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series::const_iterator b,
+                 Series::const_iterator b_end) {
+  return std::equal(a, a_end, b, b_end,
+                    [](const MemoryRecorder::Point& p, const MemoryRecorder::Point& q) {
+                      return p.value == q.value && p.position.gradients == q.position.gradients &&
+                             p.position.normalised_time == q.position.normalised_time &&
+                             p.position.bytes == q.position.bytes;
+                    });
+}
+
+bool same_series(const MemoryRecorder& a, const MemoryRecorder& b, const std::string& metric) {
+  return same_points(a.series(metric).begin(), a.series(metric).end(), b.series(metric).begin(),
+                     b.series(metric).end());
+}
+
+/// The end of `whole` is what `later` has, from its second point on.
+bool continues(const MemoryRecorder& later, const MemoryRecorder& whole,
+               const std::string& metric) {
+  const Series& all = whole.series(metric);
+  const Series& end = later.series(metric);
+  return end.size() > 2 && end.size() <= all.size() &&
+         same_points(end.begin() + 1, end.end(),
+                     all.end() - static_cast<std::ptrdiff_t>(end.size() - 1), all.end());
+}
+
+void check_same_end(const Outcome& replayed, const Outcome& recorded) {
+  CHECK(replayed.ending == recorded.ending);
+  CHECK(replayed.message == recorded.message);
+  CHECK(replayed.worker_digests == recorded.worker_digests);
+  CHECK(replayed.mean_digest == recorded.mean_digest);
+  CHECK(replayed.worker_gradients == recorded.worker_gradients);
+  CHECK(replayed.position.gradients == recorded.position.gradients);
+  CHECK(replayed.position.bytes == recorded.position.bytes);
+  CHECK(replayed.exchanges_done == recorded.exchanges_done);
+  CHECK(replayed.exchanges_drawn == recorded.exchanges_drawn);
+  REQUIRE(replayed.edges.size() == recorded.edges.size());
+  for (std::size_t e = 0; e < recorded.edges.size(); ++e)
+    CHECK(replayed.edges[e].count == recorded.edges[e].count);
+}
+
+/// Records `run` and replays it on one thread and on two.
+void check_replay(Replayable& run) {
+  MemoryRecorder recorder;
+  const Outcome recorded = run.record(recorder);
+  REQUIRE(recorded.ending == Ending::finished);
+  for (const int threads : {1, 2}) {
+    MemoryRecorder again;
+    const Outcome replayed = run.replay(script_of(recorder, run.spec.workers), again, threads);
+    check_same_end(replayed, recorded);
+    CHECK(difference(again, recorder, run.spec.workers) == "");
+    for (const char* metric : kMetrics) {
+      INFO(metric);
+      CHECK(same_series(again, recorder, metric));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("replay: bits, events and samples are those of the recorded run") {
+  for (const char* algorithm : {"ad-psgd", "a2cid2"})
+    for (const int workers : {2, 3, 8})
+      for (const double rate : {1.0, 4.0})
+        for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam}) {
+          INFO(algorithm << ", n = " << workers << ", r = " << rate << ", adam "
+                         << (kind == OptimizerKind::adam));
+          Replayable run({.algorithm = algorithm,
+                          .workers = workers,
+                          .rate = rate,
+                          .gradients = 3000,
+                          .seed = 7});
+          run.spec.optimizer.kind = kind;
+          if (kind == OptimizerKind::adam) run.spec.schedule.learning_rate = 0.005;
+          check_replay(run);
+        }
+}
+
+TEST_CASE("replay: a single worker, slow workers and exchange threads") {
+  Replayable alone({.algorithm = "ad-psgd", .workers = 1});
+  check_replay(alone);
+
+  Replayable uneven({.workers = 4, .rate = 2, .gradients = 600, .dimension = 20'000});
+  uneven.options.slow_factors = {3, 1, 1, 2};
+  check_replay(uneven);
+
+  Replayable helped({.workers = 5, .rate = 3});
+  helped.options.exchange_threads = 2;
+  check_replay(helped);
+}
+
+TEST_CASE("replay: a limit or a target that ended the run is not needed to end it again") {
+  Replayable timed({.gradients = 1'000'000'000});
+  timed.spec.budget.seconds = 0.2;
+  check_replay(timed);
+
+  Replayable aimed({.gradients = 1'000'000'000});
+  aimed.spec.budget.target = Budget::Target{"eval_loss", 1.0};
+  aimed.spec.cadence.evaluate_every = 5;
+  check_replay(aimed);
+}
+
+TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
+  for (const char* algorithm : {"ad-psgd", "a2cid2"}) {
+    INFO(algorithm);
+    Replayable run({.algorithm = algorithm, .workers = 4, .dimension = 5000});
+    CheckpointFolder then(75), now(1);
+    MemoryRecorder recorder, again;
+    const Outcome recorded = run.record(recorder, {.checkpoints = &then});
+    const ReplayScript script = script_of(recorder, 4);
+    check_same_end(run.replay(script, again, 2, {.checkpoints = &now}), recorded);
+    CHECK(difference(again, recorder, 4) == "");
+    REQUIRE(then.saved().size() >= 2);
+    REQUIRE(now.saved().size() == then.saved().size());
+    for (std::size_t k = 0; k < then.saved().size(); ++k) {
+      CHECK(now.saved()[k].step == then.saved()[k].position.gradients);
+      CHECK(now.saved()[k].position.bytes == then.saved()[k].position.bytes);
+      CHECK(now.saved()[k].digests == then.saved()[k].digests);
+    }
+    // Nobody has to want cuts.
+    MemoryRecorder unsaved;
+    check_same_end(run.replay(script, unsaved), recorded);
+    CHECK(difference(unsaved, recorder, 4) == "");
+  }
+}
+
+TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") {
+  Replayable run({.workers = 4, .dimension = 5000});
+  CheckpointFolder then(75), now(1);
+  MemoryRecorder recorder, again;
+  const Outcome recorded = run.record(recorder, {.checkpoints = &then});
+  ReplayScript script = script_of(recorder, 4);
+  run.replay(script, again, 2, {.checkpoints = &now});
+  REQUIRE(then.saved().size() >= 3);
+  for (const CheckpointFolder* folder : {&then, &now})
+    for (std::size_t k = 0; k < folder->saved().size(); ++k) {
+      INFO("checkpoint " << k + 1);
+      const CheckpointFile file(folder->saved()[k].path);
+      script.marks_before = static_cast<int>(k) + 1;
+      MemoryRecorder rest;
+      for (int w = 0; w < 4; ++w) {  // the events up to the mark
+        const std::vector<Event>& all = recorder.events_of(w);
+        int passed = 0;
+        const auto end = std::find_if(all.begin(), all.end(), [&](const Event& event) {
+          return passed == script.marks_before ||
+                 ((passed += event.kind == EventKind::checkpoint) < 0);
+        });
+        rest.events(w, 0, {all.begin(), end});
+      }
+      check_same_end(run.replay(script, rest, 1 + static_cast<int>(k % 2), {.resume = &file}),
+                     recorded);
+      CHECK(difference(rest, recorder, 4) == "");
+      if (k > 0) continue;  // enough samples follow the first one
+      CHECK(continues(rest, recorder, "consensus_distance"));
+      CHECK(continues(rest, recorder, "train_loss"));
+      CHECK(continues(rest, recorder, "eval_loss"));
+    }
+}
+
+TEST_CASE("replay: a checkpoint of another moment is refused") {
+  Replayable run({.dimension = 5000});
+  CheckpointFolder folder(75);
+  MemoryRecorder recorder, again;
+  run.record(recorder, {.checkpoints = &folder});
+  REQUIRE(folder.saved().size() >= 2);
+  const CheckpointFile file(folder.saved()[0].path);
+  ReplayScript script = script_of(recorder, 3);
+  script.marks_before = 2;
+  CHECK_THROWS_AS(run.replay(script, again, 1, {.resume = &file}), BrokenScript);
+  script.marks_before = 99;
+  CHECK_THROWS_WITH(run.replay(script, again, 1, {.resume = &file}),
+                    Catch::Contains("checkpoint mark"));
+}
+
+TEST_CASE("replay: a run of several attempts is one run") {
+  Replayable run({.workers = 4, .gradients = 4000, .dimension = 2000});
+  MemoryRecorder recorder;
+  CheckpointFolder folder(125);
+  Outcome recorded;
+  int attempts = 0;
+  for (bool over = false; !over; ++attempts) {
+    // Every attempt is asked to stop when it has saved once more, and saves as it stops.
+    struct Stopping final : Checkpoints {
+      explicit Stopping(CheckpointFolder& f) : folder(f) {}
+      bool due(std::int64_t step, const Position& at) override { return folder.due(step, at); }
+      double next_time() const override { return folder.next_time(); }
+      bool has(std::int64_t step) const override { return folder.has(step); }
+      void save(const Cut& cut) override {
+        folder.save(cut);
+        stop.request_stop();
+      }
+      CheckpointFolder& folder;
+      std::stop_source stop;
+    } stopping(folder);
+    std::unique_ptr<CheckpointFile> last;
+    if (attempts > 0) last = std::make_unique<CheckpointFile>(folder.saved().back().path);
+    recorded = run.record(recorder, {.checkpoints = &stopping, .resume = last.get()},
+                          stopping.stop.get_token());
+    over = recorded.ending != Ending::stopped;
+    if (over) continue;
+    // What there is so far can be replayed as well.
+    MemoryRecorder part;
+    CheckpointFolder now(1);
+    CHECK(run.replay(script_of(recorder, 4), part, 2, {.checkpoints = &now}, false).ending ==
+          Ending::stopped);
+    CHECK(difference(part, recorder, 4) == "");
+    CHECK(now.saved().back().digests == folder.saved().back().digests);
+  }
+  CHECK(attempts >= 3);
+  MemoryRecorder again;
+  check_same_end(run.replay(script_of(recorder, 4), again), recorded);
+  CHECK(difference(again, recorder, 4) == "");
+  for (const char* metric : kMetrics) {
+    INFO(metric);
+    CHECK(same_series(again, recorder, metric));
+  }
+}
+
+TEST_CASE("replay: a run that diverged diverges again, at the same gradient") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO("seed " << seed);
+    Replayable run({.algorithm = seed % 2 == 0 ? "ad-psgd" : "a2cid2", .seed = seed});
+    run.spec.schedule.learning_rate = 1000;
+    run.spec.cadence.consensus_every = seed % 3 == 0 ? 0.5 : 500;
+    MemoryRecorder recorder, again;
+    const Outcome recorded = run.record(recorder);
+    REQUIRE(recorded.ending == Ending::diverged);
+    const Outcome replayed = run.replay(script_of(recorder, 3), again);
+    CHECK(replayed.ending == Ending::diverged);
+    CHECK(replayed.message == recorded.message);
+    CHECK(replayed.position.gradients == recorded.position.gradients);
+    CHECK(difference(again, recorder, 3) == "");
+  }
+}
+
+TEST_CASE("replay: diverging where the recorded run did not ends it") {
+  Replayable run({.dimension = 5000});
+  MemoryRecorder recorder, again;
+  run.record(recorder);
+  run.spec.schedule.learning_rate = 1000;
+  CHECK(run.replay(script_of(recorder, 3), again).ending == Ending::diverged);
+  CHECK(again.events_of(0).size() < recorder.events_of(0).size());
+}
+
+TEST_CASE("replay: a stop request ends it") {
+  Replayable run({});
+  MemoryRecorder recorder, again;
+  run.record(recorder);
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(run.replay(script_of(recorder, 3), again, 2, {}, true, stop.get_token()).ending ==
+        Ending::stopped);
+}
+
+TEST_CASE("replay: a failing gradient ends it with its message") {
+  Replayable run({});
+  MemoryRecorder recorder, again;
+  run.record(recorder);
+  struct Failing final : Objective {
+    std::unique_ptr<Objective> inner = test::quadratic({{"dimension", 100}}, 3, Seeds(1), 2);
+    std::size_t dimension() const override { return inner->dimension(); }
+    std::vector<Segment> segments() const override { return inner->segments(); }
+    void start(int w, std::span<float> x, std::span<float> b) const override {
+      inner->start(w, x, b);
+    }
+    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
+                    std::span<float> b, std::span<float> g) override {
+      if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
+      return inner->gradient(lane, w, step, x, b, g);
+    }
+    int evaluation_chunks() const override { return inner->evaluation_chunks(); }
+    PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+                               std::span<const float> b) override {
+      return inner->evaluate(lane, chunk, x, b);
+    }
+    bool has_accuracy() const override { return false; }
+  } failing;
+  CHECK_THROWS_WITH(run_replay(run.spec, script_of(recorder, 3), true, 2, failing, again, {}, {}),
+                    "gradient 50 of worker 2");
+}

@@ -1,0 +1,303 @@
+// Cuts change nothing, and a run that goes on from one ends with the same bits.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+
+namespace acid::test {
+namespace {
+
+/// Cuts at given steps, or at every so many gradients, each in a file of its own.
+class CutFiles final : public Checkpoints {
+ public:
+  explicit CutFiles(std::int64_t every) : every_(every) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "acid-cuts-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~CutFiles() override { std::filesystem::remove_all(folder_); }
+
+  bool due(std::int64_t step, const Position&) override {
+    return every_ > 0 && step >= next_ && (next_ = step + every_) > 0;
+  }
+  double next_time() const override { return kNever; }
+  bool has(std::int64_t) const override { return false; }
+  void save(const Cut& cut) override {
+    files.push_back(folder_ + "/" + std::to_string(files.size()));
+    steps.push_back(cut.step);
+    positions.push_back(cut.position);
+    write_checkpoint(files.back(), {.metadata = {{kLayoutKey, std::string(cut.layout)}},
+                                    .vectors = cut.vectors,
+                                    .state = cut.state});
+  }
+
+  std::vector<std::string> files;
+  std::vector<std::int64_t> steps;
+  std::vector<Position> positions;
+
+ private:
+  const std::int64_t every_;
+  std::int64_t next_ = 1;
+  std::string folder_;
+};
+
+struct Case {
+  const char* name;
+  void (*change)(Setup&);
+};
+
+void noisy_task(Setup& setup) {
+  setup.workers = 5;
+  setup.task = {{"dimension", 9}, {"noise", 0.5}, {"heterogeneity", 1.0}, {"initial_spread", 1.0}};
+  setup.spec.optimizer.momentum = 0.9;
+  setup.spec.budget.gradients = 400;
+  setup.spec.cadence.evaluate_every = 7;
+  setup.spec.keep_events = true;
+  setup.virtual_time.compute.kind = ComputeKind::lognormal;
+  setup.virtual_time.compute.parameter = 0.3;
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"ar-sgd", [](Setup& s) { s.algorithm = "ar-sgd"; }},
+      {"d-psgd, adapt then combine",
+       [](Setup& s) {
+         s.algorithm = "d-psgd";
+         s.options = {{"order", "adapt-then-combine"}};
+       }},
+      {"d-psgd, overlapped over a slow network",
+       [](Setup& s) {
+         s.algorithm = "d-psgd";
+         s.virtual_time.network.link.latency_seconds = 0.3;
+         s.virtual_time.cost.buckets = 3;
+       }},
+      {"ad-psgd", [](Setup& s) { s.algorithm = "ad-psgd"; }},
+      {"a2cid2 with adam",
+       [](Setup& s) {
+         s.algorithm = "a2cid2";
+         s.spec.optimizer.kind = OptimizerKind::adam;
+       }},
+      {"a2cid2 whose exchanges take time, with pauses and a slow worker",
+       [](Setup& s) {
+         s.algorithm = "a2cid2";
+         s.virtual_time.network.link.latency_seconds = 0.4;
+         s.virtual_time.compute.pauses = {{1, 5.0, 4.0}, {2, 30.0, 1.5}};
+         s.virtual_time.compute.slow_factors = {1, 1, 3, 1, 1};
+       }},
+      {"ad-psgd whose throttle holds workers",
+       [](Setup& s) {
+         s.algorithm = "ad-psgd";
+         s.options = {{"communication_rate", 2.0}};
+         s.spec.max_backlog = 1;
+         s.virtual_time.network.link.latency_seconds = 0.4;
+       }},
+      {"a2cid2 on the poisson clock",
+       [](Setup& s) {
+         s.algorithm = "a2cid2";
+         s.virtual_time.poisson_clock = true;
+       }},
+  };
+  return all;
+}
+
+void check_same_run(const Setup& a, const Outcome& x, const Setup& b, const Outcome& y) {
+  CHECK(x.worker_digests == y.worker_digests);
+  CHECK(x.mean_digest == y.mean_digest);
+  CHECK(x.position.seconds == y.position.seconds);
+  CHECK(x.position.bytes == y.position.bytes);
+  CHECK(x.exchanges_done == y.exchanges_done);
+  CHECK(x.worker_gradients == y.worker_gradients);
+  CHECK(x.worker_idle_seconds == y.worker_idle_seconds);
+  CHECK(x.holds == y.holds);
+  for (const char* metric : {"consensus_distance", "train_loss", "eval_loss", "gradient_norm"})
+    CHECK(a.recorder.last(metric) == b.recorder.last(metric));
+}
+
+}  // namespace
+
+TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bits") {
+  for (const Case& one : cases())
+    for (const int threads : {0, 2}) {
+      INFO(one.name << ", " << threads << " threads");
+      Setup plain;
+      noisy_task(plain);
+      one.change(plain);
+      const Outcome whole = plain.run();
+      REQUIRE(whole.ending == Ending::finished);
+
+      CutFiles cuts(plain.algorithm[1] == 'r' || plain.algorithm[0] == 'd' ? 17 : 97);
+      Setup watched;
+      noisy_task(watched);
+      one.change(watched);
+      watched.virtual_time.threads = threads;
+      watched.continuity.checkpoints = &cuts;
+      check_same_run(plain, whole, watched, watched.run());
+      REQUIRE(cuts.files.size() >= 4);
+
+      for (const std::string& file : cuts.files) {
+        const CheckpointFile from(file);
+        Setup resumed;
+        noisy_task(resumed);
+        one.change(resumed);
+        resumed.virtual_time.threads = threads;
+        resumed.continuity.resume = &from;
+        resumed.recorder.events_may_start_late();
+        check_same_run(plain, whole, resumed, resumed.run());
+      }
+    }
+}
+
+TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same bits") {
+  for (const Case& one : cases()) {
+    INFO(one.name);
+    Setup plain;
+    noisy_task(plain);
+    one.change(plain);
+    const Outcome whole = plain.run();
+
+    std::string file;
+    CutFiles cuts(0);
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      std::stop_source stop;
+      std::optional<CheckpointFile> from;
+      Setup part;
+      noisy_task(part);
+      one.change(part);
+      if (!file.empty()) part.continuity.resume = &from.emplace(file);
+      part.continuity.checkpoints = &cuts;
+      part.recorder.events_may_start_late();
+      part.recorder.stop_after_samples(4, stop);
+      const Outcome outcome = part.run(stop.get_token());
+      if (outcome.ending == Ending::finished) {
+        CHECK(attempt >= 3);
+        check_same_run(plain, whole, part, outcome);
+        break;
+      }
+      REQUIRE(outcome.ending == Ending::stopped);
+      file = cuts.files.back();
+    }
+  }
+}
+
+TEST_CASE("synchronous runs on threads resume with the same bits") {
+  for (const char* algorithm : {"ar-sgd", "d-psgd"})
+    for (const char* order : {"combine-while-adapt", "adapt-then-combine"}) {
+      const bool is_d_psgd = std::string(algorithm) == "d-psgd";
+      if (!is_d_psgd && order[0] == 'a') continue;
+      const auto prepare = [&](Setup& setup) {
+        noisy_task(setup);
+        setup.algorithm = algorithm;
+        if (is_d_psgd) setup.options = {{"order", order}};
+        setup.on_threads = true;
+      };
+      INFO(algorithm << " " << order);
+      Setup plain;
+      prepare(plain);
+      const Outcome whole = plain.run();
+      CutFiles cuts(13);
+      Setup watched;
+      prepare(watched);
+      watched.continuity.checkpoints = &cuts;
+      CHECK(watched.run().worker_digests == whole.worker_digests);
+      REQUIRE(cuts.files.size() >= 4);
+      for (const std::string& file : cuts.files) {
+        const CheckpointFile from(file);
+        Setup resumed;
+        prepare(resumed);
+        resumed.continuity.resume = &from;
+        resumed.recorder.events_may_start_late();
+        const Outcome outcome = resumed.run();
+        CHECK(outcome.worker_digests == whole.worker_digests);
+        CHECK(outcome.worker_gradients == whole.worker_gradients);
+        CHECK(resumed.recorder.last("train_loss") == plain.recorder.last("train_loss"));
+      }
+    }
+}
+
+TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left, once") {
+  for (const int exchange_threads : {0, 2}) {
+    const auto prepare = [&](Setup& setup) {
+      noisy_task(setup);
+      setup.algorithm = "a2cid2";
+      setup.options = {{"communication_rate", 2.0}};
+      setup.task["dimension"] = 5000;  // long enough for the calling thread to get a look in
+      setup.spec.budget.gradients = 3000;
+      setup.spec.max_backlog = 1;
+      setup.on_threads = true;
+      setup.threads.exchange_threads = exchange_threads;
+    };
+    CutFiles cuts(200);
+    Setup first;
+    prepare(first);
+    first.continuity.checkpoints = &cuts;
+    const Outcome whole = first.run();
+    CHECK(whole.exchanges_done == whole.exchanges_drawn);
+    REQUIRE(!cuts.files.empty());
+    for (std::size_t k = 0; k < cuts.files.size(); ++k) {
+      const CheckpointFile from(cuts.files[k]);
+      Setup resumed;
+      prepare(resumed);
+      resumed.continuity.resume = &from;
+      resumed.recorder.events_may_start_late();
+      const Outcome outcome = resumed.run();
+      CHECK(outcome.ending == Ending::finished);
+      CHECK(outcome.position.gradients == 3000);
+      CHECK(outcome.exchanges_drawn == whole.exchanges_drawn);
+      CHECK(outcome.exchanges_done == whole.exchanges_done);
+      CHECK(outcome.position.seconds >= cuts.positions[k].seconds);
+      std::int64_t committed = 0, used = 0;
+      for (const std::int64_t gradients : outcome.worker_gradients) committed += gradients;
+      for (const EdgeUse& edge : outcome.edges) used += edge.count;
+      CHECK(committed == 3000);
+      CHECK(used == outcome.exchanges_done);
+    }
+  }
+}
+
+TEST_CASE("a stopped run on threads goes on until it is done") {
+  CutFiles cuts(0);
+  std::string file;
+  std::int64_t before = 0;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    std::stop_source stop;
+    std::optional<CheckpointFile> from;
+    Setup part;
+    noisy_task(part);
+    part.algorithm = "a2cid2";
+    part.task["dimension"] = 2000;
+    part.spec.budget.gradients = 6000;
+    part.on_threads = true;
+    part.continuity.checkpoints = &cuts;
+    if (!file.empty()) part.continuity.resume = &from.emplace(file);
+    part.recorder.events_may_start_late();
+    part.recorder.stop_after_samples(attempt + 1, stop);
+    const Outcome outcome = part.run(stop.get_token());
+    CHECK(outcome.position.gradients >= before);
+    before = outcome.position.gradients;
+    if (outcome.ending == Ending::finished) {
+      CHECK(outcome.position.gradients == 6000);
+      CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+      return;
+    }
+    file = cuts.files.back();
+  }
+  FAIL("it never finished");
+}
+
+TEST_CASE("a checkpoint of another driver is refused") {
+  CutFiles cuts(50);
+  Setup setup;
+  noisy_task(setup);
+  setup.continuity.checkpoints = &cuts;
+  setup.run();
+  REQUIRE(!cuts.files.empty());
+  const CheckpointFile from(cuts.files.front());
+  Setup other;
+  noisy_task(other);
+  other.on_threads = true;
+  other.continuity.resume = &from;
+  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/1") && Catch::Contains("--force"));
+}
+
+}  // namespace acid::test

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/base/error.hpp"
+
+// What the fuzzers share. Whatever leaves LLVMFuzzerTestOneInput as an exception is a finding:
+// acid::Error is caught where bad input is to be expected, AssertionError and the rest are not.
+
+namespace acid::fuzz {
+
+/// The bytes of one input, taken from the front. Short of bytes, numbers are 0 and texts end early.
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size) : left_(data, size) {}
+
+  template <class Number>
+  Number number() {
+    Number value{};
+    const std::size_t size = std::min(sizeof value, left_.size());
+    if (size > 0) std::memcpy(&value, left_.data(), size);
+    left_ = left_.subspan(size);
+    return value;
+  }
+  /// `number` when it is below `count`, otherwise its remainder.
+  std::size_t below(std::size_t count) { return number<std::uint8_t>() % count; }
+  std::span<const std::uint8_t> bytes(std::size_t size) {
+    const auto taken = left_.first(std::min(size, left_.size()));
+    left_ = left_.subspan(taken.size());
+    return taken;
+  }
+  /// Bytes that their 16-bit length stands before.
+  std::span<const std::uint8_t> section() { return bytes(number<std::uint16_t>()); }
+  std::span<const std::uint8_t> rest() { return bytes(left_.size()); }
+  std::size_t left() const { return left_.size(); }
+
+ private:
+  std::span<const std::uint8_t> left_;
+};
+
+inline std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Whether the call went through; false when it was refused with an acid::Error, which must say
+/// something.
+template <class Call>
+bool accepted(Call call) {
+  try {
+    call();
+    return true;
+  } catch (const Error& error) {
+    ACID_ASSERT(std::strlen(error.what()) > 0, "an error without words");
+    return false;
+  }
+}
+
+/// A file in memory which has a path as long as the object lives.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(memfd_create("acid-fuzz", MFD_CLOEXEC)) {
+    ACID_ASSERT(descriptor_ >= 0, "memfd_create: error {}", errno);
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+  void set(std::span<const std::uint8_t> content) {
+    ACID_ASSERT(ftruncate(descriptor_, 0) == 0, "ftruncate: error {}", errno);
+    ACID_ASSERT(pwrite(descriptor_, content.data(), content.size(), 0) == std::ssize(content),
+                "pwrite: error {}", errno);
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// A folder of the process's own, removed at its end.
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::temp_directory_path() / ("acid-fuzz-" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  /// `name` leads to the file's content at any time.
+  void link(const std::string& name, const MemoryFile& file) const {
+    std::filesystem::create_symlink(file.path(), path_ / name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace acid::fuzz

@@ -1,0 +1,182 @@
+// Checkpoints, the event log and verifications, as they are recorded and read back.
+#include <atomic>
+#include <thread>
+
+#include "tests/store/story.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+
+TEST_CASE("a checkpoint reads back as it was recorded") {
+  Story story;
+  story.begin();
+  CHECK(checkpoints_of(story.store, story.run.id).empty());
+  story.steps(1, 3);
+  CHECK(story.checkpoint(3).empty());
+  story.steps(4, 4);
+  CHECK(story.checkpoint(4).empty());
+  const auto rows = run_detail(story.store, story.run.id).checkpoints;
+  REQUIRE(rows.size() == 2);
+  const CheckpointRecord wanted = record_at(3, "1-");
+  CHECK(rows[0].number == 1);
+  CHECK(rows[0].attempt == 1);
+  CHECK(rows[0].step == 3);
+  CHECK(rows[0].position.gradients == 3);
+  CHECK(rows[0].position.normalised_time == 1.5);
+  CHECK(rows[0].position.seconds == 0.3);
+  CHECK(rows[0].position.bytes == 300);
+  CHECK(rows[0].path == wanted.path);
+  CHECK(rows[0].sha256 == wanted.sha256);
+  CHECK(rows[0].bytes == 1003);
+  CHECK(rows[0].created.size() == 24);
+  CHECK_FALSE(rows[0].removed);
+  CHECK(rows[1].number == 2);
+  CHECK(rows[1].id > rows[0].id);
+  const CutDigests cut = cut_digests(story.store, rows[0].id);
+  CHECK(cut.workers == wanted.worker_digests);
+  CHECK(cut.tensors == wanted.tensor_digests);
+  CHECK_THROWS_AS(cut_digests(story.store, 12345), StoreError);
+  CHECK(run_summaries(story.store, {story.run.id}).at(0).progress.gradients == 4);
+}
+
+TEST_CASE("only the newest checkpoints keep their files") {
+  Story story;
+  story.begin();
+  std::vector<std::string> released;
+  for (int step = 1; step <= 5; ++step) {
+    story.steps(step, step);
+    const auto now = story.checkpoint(step, 2);
+    released.insert(released.end(), now.begin(), now.end());
+    const auto rows = checkpoints_of(story.store, story.run.id);
+    REQUIRE(rows.size() == static_cast<std::size_t>(step));
+    for (const CheckpointRow& row : rows) CHECK(row.removed == (row.number <= step - 2));
+    CHECK(cut_digests(story.store, rows.front().id).workers.size() == 2);
+  }
+  CHECK(released ==
+        std::vector{record_at(1, "1-").path, record_at(2, "1-").path, record_at(3, "1-").path});
+}
+
+TEST_CASE("files of superseded checkpoints are let go of at the next checkpoint") {
+  Story story;
+  story.begin();
+  for (int step = 1; step <= 3; ++step) story.checkpoint(step, 3);
+  story.begin(story.from(1));
+  CHECK(story.checkpoint(4, 3) == std::vector{record_at(2, "1-").path, record_at(3, "1-").path});
+  CHECK(story.checkpoint(5, 3).empty());
+  CHECK(story.checkpoint(6, 3) == std::vector{record_at(1, "1-").path});
+}
+
+TEST_CASE("a file that a newer checkpoint has replaced is not let go of") {
+  Story story;
+  story.begin();
+  story.writer().checkpoint(record_at(7), 1);
+  story.begin();
+  CHECK(story.writer().checkpoint(record_at(7), 1).empty());
+  CHECK(number(story.store, "SELECT count(*) FROM checkpoint_list WHERE removed IS NOT NULL") == 1);
+}
+
+TEST_CASE("a checkpoint is never seen without what was recorded before it, nor with more") {
+  Story story;
+  story.begin();
+  constexpr int kSteps = 150;
+  std::atomic<bool> done = false;
+  int seen = 0, wrong = 0;
+  std::thread reader([&] {
+    const Store store(story.temp.store(), Store::Access::read);
+    // Of the newest checkpoint its step, and how many ticks, values and events there are of it.
+    sqlite::Statement look(store.impl().connection(),
+                           "SELECT step, last_tick, last_chunk,"
+                           " (SELECT count(*) FROM ticks WHERE tick <= last_tick),"
+                           " (SELECT count(*) FROM points WHERE tick <= last_tick),"
+                           " (SELECT count(*) FROM event_chunks WHERE chunk <= last_chunk),"
+                           " (SELECT count(*) FROM cut_digests WHERE checkpoint = id)"
+                           " FROM checkpoints ORDER BY number DESC LIMIT 1");
+    while (!done) {
+      look.reset();
+      if (!look.step()) continue;
+      ++seen;
+      const std::int64_t step = look.integer(0);
+      const std::vector<std::int64_t> wanted{step, 2 * step, step, 2 * step, 2 * step, 2};
+      for (int i = 0; i < 6; ++i)
+        if (look.integer(i + 1) != wanted[static_cast<std::size_t>(i)]) ++wrong;
+    }
+  });
+  for (int step = 1; step <= kSteps; ++step) {
+    story.steps(step, step);
+    story.checkpoint(step, 2);
+  }
+  done = true;
+  reader.join();
+  CHECK(seen > 0);
+  CHECK(wrong == 0);
+  CHECK(number(story.store, "SELECT count(*) FROM checkpoints") == kSteps);
+}
+
+TEST_CASE("what is recorded while a checkpoint waits for the store is not part of it") {
+  Story story;
+  story.begin();
+  story.steps(1, 2);
+  std::thread taker;
+  {
+    sqlite::Transaction lock(story.store.impl().connection(), sqlite::Transaction::Kind::write);
+    taker = std::thread([&] { story.checkpoint(2); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    story.steps(3, 5);
+    lock.commit();
+  }
+  taker.join();
+  story.kill();
+  story.check({1, 1, 1, 1, 1});
+  story.begin(story.from(1));
+  story.check({1, 1});
+}
+
+TEST_CASE("events that are missing or of nobody are reported with the run") {
+  for (const std::string damage :
+       {"DELETE FROM event_chunks WHERE chunk = 3", "UPDATE event_chunks SET worker = 9",
+        "UPDATE event_chunks SET events = x'00' WHERE chunk = 4",
+        "UPDATE event_chunks SET first = first + 1 WHERE worker = 1"}) {
+    Story story;
+    story.begin();
+    story.steps(1, 3);
+    story.kill();
+    story.check({1, 1, 1});
+    story.store.impl().connection().execute(damage);
+    INFO(damage);
+    CHECK_THROWS_AS(read_events(story.store, story.run.id), StoreError);
+    CHECK_THROWS_WITH(read_events(story.store, story.run.id),
+                      Catch::Contains(story.run.id) && Catch::Contains("worker"));
+  }
+  const Story story;
+  CHECK_THROWS_AS(read_events(story.store, "unknown"), UsageError);
+  CHECK(read_events(story.store, story.run.id).size() == 4);
+}
+
+TEST_CASE("verifications are kept with the attempt they were made of") {
+  Story story;
+  story.begin();
+  story.steps(1, 1);
+  story.checkpoint(1);
+  const std::int64_t checkpoint = story.from(1).checkpoint;
+  story.store.add_verification(story.run.id, {true, "9 cuts", std::nullopt, {{"cpu", "x"}}});
+  story.store.add_verification(story.run.id, {false, "worker 3 differs", checkpoint, {}});
+  const auto rows = run_detail(story.store, story.run.id).verifications;
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].equal);
+  CHECK(rows[0].message == "9 cuts");
+  CHECK_FALSE(rows[0].from.has_value());
+  CHECK(rows[0].host == Lease::of_this_process().host);
+  CHECK(rows[0].environment == nlohmann::json{{"cpu", "x"}});
+  CHECK(rows[0].time.size() == 24);
+  CHECK_FALSE(rows[1].equal);
+  CHECK(rows[1].from == 1);
+  CHECK(number(story.store, "SELECT checkpoint FROM verification_list WHERE equal = 0") == 1);
+  story.begin(story.from(1));
+  CHECK(run_detail(story.store, story.run.id).verifications.empty());
+  CHECK_THROWS_AS(story.store.add_verification("unknown", {}), StoreError);
+}
+
+}  // namespace
+}  // namespace acid

@@ -1,0 +1,253 @@
+// What counts of a run that was killed and continued from a checkpoint.
+#include <limits>
+
+#include "tests/store/story.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST_CASE("no step has two values after a run was killed and continued twice") {
+  Story story;
+  story.begin();
+  story.steps(1, 3);
+  story.checkpoint(3);
+  story.steps(4, 6);
+  story.begin(story.from(1));
+  story.check({1, 1, 1});
+  story.steps(4, 5);
+  story.checkpoint(5);
+  story.steps(6, 8);
+  story.kill();
+  story.check({1, 1, 1, 2, 2, 2, 2, 2});
+  story.begin(story.from(2));
+  story.steps(6, 6);
+  story.kill();
+  story.check({1, 1, 1, 2, 2, 3});
+
+  const RunDetail detail = run_detail(story.store, story.run.id);
+  REQUIRE(detail.attempts.size() == 3);
+  CHECK(detail.attempts[0].resumed_from == 0);
+  CHECK(detail.attempts[1].resumed_from == 1);
+  CHECK(detail.attempts[2].resumed_from == 2);
+  CHECK(detail.attempts[0].outcome == "interrupted");
+  CHECK(detail.attempts[1].file_digests.at(0).second == "d2");
+  CHECK(detail.checkpoints.size() == 2);
+}
+
+TEST_CASE("going back further than to the newest checkpoint supersedes what came after") {
+  Story story;
+  story.begin();
+  story.steps(1, 2);
+  story.checkpoint(2);
+  story.steps(3, 4);
+  story.checkpoint(4);
+  const Continuation second = story.from(2);
+  story.begin(second);
+  story.steps(5, 5);
+  story.checkpoint(5);
+  const Continuation third = story.from(3);
+  story.begin(story.from(1));  // as when the files of the others are damaged
+  story.check({1, 1});
+  CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
+  story.steps(3, 3);
+  story.checkpoint(3);
+  CHECK(checkpoints_of(story.store, story.run.id).back().number == 4);
+  for (const Continuation& gone : {second, third}) {
+    CHECK_THROWS_WITH(story.begin(gone), Catch::Contains("superseded") && Catch::Contains("show"));
+    story.check({1, 1, 3});  // and nothing was changed
+  }
+  story.begin(story.from(4));
+  story.steps(4, 4);
+  story.kill();
+  story.check({1, 1, 3, 5 + 1});
+}
+
+TEST_CASE("a fresh attempt supersedes everything, checkpoints and events too") {
+  Story story;
+  story.begin();
+  story.steps(1, 2);
+  story.checkpoint(2);
+  story.begin();
+  story.check({});
+  CHECK(checkpoints_of(story.store, story.run.id).empty());
+  CHECK(number(story.store, "SELECT superseded FROM attempt_list WHERE attempt = 1") == 1);
+  story.steps(1, 1);
+  story.checkpoint(1);
+  story.kill();
+  story.check({2});
+  CHECK(checkpoints_of(story.store, story.run.id).at(0).number == 2);
+}
+
+TEST_CASE("a run can be continued from a checkpoint before its first sample") {
+  Story story;
+  story.begin();
+  const Event event{EventKind::begin_gradient, 0.0, 0, 1001};
+  story.writer().events(0, 0, {&event, 1});
+  story.writer().events(1, 0, {&event, 1});
+  story.checkpoint(0);
+  story.steps(2, 3);
+  story.begin(story.from(1));
+  CHECK(read_series(story.store, story.run.id).empty());
+  CHECK(read_events(story.store, story.run.id)[1].size() == kEventBytes);
+  CHECK(number(story.store, "SELECT superseded FROM attempt_list WHERE attempt = 1") == 0);
+  CHECK(number(story.store, "SELECT count(*) FROM series_list") == 0);
+  story.steps(2, 2);
+  story.kill();
+  CHECK(read_series(story.store, story.run.id).at(0).points.size() == 1);
+  CHECK(read_events(story.store, story.run.id)[0].size() == 2 * kEventBytes);
+}
+
+TEST_CASE("a checkpoint of another run is refused and the run stays as it was") {
+  Story story;
+  story.begin();
+  story.steps(1, 2);
+  const RunRecord second = make_run(2);
+  story.store.add_experiment(make_experiment("second"), {second});
+  const std::int64_t attempt = begin(story.store, second.id);
+  RunWriter(story.temp.store(), second.id, attempt).checkpoint(record_at(1), 1);
+  const std::int64_t foreign = checkpoints_of(story.store, second.id).at(0).id;
+  for (const std::int64_t id : {foreign, std::int64_t{999}})
+    CHECK_THROWS_WITH(story.begin(Continuation{id, nullptr}),
+                      Catch::Contains("no such checkpoint") && Catch::Contains(story.run.id));
+  story.check({1, 1});
+}
+
+TEST_CASE("what changed when a run was continued is kept") {
+  Story story;
+  story.begin();
+  story.checkpoint(0);
+  Continuation continued = story.from(1);
+  continued.changed = {{"compiler", {"g++ 12", "clang \"14\""}}};
+  story.begin(continued);
+  const auto attempts = run_detail(story.store, story.run.id).attempts;
+  CHECK(attempts.at(0).changed == nlohmann::json::object());
+  CHECK(attempts.at(1).changed == continued.changed);
+  CHECK(number(story.store, "SELECT resumed_from FROM attempt_list WHERE attempt = 2") == 1);
+  CHECK(number(story.store,
+               "SELECT changed ->> '$.compiler[0]' = 'g++ 12' FROM attempt_list"
+               " WHERE attempt = 2") == 1);
+}
+
+TEST_CASE("a continued run shows where it stands and the last values before it has its own") {
+  Story story;
+  story.begin();
+  story.steps(1, 3);
+  story.checkpoint(3);
+  story.steps(4, 9);
+  story.begin(story.from(1));
+  const auto shown = [&] { return run_summaries(story.store, {story.run.id}).at(0); };
+  const std::string in_view = "SELECT metrics ->> 'train_loss' FROM run_list";
+  CHECK(shown().progress.gradients == 3);
+  CHECK(shown().progress.seconds == 0.3);
+  CHECK(shown().metrics.at("train_loss") == Story::value(1, 3));
+  CHECK(number(story.store, in_view) == Story::value(1, 3));
+  story.steps(4, 4);
+  story.kill();
+  CHECK(shown().metrics.at("train_loss") == Story::value(2, 4));
+  CHECK(number(story.store, in_view) == Story::value(2, 4));
+  CHECK(shown().metrics.size() == 1);
+}
+
+std::string summaries(const Store& store) {
+  sqlite::Statement rows(store.impl().connection(),
+                         "SELECT metric, count, last, last_special, best, best_gradients"
+                         " FROM series_list ORDER BY metric");
+  std::string text;
+  while (rows.step())
+    for (int column = 0; column < 6; ++column) text += rows.text(column) + "|";
+  return text;
+}
+
+TEST_CASE("summaries of a series that was cut are those it had at the checkpoint") {
+  const std::vector<double> values{3, 2, kNaN, 5, 2, kInfinity, 7, 1, -kInfinity, 0, 9, kNaN, 4, 4};
+  // Cuts of series that are whole and of such as were cut before, by one step and by many.
+  for (const std::vector<int>& cuts : {std::vector{14, 13, 9, 8, 4, 3, 1}, {12, 11, 10, 6, 2}}) {
+    Story story;
+    story.begin();
+    std::vector<std::string> at_checkpoint;
+    for (int step = 1; step <= static_cast<int>(values.size()); ++step) {
+      const double x = values[static_cast<std::size_t>(step - 1)];
+      std::vector<Value> row{{"eval_loss", kWholeRun, x},
+                             {"eval_accuracy", kWholeRun, x},
+                             {"exchanges", kWholeRun, x}};
+      if (step > 5) row.push_back({"staleness", 0, x});
+      story.writer().sample(at(step), row);
+      story.checkpoint(step);
+      at_checkpoint.push_back(summaries(story.store));
+    }
+    for (const int cut : cuts) {
+      story.begin(story.from(cut));
+      INFO("cut after " << cut);
+      CHECK(summaries(story.store) == at_checkpoint[static_cast<std::size_t>(cut - 1)]);
+      CHECK(number(story.store, "SELECT count(*) FROM pragma_foreign_key_check") == 0);
+    }
+  }
+}
+
+TEST_CASE("an attempt that another process has replaced takes no more checkpoints") {
+  Story story;
+  story.begin();
+  story.steps(1, 1);
+  story.checkpoint(1);
+  story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, story.from(1));
+  CHECK_THROWS_WITH(story.checkpoint(2), Catch::Contains("another process has taken run"));
+  CHECK_THROWS_AS(story.steps(2, 2), StoreError);
+  CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
+}
+
+TEST_CASE("an attempt that another process has replaced records nothing more, nor its end") {
+  Story story;
+  story.begin();
+  story.steps(1, 1);
+  story.writer().flush();
+  story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {});
+  const auto taken_over = Catch::Contains("another process has taken run " + story.run.id);
+  story.writer().note(Severity::info, "too late");
+  CHECK_THROWS_WITH(story.writer().flush(), taken_over);
+  CHECK_THROWS_AS(story.steps(2, 2), StoreError);
+  AttemptResult result = ended_as(RunState::finished);
+  result.artifacts = {{"final-mean", "checkpoints/x", sha256_hex("x"), 1}};
+  CHECK_THROWS_WITH(story.store.end_attempt(story.attempt_id(), result), taken_over);
+  CHECK(run_detail(story.store, story.run.id).attempts.at(0).outcome == "interrupted");
+  for (const char* table : {"results", "artifacts", "log"})
+    CHECK(number(story.store, fmt::format("SELECT count(*) FROM {}", table)) == 0);
+  CHECK(number(story.store, "SELECT count(*) FROM ticks") == 1);
+}
+
+TEST_CASE("an attempt that lost its last values to a cut hands on those of the one before") {
+  Story story;
+  story.begin();
+  story.steps(1, 1);
+  story.checkpoint(1);
+  story.begin(story.from(1));
+  const std::vector<Value> other{{"eval_loss", kWholeRun, 5.0}};
+  story.writer().sample(at(2), other);
+  story.checkpoint(2);
+  story.steps(3, 3);
+  story.begin(story.from(2));
+  const auto metrics = [&] { return run_summaries(story.store, {story.run.id}).at(0).metrics; };
+  CHECK(metrics().at("train_loss") == Story::value(1, 1));
+  CHECK(metrics().at("eval_loss") == 5);
+  story.begin();
+  CHECK(metrics().empty());
+}
+
+TEST_CASE("whoever was overtaken by another process begins nothing") {
+  Story story;
+  const auto begin = [&](std::size_t seen) {
+    return story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, std::nullopt, seen);
+  };
+  begin(0);
+  CHECK_THROWS_AS(begin(0), Overtaken);
+  CHECK(run_detail(story.store, story.run.id).attempts.size() == 1);
+  begin(1);
+  CHECK(run_detail(story.store, story.run.id).attempts.size() == 2);
+}
+
+}  // namespace
+}  // namespace acid

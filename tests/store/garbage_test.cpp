@@ -1,0 +1,377 @@
+// What acid gc takes away, and what it must not.
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "engine/base/clock.hpp"
+#include "tests/catch.hpp"
+#include "tests/store/upkeep_fixture.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+
+std::vector<std::string> paths(const Garbage& garbage) {
+  std::vector<std::string> all;
+  for (const Garbage::File& file : garbage.files) all.push_back(file.path);
+  return all;
+}
+
+void collect_all(Store& store, bool keep_checkpoints = false) {
+  collect_garbage(store, find_garbage(store, keep_checkpoints));
+}
+
+/// 1 (to 6) → from its checkpoint at 4: 2 (to 8) → from that one's at 6: 3 (to 7).
+void record_chain(Store& store, const std::string& run) {
+  Execution first(store, run);
+  first.work(2);
+  first.checkpoint("c2");
+  first.work(2);
+  first.checkpoint("c4");
+  first.work(2);
+  first.checkpoint("c6");
+  first.end(RunState::interrupted);
+  Execution second(store, run, 4, continuation(store, run, 1));
+  second.work(2);
+  second.checkpoint("c6-again");
+  second.work(2);
+  second.end(RunState::interrupted);
+  Execution third(store, run, 6, continuation(store, run));
+  third.work(1);
+  third.checkpoint("c7");
+  third.end(RunState::interrupted);
+}
+
+struct Fixture {
+  TempFolder temp;
+  RunRecord run = make_run(1), other = make_run(2);
+  Store store = make_store(temp.store(), {run, other});
+  std::string path(const std::string& name) const { return path_of(run.id, name); }
+};
+
+TEST_CASE("a store without garbage has none, and collecting nothing changes nothing") {
+  Fixture f;
+  CHECK(find_garbage(f.store, false).empty());
+  Execution execution(f.store, f.run.id);
+  execution.work(3);
+  execution.checkpoint("one");
+  execution.end(RunState::interrupted);
+  CHECK(find_garbage(f.store, false).empty());
+  const std::string before = shown(f.store, f.run.id);
+  collect_garbage(f.store, {});
+  CHECK(shown(f.store, f.run.id) == before);
+}
+
+TEST_CASE("of a chain of attempts what counts stays and the rest goes") {
+  Fixture f;
+  record_chain(f.store, f.run.id);
+  const std::string before = shown(f.store, f.run.id);
+  const Garbage garbage = find_garbage(f.store, false);
+  CHECK_THAT(paths(garbage), Catch::Equals(std::vector<std::string>{f.path("c6")}));
+  // Two gradients too many in each of the first two attempts, two values each.
+  CHECK(garbage.superseded_points == 8);
+  CHECK(garbage.superseded_events == 4);
+  collect_garbage(f.store, garbage);
+  CHECK(shown(f.store, f.run.id) == before);
+  CHECK(find_garbage(f.store, false).empty());
+  CHECK(inspect_store(f.store).empty());
+  CHECK_FALSE(exists(f.temp.store(), f.path("c6")));
+  for (const char* name : {"c2", "c4", "c6-again", "c7"})
+    CHECK(exists(f.temp.store(), f.path(name)));
+  CHECK(number(f.store, "SELECT count(*) FROM points") == 14);
+  CHECK(number(f.store, "SELECT count(*) FROM ticks") == 7);
+  CHECK(number(f.store, "SELECT count(*) FROM cut_digests") == 4);
+}
+
+TEST_CASE("a run that began afresh leaves nothing of its earlier attempts but their history") {
+  Fixture f;
+  record_chain(f.store, f.run.id);
+  Execution fresh(f.store, f.run.id);
+  fresh.work(3);
+  fresh.end(RunState::interrupted);
+  const std::string before = shown(f.store, f.run.id);
+  const Garbage garbage = find_garbage(f.store, false);
+  CHECK(garbage.superseded_events == 6 + 4 + 1);
+  CHECK(paths(garbage).size() == 5);
+  collect_garbage(f.store, garbage);
+  CHECK(shown(f.store, f.run.id) == before);
+  CHECK(number(f.store, "SELECT count(*) FROM points") == 6);
+  CHECK(number(f.store, "SELECT count(*) FROM series") == 2);
+  CHECK(number(f.store, "SELECT count(*) FROM ticks") == 3);
+  CHECK(number(f.store, "SELECT count(*) FROM event_chunks WHERE attempt <> 4") == 0);
+  CHECK(number(f.store, "SELECT count(*) FROM attempts") == 4);
+  CHECK(number(f.store, "SELECT count(*) FROM checkpoints WHERE removed IS NULL") == 0);
+}
+
+TEST_CASE("an attempt that was continued before its first value keeps the events that count") {
+  Fixture f;
+  {
+    Execution first(f.store, f.run.id);
+    first.checkpoint("start");
+    first.work(2);
+    first.end(RunState::interrupted);
+  }
+  {
+    Execution second(f.store, f.run.id, 0, continuation(f.store, f.run.id));
+    second.work(1);
+    second.end(RunState::interrupted);
+  }
+  const std::string before = shown(f.store, f.run.id);
+  collect_all(f.store);
+  CHECK(shown(f.store, f.run.id) == before);
+  CHECK(exists(f.temp.store(), f.path("start")));
+}
+
+TEST_CASE("checkpoints of a finished run go, its digests and its model stay") {
+  const bool keep = GENERATE(false, true);
+  Fixture f;
+  Execution execution(f.store, f.run.id);
+  execution.work(2);
+  execution.checkpoint("one");
+  execution.end(RunState::finished);
+  const Garbage garbage = find_garbage(f.store, keep);
+  CHECK(garbage.files.size() == (keep ? 0 : 1));
+  if (!keep) {
+    CHECK(garbage.files[0].why.find("checkpoint 1 of run " + f.run.id) == 0);
+    CHECK(garbage.files[0].bytes == 8);
+  }
+  collect_garbage(f.store, garbage);
+  CHECK(exists(f.temp.store(), f.path("one")) == keep);
+  CHECK(checkpoints_of(f.store, f.run.id).at(0).removed != keep);
+  CHECK(cut_digests(f.store, 1).workers.size() == 1);
+  CHECK(exists(f.temp.store(), f.path("final-mean.safetensors")));
+  CHECK(inspect_store(f.store).empty());
+}
+
+TEST_CASE("the final model of a superseded attempt goes, unless a later one wrote it again") {
+  const bool finished_again = GENERATE(false, true);
+  Fixture f;
+  Execution(f.store, f.run.id).end(RunState::finished);
+  Execution(f.store, f.run.id).end(finished_again ? RunState::finished : RunState::interrupted);
+  CHECK(find_garbage(f.store, false).files.size() == (finished_again ? 0 : 1));
+  collect_all(f.store);
+  CHECK(exists(f.temp.store(), f.path("final-mean.safetensors")) == finished_again);
+  CHECK(inspect_store(f.store).empty());
+}
+
+TEST_CASE("a file that a needed checkpoint wrote under the name of a superseded one stays") {
+  Fixture f;
+  Execution first(f.store, f.run.id);
+  first.checkpoint("one");
+  first.work(1);
+  first.checkpoint("same");
+  first.end(RunState::interrupted);
+  Execution second(f.store, f.run.id, 0, continuation(f.store, f.run.id, 1));
+  second.work(1);
+  second.checkpoint("same");
+  second.end(RunState::interrupted);
+  f.store.impl().connection().execute("UPDATE checkpoints SET removed = NULL");
+  CHECK(find_garbage(f.store, false).files.empty());
+  CHECK(inspect_store(f.store).empty());
+  collect_garbage(f.store, {{{f.path("same"), "", 0}}, 0, 0});
+  CHECK(exists(f.temp.store(), f.path("same")));
+}
+
+TEST_CASE("orphans and temporary files are garbage, young ones are not") {
+  Fixture f;
+  write_file(f.temp.store(), "checkpoints/a", "x");
+  write_file(f.temp.store(), f.path("b.12.tmp"), "x");
+  write_file(f.temp.store(), f.path("young"), "x");
+  std::ofstream(f.temp.store() + "/" + f.path("young")) << "now";
+  CHECK(find_garbage(f.store, true).files.size() == 2);
+  collect_all(f.store, true);
+  CHECK(find_garbage(f.store, true).empty());
+  CHECK(exists(f.temp.store(), f.path("young")));
+  CHECK_FALSE(exists(f.temp.store(), "checkpoints/a"));
+}
+
+TEST_CASE("a run that a living process executes keeps its rows and files") {
+  Fixture f;
+  record_chain(f.store, f.run.id);
+  const Garbage garbage = find_garbage(f.store, false);
+  CHECK_FALSE(garbage.empty());
+  // Somebody takes it up between finding and collecting.
+  Execution live(f.store, f.run.id);
+  live.work(1);
+  write_file(f.temp.store(), f.path("next.1.tmp"), "being written");
+  CHECK(find_garbage(f.store, false).empty());
+  const auto points = number(f.store, "SELECT count(*) FROM points");
+  const auto chunks = number(f.store, "SELECT count(*) FROM event_chunks");
+  collect_garbage(f.store, garbage);
+  collect_garbage(f.store, {{{f.path("next.1.tmp"), "", 0}, {f.path("c4"), "", 0}}, 0, 0});
+  CHECK(number(f.store, "SELECT count(*) FROM points") == points);
+  CHECK(number(f.store, "SELECT count(*) FROM event_chunks") == chunks);
+  for (const char* name : {"c2", "c4", "c6", "c6-again", "c7", "next.1.tmp"})
+    CHECK(exists(f.temp.store(), f.path(name)));
+}
+
+TEST_CASE("another run's row cannot make gc delete a file of a living run") {
+  Fixture f;
+  Execution live(f.store, f.run.id);
+  live.work(1);
+  live.checkpoint("one");
+  write_file(f.temp.store(), f.path("half-written"), "x");
+  Execution ended(f.store, f.other.id);
+  ended.checkpoint("mine");
+  ended.checkpoint("mine too");
+  ended.end(RunState::finished);
+  const auto point_at = [&](const char* name, int checkpoint) {
+    sqlite::Statement(f.store.impl().connection(),
+                      "UPDATE checkpoints SET path = ? WHERE id = ? RETURNING id")
+        .bind(f.path(name), checkpoint)
+        .step();
+  };
+  point_at("one", 2);
+  point_at("half-written", 3);
+  collect_all(f.store);
+  CHECK(exists(f.temp.store(), f.path("one")));
+  CHECK(exists(f.temp.store(), f.path("half-written")));
+}
+
+TEST_CASE("whatever rows and requests say, gc deletes nothing outside checkpoints") {
+  const std::string path = GENERATE("../outside", "store.db", "checkpoints/../store.db",
+                                    "checkpoints/../../outside", "checkpoints/linked/outside", "");
+  Fixture f;
+  Execution ended(f.store, f.run.id);
+  ended.checkpoint("one");
+  ended.end(RunState::finished);
+  write_file(f.temp.path(), "outside", "precious");
+  fs::create_directory_symlink(f.temp.path(), f.temp.store() + "/checkpoints/linked");
+  sqlite::Statement(f.store.impl().connection(),
+                    "UPDATE checkpoints SET path = ?, superseded = 1 RETURNING id")
+      .bind(path)
+      .step();
+  CHECK_THAT(paths(find_garbage(f.store, false)),
+             Catch::Equals(std::vector<std::string>{f.path("one")}));  // it has lost its name
+  collect_all(f.store);
+  CHECK_FALSE(exists(f.temp.store(), f.path("one")));
+  f.store.impl().connection().execute("DELETE FROM cut_digests; DELETE FROM checkpoints");
+  try {
+    collect_garbage(f.store, {{{path, "", 0}}, 0, 0});
+  } catch (const StoreError&) {
+    CHECK(path == "checkpoints/linked/outside");
+  }
+  CHECK(exists(f.temp.path(), "outside"));
+  CHECK(exists(f.temp.store(), "store.db"));
+}
+
+/// Attempts with much that is superseded, and the last one with little that counts.
+void record_much(Store& store, const std::string& run, int files) {
+  const auto attempt = begin(store, run);
+  {
+    RunWriter writer(store.folder(), run, attempt);
+    for (int i = 1; i <= 20'000; ++i) {
+      const std::vector<Value> row{
+          {"train_loss", kWholeRun, 1.0 * i}, {"staleness", 0, 1.0 * i}, {"staleness", 1, 1.0 * i}};
+      writer.sample({i, 0, 0, 0}, row);
+    }
+    writer.flush();
+  }
+  store.end_attempt(attempt, ended_as(RunState::interrupted));
+  {
+    Execution second(store, run);
+    second.checkpoint("superseded-1");
+    second.end(RunState::interrupted);
+  }
+  for (int i = 2; i <= files; ++i)
+    write_file(store.folder(), path_of(run, fmt::format("superseded-{}", i)), "superseded");
+  store.impl().connection().execute(fmt::format(
+      "WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+      "INSERT INTO checkpoints (attempt, number, step, gradients, bytes, last_tick, last_chunk,"
+      " path, sha256, file_bytes, created)"
+      "SELECT attempt, i, 0, 0, 0, 0, 0, replace(path, '-1', '-' || i), '', 10, created"
+      " FROM checkpoints JOIN n WHERE {} >= 2",
+      files, files));
+  Execution last(store, run);
+  last.work(5);
+  last.checkpoint("needed");
+  last.end(RunState::interrupted);
+}
+
+TEST_CASE("more rows than one transaction deletes go, and the file gets smaller") {
+  Fixture f;
+  record_much(f.store, f.run.id, 1);
+  const std::string before = shown(f.store, f.run.id);
+  const auto database = f.temp.store() + "/store.db";
+  f.store = Store(f.temp.store(), Store::Access::write);  // what was written is in the file now
+  const auto size = fs::file_size(database);
+  CHECK(find_garbage(f.store, false).superseded_points == 60'000);
+  SECTION("when nobody else uses the store") {
+    collect_all(f.store);
+    CHECK(fs::file_size(database) < size / 2);
+  }
+  SECTION("but not while somebody reads it") {
+    const Store reader(f.temp.store(), Store::Access::read);
+    CHECK(list_runs(reader).size() == 2);
+    collect_all(f.store);
+    CHECK(shown(reader, f.run.id) == before);
+    CHECK(fs::file_size(database) >= size);
+  }
+  CHECK(shown(f.store, f.run.id) == before);
+  CHECK(find_garbage(f.store, false).empty());
+  sqlite::Statement journal(f.store.impl().connection(), "PRAGMA journal_mode");
+  journal.step();
+  CHECK(journal.text(0) == "wal");
+}
+
+std::ptrdiff_t files_in(const std::string& folder) {
+  return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+}
+
+/// Collects garbage in a process of its own, and kills it when its time is over or it has deleted
+/// more than a number of files. To be called while this process has no connection.
+void collect_until_killed(const std::string& folder, const std::string& files, double seconds,
+                          std::ptrdiff_t files_left) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      Store store(folder, Store::Access::write);
+      collect_all(store);
+    } catch (const std::exception&) {
+      _exit(1);
+    }
+    _exit(0);
+  }
+  const SteadyClock clock;
+  const double began = clock.seconds();
+  while (waitpid(child, nullptr, WNOHANG) == 0)
+    if (clock.seconds() - began > seconds || files_in(files) < files_left) kill(child, SIGKILL);
+}
+
+TEST_CASE("gc killed at any instant leaves no row without its file, and the next one finishes") {
+  constexpr int kFiles = 150, kRounds = 6;
+  for (int round = 0; round < kRounds; ++round) {
+    TempFolder temp;
+    const RunRecord run = make_run(1);
+    const std::string files = temp.store() + "/checkpoints/" + run.id;
+    std::string before;
+    {
+      Store store = make_store(temp.store(), {run});
+      record_much(store, run.id, kFiles);
+      before = shown(store, run.id);
+      REQUIRE(files_in(files) == kFiles + 1);
+    }
+    const bool while_deleting = round % 2 == 0;
+    collect_until_killed(temp.store(), files, while_deleting ? 60 : 0.03 * round,
+                         while_deleting ? kFiles - kFiles * round / kRounds : 0);
+    Store store(temp.store(), Store::Access::write);
+    sqlite::Statement named(store.impl().connection(),
+                            "SELECT path FROM checkpoints WHERE removed IS NULL");
+    while (named.step()) {
+      INFO("round " << round << ": " << named.text(0));
+      CHECK(exists(temp.store(), named.text(0)));
+    }
+    CHECK(shown(store, run.id) == before);
+    collect_all(store);
+    CHECK(find_garbage(store, false).empty());
+    CHECK(inspect_store(store).empty());
+    CHECK(shown(store, run.id) == before);
+    CHECK(number(store, "SELECT count(*) FROM points") == 10);
+    CHECK(files_in(files) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace acid
