@@ -14,6 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/clock.hpp"
@@ -39,13 +42,17 @@ const char* remedy(int error) {
   }
 }
 
-// Ours, and who we are.
-std::vector<std::string> environment_of_child() {
-  const std::string name = std::string(kParentVariable) + "=";
-  std::vector<std::string> variables{name + std::to_string(getpid())};
+// Ours, what is added, and who we are.
+std::vector<std::string> environment_of_child(std::vector<std::string> variables) {
+  variables.push_back(fmt::format("{}={}", kParentVariable, getpid()));
+  const std::size_t added = variables.size();
+  const auto is_added = [&](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    return std::any_of(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(added),
+                       [&](const std::string& each) { return each.starts_with(name); });
+  };
   for (char** each = environ; *each != nullptr; ++each)
-    if (const std::string variable = *each; !variable.starts_with(name))
-      variables.push_back(variable);
+    if (!is_added(*each)) variables.emplace_back(*each);
   return variables;
 }
 
@@ -57,7 +64,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 }
 
 // `pipe_end` is what the child writes to, as far as `output` says so.
-pid_t spawn(const std::vector<std::string>& arguments, Child::Output output, int pipe_end) {
+pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
+  const std::vector<std::string>& arguments = command.arguments;
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -77,7 +85,7 @@ pid_t spawn(const std::vector<std::string>& arguments, Child::Output output, int
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
-  const std::vector<std::string> variables = environment_of_child();
+  const std::vector<std::string> variables = environment_of_child(command.environment);
   pid_t pid = -1;
   const int failed = posix_spawnp(&pid, arguments[0].c_str(), &files, &attributes,
                                   pointers_to(arguments).data(), pointers_to(variables).data());
@@ -91,15 +99,16 @@ pid_t spawn(const std::vector<std::string>& arguments, Child::Output output, int
 
 }  // namespace
 
-Child::Child(const std::vector<std::string>& arguments, Output output) : kept_(output) {
+Child::Child(const Command& command, Output output)
+    : kept_(output), stop_signal_(command.stop_signal) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
-    throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", arguments[0],
+    throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", command.arguments[0],
                             std::strerror(errno), remedy(errno)));
   output_ = pipe_ends[0];
   fcntl(output_, F_SETFL, O_NONBLOCK);
   try {
-    pid_ = spawn(arguments, output, pipe_ends[1]);
+    pid_ = spawn(command, output, pipe_ends[1]);
   } catch (...) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
@@ -120,6 +129,7 @@ Child::~Child() {
 
 Child::Child(Child&& other) noexcept
     : kept_(other.kept_),
+      stop_signal_(other.stop_signal_),
       pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       text_(std::move(other.text_)),
@@ -155,9 +165,12 @@ std::optional<int> Child::status() {
   return status_;
 }
 
-Captured capture(const std::vector<std::string>& arguments, double timeout_seconds) {
+Captured capture(const std::vector<std::string>& arguments, double timeout_seconds,
+                 const std::vector<std::string>& environment) {
   try {
-    Child child(arguments);
+    Command command(arguments);
+    command.environment = environment;
+    Child child(command);
     const SteadyClock clock;
     const double deadline = clock.seconds() + timeout_seconds;
     while (clock.seconds() < deadline) {
@@ -173,10 +186,26 @@ Captured capture(const std::vector<std::string>& arguments, double timeout_secon
   return {};
 }
 
+std::string find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
+    std::error_code ignored;
+    if (access(candidate.c_str(), X_OK) == 0 && !std::filesystem::is_directory(candidate, ignored))
+      return candidate;
+  }
+  return {};
+}
+
+std::string signal_text(int number) {
+  const char* name = sigabbrev_np(number);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", number);
+}
+
 std::string status_text(int status) {
-  if (!WIFSIGNALED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
-  const char* name = sigabbrev_np(WTERMSIG(status));
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status)) return signal_text(WTERMSIG(status));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
 std::string program_folder() {

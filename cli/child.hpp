@@ -2,14 +2,27 @@
 
 #include <sys/types.h>
 
+#include <csignal>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace acid {
 
+/// A program to be started.
+struct Command {
+  Command(std::vector<std::string> words) : arguments(std::move(words)) {}
+  Command(std::initializer_list<std::string> words) : arguments(words) {}
+  std::vector<std::string> arguments;    // the first is the program
+  std::vector<std::string> environment;  // "NAME=VALUE": added to ours, or instead of ours
+  int stop_signal = SIGTERM;             // asks it to stop in good order
+};
+
 /// A child process in a process group of its own (a terminal's ^C does not reach it), with
-/// /dev/null as its standard input. Its environment is ours and ACID_PARENT_PID, our process id.
+/// /dev/null as its standard input. Its environment is ours, what the command adds, and
+/// ACID_PARENT_PID, our process id.
 /// Killed and reaped by the destructor when it still runs. Use from one thread.
 class Child {
  public:
@@ -19,7 +32,7 @@ class Child {
     passed_on,   // both are this program's
   };
   /// Throws Error naming the program and what to do when it cannot be started.
-  explicit Child(const std::vector<std::string>& arguments, Output output = Output::last_words);
+  explicit Child(const Command& command, Output output = Output::last_words);
   ~Child();
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
@@ -34,11 +47,14 @@ class Child {
 
   /// Sends a signal, unless the process has ended.
   void signal(int number);
+  /// The command's stop_signal.
+  int stop_signal() const { return stop_signal_; }
   /// The status as waitpid gives it, once the process has ended. Never blocks.
   std::optional<int> status();
 
  private:
   Output kept_;
+  int stop_signal_;
   pid_t pid_ = -1;
   int output_ = -1;
   std::string text_;
@@ -51,8 +67,13 @@ struct Captured {
 };
 /// Runs a program to its end, or kills it after `timeout_seconds`. A program that is not installed
 /// is no error.
-Captured capture(const std::vector<std::string>& arguments, double timeout_seconds);
+Captured capture(const std::vector<std::string>& arguments, double timeout_seconds,
+                 const std::vector<std::string>& environment = {});
+/// Where a program is that would be started by its name, as the shell finds it; empty: nowhere.
+std::string find_program(const std::string& name);
 
+/// "SIGKILL", or "signal 35" for one without a name.
+std::string signal_text(int number);
 /// "exit code 1" or "SIGKILL" from waitpid's status.
 std::string status_text(int status);
 

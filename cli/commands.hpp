@@ -12,6 +12,8 @@ namespace acid {
 // line only fills in session.action; main runs it afterwards.
 void add_run_command(CLI::App& app, Session& session);
 void add_resume_command(CLI::App& app, Session& session);
+void add_submit_command(CLI::App& app, Session& session);
+void add_watch_command(CLI::App& app, Session& session);
 void add_plan_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);

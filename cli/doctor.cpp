@@ -9,6 +9,7 @@
 #include "cli/build_info.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/doctor_mpi.hpp"
 #include "cli/doctor_store.hpp"
 #include "cli/machine.hpp"
 #include "cli/worker_environment.hpp"
@@ -19,13 +20,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-
-struct Check {
-  std::string name;
-  bool ok = true;
-  std::string found;
-  std::string advice;  // what will be slow or missing, and the remedy; empty when all is well
-};
 
 struct DoctorOptions {
   bool store = false;  // look at the store, not at the machine
@@ -115,23 +109,6 @@ json check_engine(std::vector<Check>& checks) {
   checks.push_back({"acid-worker", true, worker, ""});
   check_models(checks, surroundings.value("model_runtime", json::object()));
   return surroundings;
-}
-
-void check_mpi(std::vector<Check>& checks) {
-  const Captured info = capture({"ompi_info", "--parsable"}, 10);
-  const std::string version = line_after(info.output, "ompi:version:full:");
-  const std::string threads = line_after(info.output, "option:threads:");
-  const bool multiple = threads.find("MPI_THREAD_MULTIPLE: yes") != std::string::npos ||
-                        threads.find("MPI_THREAD_MULTIPLE:yes") != std::string::npos;
-  if (version.empty())
-    checks.push_back({"MPI", false, "not found", "apt-get install openmpi-bin"});
-  else
-    checks.push_back({"MPI", multiple,
-                      fmt::format("OpenMPI {}, thread level {}", version,
-                                  multiple ? "MPI_THREAD_MULTIPLE" : "below multiple"),
-                      multiple ? ""
-                               : "without MPI_THREAD_MULTIPLE exchanges cannot overlap "
-                                 "gradients"});
 }
 
 void check_gpu(std::vector<Check>& checks) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 
+#include "cli/launcher.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_json.hpp"
@@ -28,10 +29,12 @@ std::string name_of(const RunSummary& run) {
                      run.seed);
 }
 
-// The end of what a worker printed, without its prefix.
-std::string last_words(std::string_view output) {
+// The end of what a worker printed, without its prefix and a launcher's remarks.
+std::string last_words(std::string_view all) {
   constexpr std::size_t kShown = 4000;
   constexpr std::string_view kPrefix = "acid-worker: error: ";
+  const std::string kept = without_launcher_remarks(all);
+  std::string_view output = kept;
   if (output.size() > kShown) output.remove_prefix(output.size() - kShown);
   while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
   if (output.substr(0, kPrefix.size()) == kPrefix) output.remove_prefix(kPrefix.size());
@@ -41,7 +44,10 @@ std::string last_words(std::string_view output) {
 int max_restarts(const RunDetail& run) {
   constexpr int kDefault = 3;
   const nlohmann::json none = nlohmann::json::object();
-  return run.settings.value("execution", none).value("max_restarts", kDefault);
+  const nlohmann::json execution = run.settings.value("execution", none);
+  // Whoever started us has ended the other processes, too.
+  if (execution.value("mpi", none).value("launcher", "") == "none") return 0;
+  return execution.value("max_restarts", kDefault);
 }
 
 // What to think of when nobody admits to having killed a worker.
@@ -60,6 +66,15 @@ std::int64_t total_budget(const std::vector<RunSummary>& runs) {
   for (const RunSummary& run : runs) sum += run.budget_gradients;
   return sum;
 }
+
+/// How a worker process came to its end. Of a run under MPI the launcher tells it for one of them.
+struct Death {
+  std::string how;       // "acid-worker ended with SIGKILL"
+  bool alone = false;    // nobody asked for it, and another attempt may succeed
+  bool told = false;     // by the launcher, which knows more than the run's own processes
+  int signal = 0;        // 0: none
+  std::int64_t pid = 0;  // of the process that holds the run's lease; 0: there was none yet
+};
 
 class Executor {
  public:
@@ -142,17 +157,20 @@ class Executor {
     // What we began anew ourselves is continued from there.
     if (options_.fresh && started.attempts == started.attempts_at_first)
       arguments.push_back("--fresh");
-    else if (run.state != RunState::planned)
+    else if (run.state != RunState::planned && run.state != RunState::finished)
       announce_resuming(run, started.times == 1);
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
-      supervisor_.start(id, arguments);
+      supervisor_.start(
+          id, needs_launcher(detail.settings)
+                  ? launch_command(detail.settings, arguments, Surroundings::of_this_process())
+                  : Command(arguments));
     } catch (const Error& error) {  // The others may have more luck, and some may be under way.
       progress_.run_ended(run);
       progress_.say_above(
           fmt::format("{} was not started: {}, then {}", name_of(run), error.what(),
                       options_.fresh ? "try again" : fmt::format("'acid resume {}'", id)));
-      fail(Exit::run_failed);
+      fail(error.code());
     }
   }
 
@@ -212,9 +230,10 @@ class Executor {
       if (!exited || code == Exit::ok) say_words(run, ending);
       return finish(run);
     }
-    if (!exited) return settle_killed(run, ending);
+    const Death death = death_of(ending);
+    if (death.alone) return settle_killed(run, ending, death);
     if (code == Exit::interrupted && supervisor_.stopping()) return say_words(run, ending);
-    mark_interrupted(run, ending);
+    mark_interrupted(run, death);
     progress_.run_ended(run);
     if (code == Exit::usage) {
       progress_.say_above(
@@ -229,15 +248,44 @@ class Executor {
                       name_of(run), run.id));
       return fail(Exit::interrupted);
     }
-    report_failure(run, ending);
+    report_failure(run, ending, death);
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
   }
 
+  Death death_of(const Supervisor::Ending& ending) const {
+    const RunDetail detail = run_detail(store_, ending.name);
+    Death death;
+    death.how = fmt::format("acid-worker ended with {}", status_text(ending.status));
+    death.alone = WIFSIGNALED(ending.status);
+    death.signal = death.alone ? WTERMSIG(ending.status) : 0;
+    death.pid = ending.pid;
+    if (!needs_launcher(detail.settings)) return death;
+    const bool began = detail.attempts.size() > started_.at(ending.name).attempts;
+    death.pid = began ? detail.attempts.back().pid : 0;
+    if (death.alone) return death;
+    const AttemptRow last = began ? detail.attempts.back() : AttemptRow{};
+    if (const auto killed = killed_process(ending.output)) {
+      const auto& told = last.environment;
+      const bool known = told.is_object() && told.contains("processes");
+      death = {describe(*killed, known ? told["processes"] : nlohmann::json()), true, true,
+               killed->signal, death.pid};
+    } else if (WEXITSTATUS(ending.status) == static_cast<int>(Exit::lost)) {
+      // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
+      // who spoke first knows better.
+      const auto complaint = first_complaint(ending.output);
+      death.alone = true;
+      death.told = complaint.has_value();
+      death.how = complaint.value_or(last.message.empty() ? death.how : last.message);
+    }
+    return death;
+  }
+
   // A process that died has nothing to say against starting it again.
-  void settle_killed(const RunSummary& run, const Supervisor::Ending& ending) {
-    mark_interrupted(run, ending);
-    const int number = WTERMSIG(ending.status);
-    if (supervisor_.stopping() && (number == SIGTERM || number == SIGKILL)) return;  // Ours.
+  void settle_killed(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
+    mark_interrupted(run, death);
+    const bool could_be_ours =
+        death.signal == SIGTERM || death.signal == SIGKILL || death.signal == SIGUSR1;
+    if (supervisor_.stopping() && could_be_ours) return;
     const RunDetail detail = run_detail(store_, run.id);
     const Started& started = started_[run.id];
     // It may have recorded its end before it died; what was recorded before it began does not
@@ -252,25 +300,23 @@ class Executor {
     if (!supervisor_.stopping() && !ended && started.times <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
       const bool continues = !anew && newest_checkpoint(run.id);
-      progress_.say_above(
-          fmt::format("{}: acid-worker ended with {}; restarting from its {} ({} of {})",
-                      name_of(run), status_text(ending.status),
-                      continues ? "last checkpoint" : "beginning", started.times, most));
+      progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
+                                      death.how, continues ? "last checkpoint" : "beginning",
+                                      started.times, most));
       say_words(run, ending);
       waiting_.push_front(run.id);
       return;
     }
     progress_.run_ended(run);
-    report_failure(detail.summary, ending);
-    if (number == SIGKILL && !ended) progress_.say_above(memory_hint());
+    report_failure(detail.summary, ending, death);
+    if (death.signal == SIGKILL && !ended) progress_.say_above(memory_hint());
     fail(Exit::run_failed);
   }
 
-  void mark_interrupted(const RunSummary& run, const Supervisor::Ending& ending) {
+  void mark_interrupted(const RunSummary& run, const Death& death) {
     try {
       Store(options_.store_folder, Store::Access::write)
-          .mark_interrupted(run.id, ending.pid,
-                            fmt::format("the worker ended with {}", status_text(ending.status)));
+          .mark_interrupted(run.id, death.pid, death.how, death.told);
     } catch (const StoreError&) {
       // The run shows as interrupted without it. Other workers still go on and may need us.
     }
@@ -294,15 +340,15 @@ class Executor {
     fail(Exit::run_failed);
   }
 
-  void report_failure(const RunSummary& run, const Supervisor::Ending& ending) {
+  void report_failure(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
     if (run.state == RunState::failed || run.state == RunState::diverged)
       progress_.say_above(
           fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));
     else
-      progress_.say_above(
-          fmt::format("{}: acid-worker ended with {}", name_of(run), status_text(ending.status)));
-    if (run.state == RunState::diverged || ending.output.empty()) return;
-    progress_.say_above(fmt::format("its last words:\n{}", last_words(ending.output)));
+      progress_.say_above(fmt::format("{}: {}", name_of(run), death.how));
+    const std::string words = last_words(ending.output);
+    if (run.state == RunState::diverged || words.empty() || words == death.how) return;
+    progress_.say_above(fmt::format("its last words:\n{}", words));
   }
 
   void fail(Exit exit) {

@@ -1,12 +1,19 @@
 #include "cli/machine.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 
 namespace acid {
 namespace {
@@ -25,7 +32,52 @@ constexpr std::array kMagic{Magic{0xEF53, "ext4", false},        Magic{0x5846534
                             Magic{0x01021997, "9p", true},       Magic{0x65735546, "fuse", true},
                             Magic{0x19830326, "beegfs", true}};
 
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+  void operator()(ifaddrs* list) const { freeifaddrs(list); }
+};
+
+// Without the port.
+std::string address_text(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address != nullptr && address->sa_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(),
+              text.size());
+  if (address != nullptr && address->sa_family == AF_INET6)
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text.data(),
+              text.size());
+  return text.data();
+}
+
+std::set<std::string> own_addresses() {
+  std::set<std::string> addresses{"127.0.0.1", "127.0.1.1", "::1"};
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return addresses;
+  const std::unique_ptr<ifaddrs, FreeAddresses> owner(list);
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next)
+    addresses.insert(address_text(each->ifa_addr));
+  return addresses;
+}
+
 }  // namespace
+
+bool is_this_host(const std::string& name) {
+  std::array<char, 256> own{};
+  gethostname(own.data(), own.size() - 1);
+  const std::string host = own.data();
+  if (name == host || name == host.substr(0, host.find('.')) || name == "localhost") return true;
+  addrinfo* list = nullptr;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  if (getaddrinfo(name.c_str(), nullptr, &hints, &list) != 0) return false;
+  const std::unique_ptr<addrinfo, FreeAddresses> owner(list);
+  const std::set<std::string> addresses = own_addresses();
+  for (const addrinfo* each = list; each != nullptr; each = each->ai_next)
+    if (const std::string text = address_text(each->ai_addr);
+        !text.empty() && addresses.contains(text))
+      return true;
+  return false;
+}
 
 double cpu_quota_cores() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");

@@ -12,6 +12,9 @@ std::int64_t memory_limit_bytes();
 /// Bytes that can be had now without swapping; 0 when unknown.
 std::int64_t available_memory_bytes();
 
+/// Whether a host name or address means the host this process runs on.
+bool is_this_host(const std::string& name);
+
 struct FileSystem {
   std::string type;  // "ext4", "nfs", …, or its number
   bool network = false;

@@ -23,6 +23,8 @@ std::string version_line() {
 void add_commands(CLI::App& app, Session& session) {
   add_run_command(app, session);
   add_resume_command(app, session);
+  add_submit_command(app, session);
+  add_watch_command(app, session);
   add_plan_command(app, session);
   add_list_command(app, session);
   add_show_command(app, session);

@@ -15,18 +15,18 @@ namespace {
 constexpr double kSecondsBetweenLines = 5;
 constexpr std::size_t kBarColumns = 20;
 
-double fraction_done(const RunSummary& run) {
-  if (run.budget_gradients <= 0) return 0;
-  return std::min(
-      1.0, static_cast<double>(run.progress.gradients) / static_cast<double>(run.budget_gradients));
-}
-
 std::string bar(double fraction) {
   const auto full = static_cast<std::size_t>(fraction * static_cast<double>(kBarColumns));
   return fmt::format("[{:#<{}}{:-<{}}] ", "", full, "", kBarColumns - full);
 }
 
 }  // namespace
+
+double fraction_done(const RunSummary& run) {
+  if (run.budget_gradients <= 0) return 0;
+  return std::min(
+      1.0, static_cast<double>(run.progress.gradients) / static_cast<double>(run.budget_gradients));
+}
 
 Progress::Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal)
     : clock_(clock),

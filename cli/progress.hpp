@@ -9,6 +9,9 @@
 
 namespace acid {
 
+/// Of 0 to 1: of the budget's gradients.
+double fraction_done(const RunSummary& run);
+
 /// How far a set of runs is, on standard error: one line that is redrawn on a terminal, else a
 /// line at most every five seconds.
 class Progress {

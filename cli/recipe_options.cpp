@@ -18,12 +18,17 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->take_all()
       ->allow_extra_args(false);
   command.add_option("--driver", driver, "Short for --set execution.driver=D")->type_name("D");
+  command
+      .add_option("--copy-of", copy_of,
+                  "RECIPE is a copy of this file: relative file names in it start at the folder of "
+                  "the original, which need not be there any more")
+      ->type_name("FILE");
 }
 
 Plan RecipeOptions::compile() const {
   std::vector<std::string> all = overrides;
   if (!driver.empty()) all.push_back("execution.driver=" + driver);
-  return load_recipe(path, all);
+  return load_recipe(path, all, copy_of);
 }
 
 void say_warnings(const Plan& plan) {

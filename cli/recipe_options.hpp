@@ -16,6 +16,7 @@ struct RecipeOptions {
   std::string path;
   std::vector<std::string> overrides;  // --set, as given
   std::string driver;                  // --driver; empty: the recipe's
+  std::string copy_of;                 // --copy-of; empty: it is no copy
 
   /// RECIPE, --set and --driver.
   void add_to(CLI::App& command);

@@ -1,12 +1,17 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
 #include "cli/execution_options.hpp"
+#include "cli/launcher.hpp"
+#include "cli/plan_records.hpp"
 #include "cli/recipe_options.hpp"
 #include "reports/compare.hpp"
 
@@ -19,55 +24,45 @@ struct RunOptions {
   bool force = false;
 };
 
-ExperimentRecord record_of(const Plan& plan, const std::string& command_line) {
-  return {.id = plan.recipe_digest.substr(0, 12),
-          .name = plan.name,
-          .recipe_path = plan.recipe_path,
-          .recipe_text = plan.recipe_text,
-          .recipe_digest = plan.recipe_digest,
-          .overrides = plan.overrides,
-          .command_line = command_line};
-}
-
-std::vector<RunRecord> records_of(const Plan& plan) {
-  const nlohmann::json document = to_json(plan);
-  std::vector<RunRecord> records;
-  for (std::size_t r = 0; r < plan.runs.size(); ++r) {
-    const PlannedRun& run = plan.runs[r];
-    nlohmann::json rest = document["runs"][r];
-    rest.erase("settings");  // Kept once.
-    records.push_back({.id = run.id,
-                       .algorithm = run.algorithm,
-                       .label = run.label,
-                       .seed = run.seed,
-                       .digest = run.digest,
-                       .group = run.group,
-                       .settings = run.settings,
-                       .driver = run.settings["execution"]["driver"],
-                       .topology = run.settings["topology"]["kind"],
-                       .workers = run.workers,
-                       .budget_gradients = run.budget_gradients,
-                       .plan = rest});
-  }
-  return records;
-}
-
 struct Work {
   std::vector<RunSummary> to_do;  // in the recipe's order
   std::size_t finished = 0;
   std::size_t diverged = 0;  // and would again
 };
 
-Work work_of(const std::vector<RunSummary>& runs, bool force) {
+Work work_of(const std::vector<RunSummary>& runs, bool force, bool awaited) {
   Work work;
   for (const RunSummary& run : runs)
-    if (!force && run.state == RunState::finished)
+    if (awaited)
+      work.to_do.push_back(run);
+    else if (!force && run.state == RunState::finished)
       ++work.finished;
     else if (!force && run.state == RunState::diverged)
       ++work.diverged;
     else
       work.to_do.push_back(run);
   return work;
+}
+
+// With execution.mpi.launcher = "none" somebody has started acid once per worker. All but rank 0
+// become workers here, and wait for the one that rank 0 starts, though it may have nothing to do.
+bool is_awaited(const Plan& plan, const std::string& worker) {
+  const auto by_nobody = [](const PlannedRun& run) {
+    return needs_launcher(run.settings) &&
+           run.settings.at("execution").at("mpi").at("launcher") == "none";
+  };
+  const auto process = launched_process(Surroundings::of_this_process().environment);
+  if (!process || process->size < 2 || plan.runs.empty() || !by_nobody(plan.runs.front()))
+    return false;
+  if (plan.runs.size() > 1)
+    throw UsageError(
+        fmt::format("with execution.mpi.launcher = \"none\" a recipe must ask for one run, since "
+                    "MPI starts only once in a process; this one asks for {}: name one algorithm "
+                    "and one seed, or use launcher = \"mpirun\"",
+                    plan.runs.size()));
+  if (process->rank == 0) return true;
+  execl(worker.c_str(), worker.c_str(), "--mpi", static_cast<char*>(nullptr));
+  throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
 }
 
 void say_what_is_done(const Work& work, std::size_t runs) {
@@ -84,6 +79,7 @@ Exit run(const Session& session, const RunOptions& options) {
   say_warnings(plan);
   ExecutorOptions executor = options.execution.executor;
   executor.worker = worker_program();  // Before anything is written: without it nothing can run.
+  const bool awaited = is_awaited(plan, executor.worker);
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
 
@@ -91,10 +87,10 @@ Exit run(const Session& session, const RunOptions& options) {
   for (const PlannedRun& planned : plan.runs)  // A recipe may ask for the same run twice.
     if (std::find(ids.begin(), ids.end(), planned.id) == ids.end()) ids.push_back(planned.id);
   Store(session.store_folder, Store::Access::write)
-      .add_experiment(record_of(plan, session.command_line), records_of(plan));
+      .add_experiment(experiment_record(plan, session.command_line), run_records(plan));
 
   const Store store(session.store_folder, Store::Access::read);
-  const Work work = work_of(run_summaries(store, ids), options.force);
+  const Work work = work_of(run_summaries(store, ids), options.force, awaited);
   say_what_is_done(work, ids.size());
   Executed executed;
   if (!work.to_do.empty()) executed = execute(executor, store, work.to_do);

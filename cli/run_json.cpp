@@ -170,11 +170,15 @@ std::string shown_name(const std::string& algorithm, const std::string& label) {
   return own_label ? algorithm : label;
 }
 
-std::string key_result(const RunSummary& run) {
+std::string key_metric(const RunSummary& run) {
   for (const char* name : {"eval_accuracy", "eval_loss", "train_loss", "consensus_distance"})
-    if (const auto found = run.metrics.find(name); found != run.metrics.end())
-      return fmt::format("{} {}", name, short_number(found->second));
-  return kDash;
+    if (run.metrics.contains(name)) return name;
+  return {};
+}
+
+std::string key_result(const RunSummary& run) {
+  const std::string name = key_metric(run);
+  return name.empty() ? kDash : fmt::format("{} {}", name, short_number(run.metrics.at(name)));
 }
 
 std::string shown_time(std::string_view iso) {

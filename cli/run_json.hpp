@@ -20,7 +20,10 @@ nlohmann::json to_json(const RunDetail& run);
 
 /// The recipe's label where it gave one, else the algorithm's name.
 std::string shown_name(const std::string& algorithm, const std::string& label);
-/// The number one asks for first: accuracy, else a loss, else the consensus distance.
+/// The metric one asks for first, of those recorded: accuracy, else a loss, else the consensus
+/// distance. Empty when there is none of these.
+std::string key_metric(const RunSummary& run);
+/// Its name and last value; a dash when there is none.
 std::string key_result(const RunSummary& run);
 /// "2024-05-01 12:30:05" from ISO 8601; a dash when empty.
 std::string shown_time(std::string_view iso);

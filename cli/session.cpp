@@ -17,6 +17,12 @@
 namespace acid {
 namespace {
 
+[[noreturn]] void fail(const char* doing, const std::string& what) {
+  throw Error(fmt::format("cannot {} {}: {}", doing, what, std::strerror(errno)));
+}
+
+}  // namespace
+
 std::string quoted_for_shell(std::string_view argument) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
@@ -31,12 +37,6 @@ std::string quoted_for_shell(std::string_view argument) {
   }
   return quoted + "'";
 }
-
-[[noreturn]] void fail(const char* doing, const std::string& what) {
-  throw Error(fmt::format("cannot {} {}: {}", doing, what, std::strerror(errno)));
-}
-
-}  // namespace
 
 Exit worse(Exit a, Exit b) {
   constexpr std::array kBadness{Exit::ok,       Exit::run_failed, Exit::usage,

@@ -21,6 +21,9 @@ inline constexpr int kJsonSchemaVersion = 1;
 /// usage, a failed run.
 Exit worse(Exit a, Exit b);
 
+/// As one word of a POSIX shell's command line.
+std::string quoted_for_shell(std::string_view argument);
+
 /// One invocation of the program.
 struct Session {
   std::string store_folder;      // --store, else ACID_STORE, else ./acid-store

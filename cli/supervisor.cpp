@@ -5,16 +5,18 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstring>
 
-#include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid {
 namespace {
+
+constexpr double kSecondsBetweenRequests = 1;
 
 sigset_t watched_signals() {
   sigset_t set;
@@ -52,9 +54,8 @@ Supervisor::~Supervisor() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-void Supervisor::start(const std::string& name, const std::vector<std::string>& arguments,
-                       Child::Output output) {
-  const bool is_new = children_.emplace(name, Child(arguments, output)).second;
+void Supervisor::start(const std::string& name, const Command& command, Child::Output output) {
+  const bool is_new = children_.emplace(name, Child(command, output)).second;
   ACID_ASSERT(is_new, "worker {} was started twice", name);
 }
 
@@ -70,6 +71,7 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
     if (child.output_descriptor() >= 0) waited.push_back({child.output_descriptor(), POLLIN, 0});
   poll(waited.data(), waited.size(), timeout_milliseconds);
   read_signals();
+  ask_again();
 
   std::vector<Ending> endings;
   for (auto entry = children_.begin(); entry != children_.end();) {
@@ -87,15 +89,23 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
 
 void Supervisor::stop() {
   stopping_ = true;
-  for (auto& [name, child] : children_) child.signal(SIGTERM);
+  asked_ = clock_.seconds();
+  for (auto& [name, child] : children_) child.signal(child.stop_signal());
+}
+
+// Those that need it, when somebody has been waiting for them for a while.
+void Supervisor::ask_again() {
+  if (!stopping_ || clock_.seconds() < asked_ + kSecondsBetweenRequests) return;
+  asked_ = clock_.seconds();
+  for (auto& [name, child] : children_)
+    if (child.stop_signal() != SIGTERM) child.signal(child.stop_signal());
 }
 
 void Supervisor::stop_and_wait(double seconds) {
   stop();
-  const SteadyClock clock;
-  const double deadline = clock.seconds() + seconds;
-  while (!children_.empty() && clock.seconds() < deadline)
-    wait(static_cast<int>(std::ceil((deadline - clock.seconds()) * 1000)));
+  const double deadline = clock_.seconds() + seconds;
+  for (double left = seconds; !children_.empty() && left > 0; left = deadline - clock_.seconds())
+    wait(static_cast<int>(std::ceil(std::min(left, kSecondsBetweenRequests) * 1000)));
 }
 
 void Supervisor::read_signals() {

@@ -5,16 +5,19 @@
 #include <vector>
 
 #include "cli/child.hpp"
+#include "engine/base/clock.hpp"
 
 namespace acid {
 
 /// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM or
-/// SIGHUP becomes SIGTERM for every worker; a SIGINT after that becomes SIGKILL. SIGHUP counts only
-/// where it was not ignored at the start, as nohup does it, and SIGPIPE not at all: a progress that
-/// nobody reads any more is no reason to stop. While it lives, these signals and SIGCHLD are
-/// blocked in this thread and read from a descriptor, so that waiting needs no handler and never
-/// spins. After an interrupt a further signal ends the process with that exit code, also when this
-/// object is gone. One at a time per process; use from one thread.
+/// SIGHUP becomes its command's stop_signal for every worker; a SIGINT after that becomes SIGKILL.
+/// A stop_signal other than SIGTERM is repeated every second: a launcher loses those that come
+/// before its processes run. SIGHUP counts only where it was not ignored at the start, as nohup
+/// does it, and SIGPIPE not at all: a progress that nobody reads any more is no reason to stop.
+/// While it lives, these signals and SIGCHLD are blocked in this thread and read from a descriptor,
+/// so that waiting needs no handler and never spins. After an interrupt a further signal ends the
+/// process with that exit code, also when this object is gone. One at a time per process; use from
+/// one thread.
 class Supervisor {
  public:
   Supervisor();
@@ -23,7 +26,7 @@ class Supervisor {
   Supervisor& operator=(const Supervisor&) = delete;
 
   /// `name` identifies the worker in running() and wait(). Throws Error when it cannot be started.
-  void start(const std::string& name, const std::vector<std::string>& arguments,
+  void start(const std::string& name, const Command& command,
              Child::Output output = Child::Output::last_words);
   std::vector<std::string> running() const;
 
@@ -36,7 +39,7 @@ class Supervisor {
   /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
   std::vector<Ending> wait(int timeout_milliseconds);
 
-  /// Asks every worker to stop (SIGTERM).
+  /// Asks every worker to stop.
   void stop();
   /// The same, and waits until all have ended, at most this long. Signals count meanwhile.
   void stop_and_wait(double seconds);
@@ -47,9 +50,12 @@ class Supervisor {
 
  private:
   void read_signals();
+  void ask_again();
 
   std::map<std::string, Child> children_;
   const bool hangup_counts_;
+  const SteadyClock clock_;
+  double asked_ = 0;  // when stop() asked the workers last
   int signals_ = -1;
   bool stopping_ = false;
   bool interrupted_ = false;

@@ -6,18 +6,22 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <new>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
 #include "cli/build_info.hpp"
 #include "cli/worker_environment.hpp"
+#include "cli/worker_mpi.hpp"
 #include "cli/worker_run.hpp"
 #include "cli/worker_verify.hpp"
 #include "engine/models/model.hpp"
@@ -25,14 +29,15 @@
 namespace acid {
 namespace {
 
-/// Turns SIGINT and SIGTERM into a stop request, on a thread of its own; a SIGINT after that ends
-/// the process at once. A second SIGTERM does not: schedulers send one to every process, and acid
-/// passes its own on. Construct before any other thread, so that all inherit the blocked signals.
+/// Turns SIGINT, SIGTERM and SIGUSR1, which MPI's launchers pass on, into a stop request, on a
+/// thread of its own; a SIGINT after that ends the process at once. A second SIGTERM does not:
+/// schedulers send one to every process, and acid passes its own on. Construct before any other
+/// thread, so that all inherit the blocked signals.
 class SignalWatch {
  public:
   SignalWatch() {
     sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, kEnd}) sigaddset(&signals_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, kEnd}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::thread([this] { watch(); });
   }
@@ -68,6 +73,28 @@ bool supervisor_is_gone() {
   return name_end != std::string::npos && line.find_first_of("ZX", name_end) == name_end + 2;
 }
 
+// `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, which is asked to stop when acid
+// dies. Only a process can arrange that for itself. A batch system that ends a job sends SIGTERM to
+// each of its processes: the workers save, and a launcher that heard it would not let them.
+int launch(char** command) {
+  sigset_t terminate;
+  sigemptyset(&terminate);
+  sigaddset(&terminate, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &terminate, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  if (supervisor_is_gone()) return static_cast<int>(Exit::interrupted);
+  execvp(command[0], command);
+  throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+}
+
+// Under MPI our parent is a launcher, and without it there is nobody to tell the others of a stop.
+// Whoever is left must not go on by itself.
+int signal_when_orphaned(bool mpi) {
+  const char* supervisor = std::getenv("ACID_PARENT_PID");
+  const bool launched = supervisor == nullptr || std::to_string(getppid()) != supervisor;
+  return mpi && launched ? SIGKILL : SIGTERM;
+}
+
 Exit print_environment() {
   nlohmann::json surroundings = environment("");
   try {
@@ -83,7 +110,7 @@ int run(int argc, char** argv) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
   ExecuteOptions execute;
   VerifyOptions verify;
-  bool only_environment = false, only_verify = false;
+  bool only_environment = false, only_verify = false, mpi = false;
   app.add_option("--store", execute.store_folder, "folder of the store");
   app.add_option("--run", execute.run_id, "id of the run to execute");
   app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
@@ -92,24 +119,29 @@ int run(int argc, char** argv) {
   app.add_flag("--verify", only_verify, "execute it again or replay it, and compare every digest");
   app.add_option("--from", verify.from, "verify from this checkpoint on");
   app.add_flag("--json", verify.json, "print the verdict as JSON");
+  app.add_flag("--mpi", mpi, "this is one of the run's processes, one per worker");
   app.add_flag("--environment", only_environment, "print what this machine has, as JSON");
   app.set_version_flag("--version", build_info().version);
   try {
     app.parse(argc, argv);
-    if (!only_environment && (execute.store_folder.empty() || execute.run_id.empty()))
+    const bool needs_run = !only_environment && !(mpi && rank_in_environment() != 0);
+    if (needs_run && (execute.store_folder.empty() || execute.run_id.empty()))
       throw CLI::RequiredError("--store and --run");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::usage);
   }
-  if (only_environment) return static_cast<int>(print_environment());
+  if (only_environment)
+    return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
   // If acid dies, nobody supervises this process any more: it stops like at a signal, and whatever
   // it still has to say has no reader.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
   SignalWatch signals;
-  if (supervisor_is_gone()) signals.request_stop();  // It was faster than prctl.
-  for (int k = 0; k < argc; ++k)
-    execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
+  // It was faster than prctl. On other hosts it cannot be seen; rank 0 is on its own.
+  const bool beside_acid = !mpi || rank_in_environment() == 0;
+  if (beside_acid && supervisor_is_gone()) signals.request_stop();
+  for (int k = 0; k < argc; ++k) execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
+  if (mpi) return static_cast<int>(execute_mpi(execute, signals.token()));
   if (!only_verify) return static_cast<int>(execute_run(execute, signals.token()));
   verify.store_folder = execute.store_folder;
   verify.run_id = execute.run_id;
@@ -122,6 +154,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 2 && std::string_view(argv[1]) == "--launch") return acid::launch(argv + 2);
     return acid::run(argc, argv);
   } catch (const acid::Error& error) {
     std::cerr << "acid-worker: error: " << error.what() << "\n";

@@ -80,9 +80,9 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
     found.what = fmt::format("{} is not in the event log", event_name(event.kind));
   } else {
     try {
-      const Event recorded = decode_event(
-          std::span<const std::byte, kEventBytes>(log.data() + offset, kEventBytes), worker,
-          number);
+      const Event recorded =
+          decode_event(std::span<const std::byte, kEventBytes>(log.data() + offset, kEventBytes),
+                       worker, number);
       if (recorded.kind != event.kind)
         found.what = fmt::format("{} was recorded, {} happened", event_name(recorded.kind),
                                  event_name(event.kind));
@@ -151,8 +151,8 @@ void Comparison::compare_position(const Position& recorded, const Position& foun
     depart_at(time, fmt::format("gradients {} were {}, are {}", where, recorded.gradients,
                                 found.gradients));
   else if (!same_value(recorded.normalised_time, time))
-    depart_at(time, fmt::format("the normalised time {} was {:.17g}", where,
-                                recorded.normalised_time));
+    depart_at(time,
+              fmt::format("the normalised time {} was {:.17g}", where, recorded.normalised_time));
   else if (recorded.bytes != found.bytes)
     depart_at(time, fmt::format("bytes {} were {}, are {}", where, recorded.bytes, found.bytes));
   else if (simulated_ && !same_value(recorded.seconds, found.seconds))
@@ -173,8 +173,7 @@ void Comparison::save(const Cut& cut) {
   if (cut.step != row.step)
     depart_at(time, fmt::format("checkpoint {} was taken at step {}, not {}", row.number, row.step,
                                 cut.step));
-  compare_position(row.position, cut.position,
-                   fmt::format("of checkpoint {}", row.number).c_str());
+  compare_position(row.position, cut.position, fmt::format("of checkpoint {}", row.number).c_str());
   compare_cut(recorded, digests_of(cut.vectors), compared_tensors(cut.vectors),
               {.time = time,
                .what = fmt::format("other parameters at checkpoint {}", row.number),
@@ -213,8 +212,8 @@ void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found
 void Comparison::end(const Outcome& outcome) {
   const double time = outcome.position.normalised_time;
   if (next_cut_ < recording_.cuts.size() && outcome.ending != Ending::stopped)
-    depart_at(time, fmt::format("the end came before checkpoint {}",
-                                recording_.cuts[next_cut_].number));
+    depart_at(time,
+              fmt::format("the end came before checkpoint {}", recording_.cuts[next_cut_].number));
   const RunSummary& run = recording_.run.summary;
   if (diverged_ && outcome.ending != Ending::diverged)
     return depart_at(time, "the recorded run diverged: " + run.message);
@@ -241,9 +240,9 @@ void Comparison::compare_result(const Outcome& outcome) {
   const double time = outcome.position.normalised_time;
   compare_position(recorded.position, outcome.position, "at the end");
   if (recorded.worker_digests.size() != outcome.worker_digests.size())
-    return depart_at(time, fmt::format("{} workers were recorded at the end, not {}",
-                                       recorded.worker_digests.size(),
-                                       outcome.worker_digests.size()));
+    return depart_at(time,
+                     fmt::format("{} workers were recorded at the end, not {}",
+                                 recorded.worker_digests.size(), outcome.worker_digests.size()));
   const auto compare_workers = [&](const auto& then, const auto& now, const char* what) {
     for (std::size_t w = 0; w < now.size(); ++w)
       if (w >= then.size() || then[w] != now[w])
@@ -259,8 +258,8 @@ void Comparison::compare_result(const Outcome& outcome) {
   for (const EdgeUse& edge : outcome.edges) counts[{edge.i, edge.j}] = edge.count;
   for (const AttemptResult::EdgeCount& edge : recorded.edges)
     if (std::exchange(counts[{edge.i, edge.j}], 0) != edge.count)
-      return depart_at(time, fmt::format("another number of exchanges between {} and {}", edge.i,
-                                         edge.j));
+      return depart_at(
+          time, fmt::format("another number of exchanges between {} and {}", edge.i, edge.j));
   for (const auto& [edge, count] : counts)
     if (count > 0)
       return depart_at(time, fmt::format("exchanges between {} and {} were not recorded",

@@ -85,17 +85,17 @@ class Comparison final : public Recorder, public Checkpoints {
   bool of_the_clock(std::string_view metric) const;
 
   const Recording& recording_;
-  const bool simulated_;           // seconds are, so they can be repeated
+  const bool simulated_;            // seconds are, so they can be repeated
   const bool finished_, diverged_;  // the recorded run did
   const bool from_start_;
   const std::function<void()> enough_;
   const std::function<void(const Position&)> progress_;
-  std::size_t next_cut_ = 0;  // the driver's thread
+  std::size_t next_cut_ = 0;                                       // the driver's thread
   std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
 
   mutable Mutex mutex_;
   std::optional<Departure> first_ GUARDED_BY(mutex_);
-  std::string first_tensor_ GUARDED_BY(mutex_);  // of the first departure that could name one
+  std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure that could name one
   std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
   std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
   bool over_ GUARDED_BY(mutex_) = false;  // the last cut of a run that did not finish was compared

@@ -156,6 +156,15 @@ VirtualOptions virtual_options_of(const json& section, int workers) {
   return options;
 }
 
+void compose_mpi(ComposedRun& run, const json& section) {
+  const auto or_empty = [&](const char* key) {
+    return section.at(key).is_null() ? std::string() : text(section, key);
+  };
+  run.mpi_slow_factors = per_worker(section.at("slow_workers"), run.spec.workers);
+  run.mpi_library_sum = section.at("all_reduce") == "library";
+  run.mpi_transport = {or_empty("ports"), or_empty("interface")};
+}
+
 // Gradients this cheap cost less than handing them to another thread.
 constexpr double kCheapGradient = 1 << 17;  // multiply-adds
 
@@ -164,12 +173,13 @@ bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batc
          kCheapGradient;
 }
 
-int lanes_of(const ComposedRun& run) {
-  if (run.driver == DriverKind::threads) return run.spec.workers + 1;
+int lanes_of(const ComposedRun& run, std::optional<int> rank) {
+  if (rank) return *rank == 0 ? 2 : 1;  // Rank 0 alone evaluates.
+  if (run.driver != DriverKind::virtual_time) return run.spec.workers + 1;
   return std::max(1, run.virtual_options.threads);
 }
 
-void compose_objective(ComposedRun& run, const json& settings, int cores) {
+void compose_objective(ComposedRun& run, const json& settings, int cores, std::optional<int> rank) {
   const json& task = settings.at("task");
   const json& dataset = task.at("dataset");
   const json& batch = task.at("batch_size");
@@ -183,7 +193,7 @@ void compose_objective(ComposedRun& run, const json& settings, int cores) {
     for (const std::string& file : info.files)
       run.file_digests.emplace_back(file, sha256_file(file));
     run.objective =
-        entry->make(dataset, spec.workers, batch_size, partition, spec.seeds, lanes_of(run));
+        entry->make(dataset, spec.workers, batch_size, partition, spec.seeds, lanes_of(run, rank));
     return;
   }
   const DatasetEntry* entry = find_dataset(text(dataset, "kind"));
@@ -196,13 +206,14 @@ void compose_objective(ComposedRun& run, const json& settings, int cores) {
   runtime.pin_threads(threads_per_worker);  // so that what is recorded is what is in effect
   run.objective = make_supervised(runtime, task.at("model"), std::move(data), partition, batch_size,
                                   spec.workers, threads_per_worker, text(execution, "device"),
-                                  spec.seeds, lanes_of(run));
+                                  spec.seeds, lanes_of(run, rank));
   run.model_runtime = runtime.environment();
 }
 
 }  // namespace
 
-std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores) {
+std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
+                                     std::optional<int> rank) {
   auto run = std::make_unique<ComposedRun>();
   RunSpec& spec = run->spec;
   spec.workers = static_cast<int>(integer(settings.at("workers"), "count"));
@@ -225,6 +236,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores) 
   spec.keep_events = settings.at("record").at("events").get<bool>();
   spec.average_buffers = settings.at("task").at("buffers") == "average";
   if (execution.at("driver") == "threads") run->driver = DriverKind::threads;
+  if (execution.at("driver") == "mpi") run->driver = DriverKind::mpi;
   run->virtual_options = virtual_options_of(execution.at("virtual"), spec.workers);
   const json& threads = execution.at("threads");
   run->threads_options.slow_factors = per_worker(threads.at("slow_workers"), spec.workers);
@@ -233,7 +245,8 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores) 
   run->threads_options.exchange_threads =
       exchangers.is_null() ? std::clamp(cores - spec.workers, 0, spec.workers / 2)
                            : exchangers.get<int>();
-  compose_objective(*run, settings, cores);
+  if (execution.contains("mpi")) compose_mpi(*run, execution.at("mpi"));
+  compose_objective(*run, settings, cores, rank);
   return run;
 }
 

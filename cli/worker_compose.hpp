@@ -11,11 +11,12 @@
 #include "engine/drivers/threads.hpp"
 #include "engine/drivers/virtual_time.hpp"
 #include "engine/topology/topology.hpp"
+#include "engine/transport/mpi_runtime.hpp"
 #include "engine/worker/objective.hpp"
 
 namespace acid {
 
-enum class DriverKind { virtual_time, threads };
+enum class DriverKind { virtual_time, threads, mpi };
 
 /// A run's settings turned into the engine's objects. Owns what the spec points to; not movable.
 struct ComposedRun {
@@ -25,13 +26,18 @@ struct ComposedRun {
   RunSpec spec;
   VirtualOptions virtual_options;
   ThreadsOptions threads_options;
+  std::vector<double> mpi_slow_factors;  // by worker; empty: all 1
+  bool mpi_library_sum = false;          // all-reduce by the MPI library: not reproducible
+  MpiTransportOptions mpi_transport;
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
   nlohmann::json model_runtime;  // LibTorch's environment; null for analytic tasks
 };
 
 /// `settings` as PlannedRun::settings (recipes/plan.hpp). Reads data files, loads LibTorch when the
-/// task has a model. `cores` is how many this process may use.
-std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores);
+/// task has a model. `cores` is how many this process may use. `rank`: of this process among those
+/// of an MPI run; absent: the run is executed in one process, all its workers as threads.
+std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
+                                     std::optional<int> rank = std::nullopt);
 
 /// Every seed the run derives: {"gossip_clock": …, "workers": {"data_order": [per worker], …}}.
 nlohmann::json derived_seeds(const Seeds& seeds, int workers);

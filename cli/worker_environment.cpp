@@ -69,8 +69,7 @@ int add_program(dl_phdr_info* object, std::size_t, void* programs) {
           ? std::filesystem::read_symlink("/proc/self/exe", unreadable).string()
           : std::string(object->dlpi_name);
   const std::string name = std::filesystem::path(path).filename().string();
-  if (name.starts_with("acid"))
-    (*static_cast<nlohmann::json*>(programs))[name] = build_id(*object);
+  if (name.starts_with("acid")) (*static_cast<nlohmann::json*>(programs))[name] = build_id(*object);
   return 0;
 }
 

@@ -73,9 +73,8 @@ std::string describe_differences(const json& differences) {
 }
 
 std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
-                                          const json& environment_now,
-                                          const FileDigests& files_now, std::string_view layout,
-                                          bool allow_changed,
+                                          const json& environment_now, const FileDigests& files_now,
+                                          std::string_view layout, bool allow_changed,
                                           std::vector<std::string>& complaints) {
   for (auto row = run.checkpoints.rbegin(); row != run.checkpoints.rend(); ++row) {
     if (row->removed) continue;
@@ -88,8 +87,7 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
     }
     const auto writer = std::find_if(run.attempts.begin(), run.attempts.end(),
                                      [&](const auto& a) { return a.number == row->attempt; });
-    ACID_ASSERT(writer != run.attempts.end(), "attempt {} of run {}", row->attempt,
-                run.summary.id);
+    ACID_ASSERT(writer != run.attempts.end(), "attempt {} of run {}", row->attempt, run.summary.id);
     found.changed = differences(*writer, environment_now, files_now);
     if (!found.changed.empty() && !allow_changed)
       throw UsageError(fmt::format(

@@ -35,7 +35,6 @@ struct Resumption {
 std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
                                           const nlohmann::json& environment_now,
                                           const FileDigests& files_now, std::string_view layout,
-                                          bool allow_changed,
-                                          std::vector<std::string>& complaints);
+                                          bool allow_changed, std::vector<std::string>& complaints);
 
 }  // namespace acid

@@ -53,17 +53,29 @@ Recording read_recording(const Store& store, const std::string& run_id) {
 void refuse_what_cannot_be_verified(const Recording& recording, int from) {
   const RunSummary& run = recording.run.summary;
   if (run.state == RunState::running)
-    throw UsageError(fmt::format("run {} is still being executed; verify it when it has ended",
-                                 run.id));
+    throw UsageError(
+        fmt::format("run {} is still being executed; verify it when it has ended", run.id));
   if (run.state == RunState::finished || run.state == RunState::diverged) return;
   if (!recording.cuts.empty() && recording.cuts.back().number == from)
-    throw UsageError(fmt::format("run {} is {} and has nothing after checkpoint {} to compare; "
-                                 "leave --from out, or 'acid resume {}' first",
-                                 run.id, state_name(run.state), from, run.id));
+    throw UsageError(
+        fmt::format("run {} is {} and has nothing after checkpoint {} to compare; "
+                    "leave --from out, or 'acid resume {}' first",
+                    run.id, state_name(run.state), from, run.id));
   if (!recording.cuts.empty()) return;
-  throw UsageError(fmt::format("run {} is {} and has no checkpoint: there is nothing to compare "
-                               "with; 'acid resume {}' finishes it",
-                               run.id, state_name(run.state), run.id));
+  throw UsageError(
+      fmt::format("run {} is {} and has no checkpoint: there is nothing to compare "
+                  "with; 'acid resume {}' finishes it",
+                  run.id, state_name(run.state), run.id));
+}
+
+// What the library adds up, and in which order, is its own affair.
+void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
+  if (!run.mpi_library_sum || run.spec.method.pattern != Pattern::all_reduce) return;
+  throw UsageError(fmt::format(
+      "run {} cannot be executed again bit for bit: its all-reduce was left to the MPI library "
+      "(execution.mpi.all_reduce = \"library\"), which adds in an order that depends on the "
+      "processes; with \"ordered\", the default, runs can be verified",
+      run_id));
 }
 
 int index_of_cut(const Recording& recording, int number) {
@@ -81,8 +93,9 @@ int index_of_cut(const Recording& recording, int number) {
 }
 
 /// The log as a script. Throws DamagedEvent at the first altered event.
-ReplayScript script_of(const Recording& recording, int from) {
+ReplayScript script_of(const Recording& recording, int from, DriverKind driver) {
   ReplayScript script;
+  script.shared_clock = driver != DriverKind::mpi;
   script.marks_before = from + 1;
   for (std::size_t w = 0; w < recording.events.size(); ++w) {
     auto& events = script.workers.emplace_back();
@@ -108,7 +121,7 @@ double time_before(const Recording& recording, int worker, std::int64_t number) 
 class Reexecution {
  public:
   Reexecution(const VerifyOptions& options, const Recording& recording, ComposedRun& run,
-                std::stop_token stop)
+              std::stop_token stop)
       : recording_(recording),
         run_(run),
         stop_(stop),
@@ -154,7 +167,8 @@ class Reexecution {
       return run_virtual(spec, run_.virtual_options, *run_.objective, comparison_, continuity,
                          enough);
     if (spec.method.pattern == Pattern::pairwise) return replay(continuity, enough);
-    // Rounds depend on nothing but themselves; where they ended is all the clock had a say in.
+    // Rounds depend on nothing but themselves, whether their workers are threads or processes;
+    // where they ended is all the clock had a say in.
     if (ended()) spec.end_at_gradients = recording_.run.result->position.gradients;
     spec.budget.seconds = spec.budget.bytes = kNever;
     spec.budget.target.reset();
@@ -167,7 +181,7 @@ class Reexecution {
     if (recording_.events.empty())
       throw UsageError(fmt::format("run {} has no event log, so it cannot be replayed",
                                    recording_.run.summary.id));
-    const ReplayScript script = script_of(recording_, from_);
+    const ReplayScript script = script_of(recording_, from_, run_.driver);
     return run_replay(run_.spec, script, ended(), std::min(usable_cores(), run_.spec.workers),
                       *run_.objective, comparison_, continuity, enough);
   }
@@ -208,15 +222,15 @@ std::string describe(const Departure& departure) {
     where = fmt::format("event {} of worker {}: ", *departure.event, departure.worker);
   else if (departure.worker != kWholeRun)
     where = fmt::format("worker {}: ", departure.worker);
-  std::string text = fmt::format("{}{} (normalised time {})", where, departure.what,
-                                 departure.time);
+  std::string text =
+      fmt::format("{}{} (normalised time {})", where, departure.what, departure.time);
   if (!departure.tensor.empty())
     text += fmt::format("; the first tensor seen to differ is {}", departure.tensor);
   return text;
 }
 
-json to_json(const VerifyOptions& options, const Comparison& comparison,
-             const std::string& message, const json& changed) {
+json to_json(const VerifyOptions& options, const Comparison& comparison, const std::string& message,
+             const json& changed) {
   const auto departure = comparison.first_departure();
   json document = {{"schema_version", 1},
                    {"run", options.run_id},
@@ -262,6 +276,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   refuse_what_cannot_be_verified(recording, options.from);
   const json& settings = recording.run.settings;
   const auto run = compose(settings, usable_cores());
+  refuse_library_sums(*run, options.run_id);
   recording.segments = run->objective->segments();
   recording.buffer_segments = run->objective->buffer_segments();
   const json surroundings = environment_of(*run, settings, options.command_line);
@@ -276,9 +291,8 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   const auto departure = comparison.first_departure();
   if (!departure && !comparison.compared_anything())
     throw UsageError(fmt::format("run {} left nothing that could be compared", options.run_id));
-  const std::string message = departure
-                                  ? "first difference: " + describe(*departure)
-                                  : comparison.compared() + ": equal bit for bit";
+  const std::string message = departure ? "first difference: " + describe(*departure)
+                                        : comparison.compared() + ": equal bit for bit";
   record(options, recording, !departure, message, surroundings);
   if (options.json) {
     std::cout << to_json(options, comparison, message, changed).dump(2) << "\n";

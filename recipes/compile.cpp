@@ -202,7 +202,8 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
   return plan;
 }
 
-Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides) {
+Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides,
+                 const std::string& copy_of) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
@@ -217,7 +218,7 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
   if (text.size() > kMostBytes)
     throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
                                  kMostBytes >> 20));
-  return compile_recipe(path, text, overrides);
+  return compile_recipe(copy_of.empty() ? path : copy_of, text, overrides);
 }
 
 }  // namespace acid

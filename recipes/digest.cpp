@@ -7,6 +7,7 @@
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
+#include "recipes/execution_mpi.hpp"
 
 namespace acid {
 namespace {
@@ -45,10 +46,12 @@ void replace_paths(nlohmann::json& options, std::span<const Field> fields,
 
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   nlohmann::json canonical = settings;
-  // How a run is saved, watched over and proven changes nothing that is computed: a run stays the
-  // same run when these change. What stood in digests before it could be chosen stays in them.
+  // How a run is saved, placed, watched over and proven changes nothing that is computed: a run
+  // stays the same run when these change. What stood in digests before it could be chosen stays in
+  // them.
   canonical.erase("checkpoint");
   canonical.at("execution").erase("max_restarts");
+  forget_placement(canonical);
   canonical.at("record")["events"] = true;
   const auto replace = [&](nlohmann::json& options, std::span<const Field> fields,
                            const std::vector<std::string>& data_files = {}) {

@@ -44,7 +44,8 @@ class RecipeError : public UsageError {
 ///   so that saving costs at most 2 % of the time},
 ///   evaluation {every_time, consensus_every_time, workers}, all cadences in normalised time,
 ///   execution {driver, device, threads_per_worker, max_backlog, max_restarts, virtual {…},
-///   threads {…}},
+///   threads {…}; with driver = "mpi" also mpi {launcher, hosts, hostfile, processes_per_host,
+///   arguments, all_reduce, ports, interface, slow_workers}},
 ///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
 ///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
 ///   partition {kind, …}, buffers}, topology {kind, …}, workers {count}.
@@ -57,7 +58,8 @@ struct PlannedRun {
   std::string label;      // for people: the recipe's label or the algorithm's own
   std::uint64_t seed = 0;
   // SHA-256 of the canonical settings: no paths, file contents instead; without checkpoint,
-  // record.events and execution.max_restarts, which change nothing that is computed.
+  // record.events, execution.max_restarts and where MPI's processes are, which change nothing that
+  // is computed.
   std::string digest;
   std::string group;  // the same without the seed
   nlohmann::json settings;
@@ -94,8 +96,11 @@ struct Plan {
 /// and "topology.kind=star" drops the options of the kind before.
 Plan compile_recipe(const std::string& path, const std::string& recipe_text,
                     const std::vector<std::string>& overrides = {});
-/// Reads the file, then as above. UsageError when it cannot be read.
-Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides = {});
+/// Reads the file, then as above. UsageError when it cannot be read. `copy_of`: the file is a copy
+/// of that one, which need not be there any more: messages and the plan name the original, and
+/// relative file names start at its folder. Empty: it is no copy.
+Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides = {},
+                 const std::string& copy_of = {});
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
 /// seed, digest, group, settings, budget_gradients, chi1, chi2, eta, alpha, alpha_tilde, bytes,

@@ -11,6 +11,7 @@
 #include "engine/topology/edge_schedule.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
+#include "recipes/execution_mpi.hpp"
 #include "recipes/load.hpp"
 
 namespace acid {
@@ -133,11 +134,14 @@ void Resolver::look_at_workers() {
     error(path, fmt::format("{} names worker {} of {}", path, worker, workers_), known);
     return false;
   };
-  for (const char* driver : {"virtual", "threads"}) {
+  for (const char* driver : {"virtual", "threads", "mpi"}) {
+    if (!s_["execution"].contains(driver)) continue;
     const std::string path = fmt::format("execution.{}.slow_workers", driver);
     for (const auto& [worker, factor] : s_["execution"][driver]["slow_workers"].items())
       check(std::stoi(worker), fmt::format("{}.{}", path, worker));
   }
+  if (s_["execution"].contains("mpi"))
+    check_room_on_hosts(out_, tree_, s_["execution"]["mpi"], workers_);
   const json& model = s_["execution"]["virtual"];
   for (std::size_t i = 0; i < model["pauses"].size(); ++i)
     if (model["pauses"][i]["worker"].get<std::int64_t>() >= workers_)
@@ -200,15 +204,16 @@ void Resolver::look_at_cadence() {
   if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);
 }
 
-// Whether the event log is kept. A run on threads happens once: its log is what proves it.
+// Whether the event log is kept. A run against the wall clock happens once: its log proves it.
 void Resolver::look_at_record() {
   if (!draft_.sound({"execution", "record"})) return;
   json& events = s_["record"]["events"];
-  const bool threads = s_["execution"]["driver"] == "threads";
-  if (threads && events == false)
-    error("record.events", "record.events = false: runs on threads are proven from their events",
+  const bool happens_once = s_["execution"]["driver"] != "virtual";
+  if (happens_once && events == false)
+    error("record.events",
+          "record.events = false: runs on threads and under MPI are proven from their events",
           "remove the key, or use driver = \"virtual\", which is proven without them");
-  if (events.is_null()) events = threads;
+  if (events.is_null()) events = happens_once;
 }
 
 // Spectral numbers, bytes and load: needs every section sound.

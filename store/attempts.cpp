@@ -182,15 +182,17 @@ void Store::add_verification(const std::string& run_id, const Verification& veri
 }
 
 void Store::mark_interrupted(const std::string& run_id, std::int64_t pid,
-                             const std::string& message) {
+                             const std::string& message, bool knows_better) {
   const Connection& connection = impl_->connection();
   const Lease here = Lease::of_this_process();
   Transaction transaction(connection, Transaction::Kind::write);
   Statement(connection,
-            "UPDATE attempts SET outcome = 'interrupted', message = ?, ended = ?"
-            " WHERE run = (SELECT number FROM runs WHERE id = ?) AND outcome IS NULL"
-            " AND pid = ? AND host = ? AND boot_id = ?")
-      .bind(message, utc_now(), run_id, pid, here.host, here.boot_id)
+            "UPDATE attempts AS a SET outcome = 'interrupted', message = ?,"
+            " ended = coalesce(ended, ?)"
+            " WHERE run = (SELECT number FROM runs WHERE id = ?) AND pid = ? AND host = ?"
+            " AND boot_id = ? AND (outcome IS NULL OR (? AND outcome = 'interrupted' AND"
+            " number = (SELECT max(number) FROM attempts WHERE run = a.run)))")
+      .bind(message, utc_now(), run_id, pid, here.host, here.boot_id, knows_better)
       .run();
   transaction.commit();
 }

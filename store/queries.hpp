@@ -139,4 +139,19 @@ std::vector<std::vector<std::byte>> read_events(const Store& store, const std::s
 std::vector<Series> read_series(const Store& store, const std::string& run_id,
                                 const std::string& metric = {}, bool whole_run_only = false);
 
+/// How far a run's newest attempt has come in which time: what a live view asks for twice a second.
+struct AttemptPace {
+  int attempt = 0;
+  std::string host;
+  std::int64_t pid = 0;
+  std::int64_t resumed_gradients = 0;  // of the checkpoint that it went on from
+  double seconds = 0;                  // from its start to its last sign of life, wall clock
+};
+/// Absent when the run has never begun.
+std::optional<AttemptPace> newest_pace(const Store& store, const std::string& run_id);
+/// At most `most` values of a whole-run series, spread evenly over its history, oldest first; the
+/// newest is among them. NaN where a value is not a number. Reads no more than it returns.
+std::vector<double> series_outline(const Store& store, const std::string& run_id,
+                                   const std::string& metric, int most);
+
 }  // namespace acid

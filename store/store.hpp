@@ -155,8 +155,10 @@ class Store {
   /// StoreError, with nothing changed, when another process has begun a later attempt.
   void end_attempt(std::int64_t attempt, const AttemptResult& result);
   /// For the supervisor: its worker process `pid` died without ending its attempt. No effect when
-  /// it did; attempts of other processes are left alone.
-  void mark_interrupted(const std::string& run_id, std::int64_t pid, const std::string& message);
+  /// it did, but that one who `knows_better` says why it was interrupted; attempts of other
+  /// processes are left alone.
+  void mark_interrupted(const std::string& run_id, std::int64_t pid, const std::string& message,
+                        bool knows_better = false);
 
   /// Records a verification of the run's newest attempt, made by this process. There must be one.
   void add_verification(const std::string& run_id, const Verification& verification);

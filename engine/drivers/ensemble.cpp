@@ -8,20 +8,91 @@
 #include "engine/worker/kernels.hpp"
 
 namespace acid {
+namespace {
+
+// Small enough that all workers' copies of one block stay in cache for the second pass.
+std::size_t block_size(std::size_t workers) {
+  return std::clamp<std::size_t>((1u << 16) / workers, 16, 4096);
+}
+
+// Mean and distance of n vectors of d elements. `rows_at(first, size, rows)` makes rows[i] point to
+// elements [first, first + size) of vector i.
+template <class RowsAt>
+MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
+  const std::size_t block = block_size(n);
+  std::vector<const float*> rows(n);
+  std::vector<double> sum(block);
+  MeanModel mean;
+  mean.x.resize(d);
+  double distance = 0;
+  for (std::size_t first = 0; first < d; first += block) {
+    const std::size_t size = std::min(block, d - first);
+    std::fill(sum.begin(), sum.end(), 0.0);
+    rows_at(first, size, std::span(rows));
+    for (const float* row : rows)
+      for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
+    for (std::size_t k = 0; k < size; ++k) sum[k] /= static_cast<double>(n);
+    for (const float* row : rows)
+      for (std::size_t k = 0; k < size; ++k) {
+        const double difference = row[k] - sum[k];
+        distance += difference * difference;
+      }
+    std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  mean.consensus_distance = distance / static_cast<double>(n);
+  return mean;
+}
+
+template <class RowsAt>
+void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_t> gradients,
+                     const RowsAt& rows_at) {
+  const std::size_t n = gradients.size(), block = block_size(n);
+  std::vector<const float*> rows(n);
+  std::size_t found = n;  // the lowest so far
+  for (std::size_t first = 0; first < d; first += block) {
+    const std::size_t size = std::min(block, d - first);
+    rows_at(first, size, std::span(rows));
+    for (std::size_t i = 0; i < found; ++i)
+      if (!std::all_of(rows[i], rows[i] + size, [](float value) { return std::isfinite(value); }))
+        found = i;
+  }
+  if (found == n) return;
+  mean.not_finite = static_cast<int>(found);
+  mean.not_finite_gradients = gradients[found];
+}
+
+std::vector<float> mean_buffers(std::span<const std::span<const float>> buffers, bool average) {
+  std::vector<float> mean(buffers[0].begin(), buffers[0].end());
+  if (!average) return mean;
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    double total = 0;
+    for (const std::span<const float> own : buffers) total += own[k];
+    mean[k] = static_cast<float>(total / static_cast<double>(buffers.size()));
+  }
+  return mean;
+}
+
+}  // namespace
 
 double RunSpec::backlog_limit(int worker) const {
   return max_backlog * std::max(1.0, topology->worker_rate(worker, method.rate));
 }
 
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective) {
+  WorkerSettings settings;
+  settings.dimension = objective.dimension();
+  settings.buffer_size = objective.buffer_size();
+  settings.mixing = spec.method.mixing;
+  settings.optimizer = spec.optimizer;
+  settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
+  return settings;
+}
+
 Ensemble::Ensemble(const RunSpec& spec, Objective& objective)
-    : segments_(objective.segments()),
+    : settings_(worker_settings(spec, objective)),
+      segments_(objective.segments()),
       buffer_segments_(objective.buffer_segments()),
       average_buffers_(spec.average_buffers) {
-  settings_.dimension = objective.dimension();
-  settings_.buffer_size = objective.buffer_size();
-  settings_.mixing = spec.method.mixing;
-  settings_.optimizer = spec.optimizer;
-  settings_.decay = decay_ranges(spec.optimizer, segments_, settings_.dimension);
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   for (int i = 0; i < spec.workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(settings_));
@@ -64,19 +135,18 @@ void Ensemble::restore(const CheckpointFile& file) {
 }
 
 MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) const {
-  const std::size_t n = workers_.size(), d = settings_.dimension;
-  // Blocks small enough that all workers' copies of one stay in cache for the second pass.
-  const std::size_t block = std::clamp<std::size_t>((1u << 16) / n, 16, 4096);
+  const std::size_t n = workers_.size(), block = block_size(n);
   std::vector<float> values(n * block);
-  std::vector<double> sum(block);
-  MeanModel mean;
-  mean.x.resize(d);
-  double distance = 0;
-  for (std::size_t first = 0; first < d; first += block) {
-    const std::size_t size = std::min(block, d - first);
-    std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t i = 0; i < n; ++i)
-      workers_[i]->read_at(t, first, std::span(values.data() + i * block, size));
+  const auto copy = [&](std::size_t first, std::size_t size, std::span<const float*> rows) {
+    for (std::size_t i = 0; i < n; ++i) {
+      float* const row = values.data() + i * block;
+      workers_[i]->read_at(t, first, std::span(row, size));
+      rows[i] = row;
+    }
+  };
+  const auto copy_exchanged = [&](std::size_t first, std::size_t size,
+                                  std::span<const float*> rows) {
+    copy(first, size, rows);
     for (const ExchangeInHand& exchange : in_hand) {
       const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
       float* xi = values.data() + static_cast<std::size_t>(exchange.i) * block;
@@ -87,37 +157,33 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) c
         xj[k] += step * m;
       }
     }
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k < size; ++k) sum[k] += values[i * block + k];
-    for (std::size_t k = 0; k < size; ++k) sum[k] /= static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t k = 0; k < size; ++k) {
-        const double difference = values[i * block + k] - sum[k];
-        distance += difference * difference;
-      }
-    std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
+  };
+  std::vector<std::span<const float>> buffers;
+  std::vector<std::int64_t> gradients;
+  for (const auto& worker : workers_) {
+    buffers.push_back(worker->buffers());
+    gradients.push_back(worker->gradients());
   }
-  mean.consensus_distance = distance / static_cast<double>(n);
-  if (!std::isfinite(distance)) find_not_finite(mean);
-
-  mean.buffers.assign(workers_[0]->buffers().begin(), workers_[0]->buffers().end());
-  if (average_buffers_)
-    for (std::size_t k = 0; k < mean.buffers.size(); ++k) {
-      double total = 0;
-      for (const auto& worker : workers_) total += worker->buffers()[k];
-      mean.buffers[k] = static_cast<float>(total / static_cast<double>(n));
-    }
+  MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
+  if (!std::isfinite(mean.consensus_distance))
+    find_not_finite(mean, settings_.dimension, gradients, copy);
+  mean.buffers = mean_buffers(buffers, average_buffers_);
   return mean;
 }
 
-void Ensemble::find_not_finite(MeanModel& mean) const {
-  for (int i = 0; i < size() && mean.not_finite < 0; ++i)
-    for (const float value : worker(i).x())
-      if (!std::isfinite(value)) {
-        mean.not_finite = i;
-        mean.not_finite_gradients = worker(i).gradients();
-        break;
-      }
+MeanModel mean_of(std::span<const std::span<const float>> x,
+                  std::span<const std::span<const float>> buffers,
+                  std::span<const std::int64_t> gradients, bool average_buffers) {
+  ACID_ASSERT(!x.empty() && buffers.size() == x.size() && gradients.size() == x.size(),
+              "the mean of {} vectors, {} buffers and {} numbers of gradients", x.size(),
+              buffers.size(), gradients.size());
+  const auto point = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
+    for (std::size_t i = 0; i < x.size(); ++i) rows[i] = x[i].data() + first;
+  };
+  MeanModel mean = mean_of_rows(x.size(), x[0].size(), point);
+  if (!std::isfinite(mean.consensus_distance)) find_not_finite(mean, x[0].size(), gradients, point);
+  mean.buffers = mean_buffers(buffers, average_buffers);
+  return mean;
 }
 
 Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<const float> buffers,

@@ -20,7 +20,7 @@ struct MeanModel {
   std::vector<float> x;  // accumulated in double, in worker order, rounded once
   std::vector<float> buffers;
   double consensus_distance = 0;
-  int not_finite = -1;  // a worker with a parameter that is not finite; −1: none
+  int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
   std::int64_t not_finite_gradients = 0;  // how many gradients that worker had committed
 };
 
@@ -36,6 +36,9 @@ struct Evaluation {
   double loss = 0;
   double accuracy = 0;  // NaN when the objective has none
 };
+
+/// What the workers of a run share. For a driver that keeps workers without an Ensemble.
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective);
 
 /// The workers of one run with the vectors that live beside them. Owned by a driver, which
 /// serialises access worker by worker.
@@ -72,14 +75,20 @@ class Ensemble {
   }
 
  private:
-  void find_not_finite(MeanModel& mean) const;
-
   WorkerSettings settings_;
   std::vector<Segment> segments_, buffer_segments_;
   bool average_buffers_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Arena<float>> gradients_;
 };
+
+/// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)
+/// are these vectors, with these buffers and so many committed gradients, and no exchange in hand.
+/// All are indexed by worker, and there is at least one. Without `average_buffers` only those of
+/// worker 0 are looked at.
+MeanModel mean_of(std::span<const std::span<const float>> x,
+                  std::span<const std::span<const float>> buffers,
+                  std::span<const std::int64_t> gradients, bool average_buffers);
 
 /// Loss and accuracy of a model on the test set; chunks are added in order, so the result does not
 /// depend on the number of threads.

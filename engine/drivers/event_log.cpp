@@ -15,11 +15,13 @@ void EventLog::append(int index, EventKind kind, double time, const Worker& work
 }
 
 void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
+  for (int w = 0; w < ensemble.size(); ++w) mark(w, kind, time, ensemble.worker(w));
+}
+
+void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {
   if (!kept_) return;
-  for (int w = 0; w < ensemble.size(); ++w) {
-    const std::uint32_t fingerprint = full_fingerprint(ensemble.worker(w).x());
-    workers_[static_cast<std::size_t>(w)].pending.push_back({kind, time, 0, fingerprint});
-  }
+  workers_[static_cast<std::size_t>(index)].pending.push_back(
+      {kind, time, 0, full_fingerprint(worker.x())});
 }
 
 void EventLog::flush() {

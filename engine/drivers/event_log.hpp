@@ -11,8 +11,8 @@ namespace acid {
 /// What happens to the workers of a run, on its way to the recorder in portions of kPortion events.
 /// Does nothing when no log is kept.
 ///
-/// Threads: a worker's events are added by whoever may change that worker at the moment; mark(),
-/// flush() and persist() want all of them at rest.
+/// Threads: a worker's events are added by whoever may change that worker at the moment; mark()
+/// of all, flush() and persist() want all of them at rest.
 class EventLog {
  public:
   EventLog(int workers, bool kept, Recorder& recorder);
@@ -25,8 +25,19 @@ class EventLog {
   }
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
+  /// The mark in the log of one worker, for a process that has no other.
+  void mark(int index, EventKind kind, double time, const Worker& worker);
   /// Hands everything to the recorder.
   void flush();
+
+  /// How many events of one worker the recorder has; 0 when no log is kept.
+  std::int64_t handed_over(int index) const {
+    return kept_ ? workers_[static_cast<std::size_t>(index)].handed_over : 0;
+  }
+  /// The next event of that worker is this one of its run, counted from 0; before any is added.
+  void resume_at(int index, std::int64_t events) {
+    if (kept_) workers_[static_cast<std::size_t>(index)].handed_over = events;
+  }
 
   /// Nothing may be waiting to be handed over: flush() before.
   template <class Archive>

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <deque>
 
 #include "engine/base/archive.hpp"
 #include "engine/base/error.hpp"
@@ -17,6 +19,15 @@ namespace acid {
 namespace {
 
 constexpr std::string_view kLayout = "replay/1";
+
+/// What both partners of an exchange offered, from the offers until both have applied it.
+struct Offers {
+  explicit Offers(std::size_t dimension) : i(dimension), j(dimension) {}
+  Arena<float> i, j;
+  int lower = 0;                 // the worker whose offer is i
+  double time = 0;               // normalised
+  std::atomic<int> to_apply{0};  // workers that have yet to; 0: free
+};
 
 /// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
 /// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
@@ -33,7 +44,8 @@ class Replay {
         order_(spec, script, complete),
         ensemble_(spec, objective),
         log_(spec.workers, true, recorder),
-        losses_(static_cast<std::size_t>(spec.workers)),
+        offered_(static_cast<std::size_t>(spec.workers)),
+        losses_(offered_.size()),
         noted_(losses_.size()),
         sampler_(spec, objective, recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
@@ -49,6 +61,9 @@ class Replay {
   void compute(int w);
   void commit(const ReplayStep& step);
   void exchange(const ReplayStep& step);
+  void offer(const ReplayStep& step);
+  void apply(const ReplayStep& step);
+  Offers* free_offers();
   void measure(double time);
   void save_cut(double time);
   GradientNotes collect_notes();
@@ -56,7 +71,8 @@ class Replay {
   Outcome finish(const GradientNotes& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
   Position position() const { return position(order_.commits(), order_.exchanges()); }
-  Totals totals() const;
+  Position position_at_mark(double time) const;
+  Totals totals(const Position& here) const;
 
   const RunSpec& spec_;
   const bool complete_;
@@ -67,10 +83,12 @@ class Replay {
   ReplayOrder order_;
   Ensemble ensemble_;
   EventLog log_;
-  std::vector<double> losses_;  // of the gradients in hand
-  GradientNotes notes_;         // since the last sample; filled in on the workers' chains
-  std::vector<bool> noted_;     // workers that have a note there
-  bool notes_lack_ = false;     // gradients from before the checkpoint that was resumed from
+  std::deque<Offers> offers_;     // as many as were ever in use at a time
+  std::vector<Offers*> offered_;  // by worker: of the exchange that it has in hand
+  std::vector<double> losses_;    // of the gradients in hand
+  GradientNotes notes_;           // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;       // workers that have a note there
+  bool notes_lack_ = false;       // gradients from before the checkpoint that was resumed from
   EdgeCounter edges_;
   Sampler sampler_;
   bool given_up_ = false;  // diverged, and the script says that the recorded run did not
@@ -102,10 +120,11 @@ void Replay::resume(const CheckpointFile& file) {
     if (!step)
       throw BrokenScript(0, order_.standing(0).events,
                          fmt::format("checkpoint mark {} is missing", passed + 1));
-    if (step->kind == EventKind::exchange) edges_.add(step->worker, step->partner);
+    if (step->kind == EventKind::exchange || step->kind == EventKind::offer)
+      edges_.add(step->worker, step->partner);
     if (step->kind == EventKind::checkpoint) ++passed;
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position());
+      sampler_.pass(position_at_mark(step->time));
       sampled = order_.commits();
     }
   }
@@ -146,12 +165,14 @@ void Replay::execute(const ReplayStep& step) {
       return commit(step);
     case EventKind::exchange:
       return exchange(step);
+    case EventKind::offer:
+      return offer(step);
+    case EventKind::apply:
+      return apply(step);
     case EventKind::measured:
       return measure(step.time);
     case EventKind::checkpoint:
       return save_cut(step.time);
-    case EventKind::offer:
-    case EventKind::apply:
     case EventKind::assign:
       break;
   }
@@ -212,27 +233,78 @@ void Replay::exchange(const ReplayStep& step) {
   });
 }
 
+void Replay::offer(const ReplayStep& step) {
+  edges_.add(step.worker, step.partner);
+  Offers* const offers = free_offers();
+  offers->lower = step.worker;
+  offers->time = step.time;
+  offers->to_apply.store(2);
+  for (const int w : {step.worker, step.partner}) offered_[static_cast<std::size_t>(w)] = offers;
+  pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step, offers](int) {
+    Worker& i = ensemble_.worker(step.worker);
+    Worker& j = ensemble_.worker(step.partner);
+    i.offer(step.time, offers->i.span());
+    j.offer(step.time, offers->j.span());
+    log_.add(step.worker, EventKind::offer, step.time, i, step.exchange);
+    log_.add(step.partner, EventKind::offer, step.time, j, step.exchange);
+  });
+}
+
+void Replay::apply(const ReplayStep& step) {
+  Offers* const offers = offered_[static_cast<std::size_t>(step.worker)];
+  pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light,
+               [this, step, offers](int) {
+                 Worker& worker = ensemble_.worker(step.worker);
+                 const bool lower = step.worker == offers->lower;
+                 worker.apply(step.time, offers->time, (lower ? offers->i : offers->j).span(),
+                              (lower ? offers->j : offers->i).span());
+                 log_.add(step.worker, EventKind::apply, step.time, worker, step.exchange);
+                 offers->to_apply.fetch_sub(1);
+               });
+}
+
+// In the script's order fewer exchanges than workers are in hand. Those beyond have their applies
+// among the submitted tasks, which may be behind.
+Offers* Replay::free_offers() {
+  const auto find = [this]() -> Offers* {
+    for (Offers& offers : offers_)
+      if (offers.to_apply.load() == 0) return &offers;
+    return nullptr;
+  };
+  if (Offers* const found = find()) return found;
+  if (offers_.size() < offered_.size()) return &offers_.emplace_back(ensemble_.dimension());
+  pool_.wait_light();
+  Offers* const found = find();
+  ACID_ASSERT(found != nullptr, "{} exchanges in hand", offers_.size());
+  return found;
+}
+
 Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const {
   return {.gradients = gradients,
           .normalised_time = static_cast<double>(gradients) / spec_.workers,
           .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges};
 }
 
-Totals Replay::totals() const {
-  return {.position = position(),
-          .exchanges = order_.exchanges(),
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(order_.commits()))};
+// There the workers' own clocks may be behind the commits.
+Position Replay::position_at_mark(double time) const {
+  Position here = position();
+  here.normalised_time = time;
+  return here;
 }
 
-// In commit order. After a resume the first sample would tell of a part of its gradients only and
-// is better silent about them, unless one of them is where the run diverged.
+Totals Replay::totals(const Position& here) const {
+  return {.position = here,
+          .exchanges = order_.exchanges(),
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here.gradients))};
+}
+
+// After a resume the first sample would tell of a part of its gradients only and is better silent
+// about them, unless one of them is where the run diverged.
 GradientNotes Replay::collect_notes() {
   GradientNotes notes = std::move(notes_);
   notes_.clear();
   noted_.assign(noted_.size(), false);
-  std::sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
-    return a.position.gradients < b.position.gradients;
-  });
+  sort_by_commit(notes);
   const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientNote& note) {
     return std::isfinite(note.loss);
   });
@@ -251,7 +323,7 @@ void Replay::measure(double time) {
   pool_.wait_light();
   log_.mark(EventKind::measured, time, ensemble_);
   const MeanModel mean = ensemble_.mean_at(time);
-  sampler_.take(mean, totals(), collect_notes());
+  sampler_.take(mean, totals(position_at_mark(time)), collect_notes());
   recorder_.progress(position());
 }
 
@@ -261,28 +333,30 @@ void Replay::save_cut(double time) {
   if (continuity_.checkpoints == nullptr) return;
   log_.flush();
   continuity_.checkpoints->save({.step = order_.commits(),
-                                 .position = position(),
+                                 .position = position_at_mark(time),
                                  .vectors = ensemble_.vectors(),
                                  .layout = kLayout,
                                  .state = saved_state(ensemble_)});
 }
 
-// The loss that ended the run is told with the exchanges of its moment.
+// The loss that ended the run is told with the exchanges of its moment, if there is a clock that
+// can tell them apart from later ones.
 Outcome Replay::end_diverged(GradientNotes notes) {
   const auto bad = std::find_if(notes.begin(), notes.end(),
                                 [](const GradientNote& note) { return !std::isfinite(note.loss); });
-  if (bad != notes.end()) {
+  if (bad != notes.end() && script_.shared_clock) {
     std::int64_t halves = 0;
     for (const auto& events : script_.workers)
       for (const Event& event : events)
-        halves += event.kind == EventKind::exchange && event.time < bad->position.normalised_time;
+        halves += (event.kind == EventKind::exchange || event.kind == EventKind::offer) &&
+                  event.time < bad->position.normalised_time;
     bad->position = position(bad->position.gradients, halves / 2);
   }
   return diverged(sampler_, notes, position());
 }
 
 Outcome Replay::finish(const GradientNotes& notes) {
-  const Totals end = totals();
+  const Totals end = totals(position());
   Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes);
   outcome.worker_idle_seconds.resize(losses_.size());
   outcome.edges = edges_.list();

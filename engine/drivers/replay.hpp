@@ -11,8 +11,18 @@ namespace acid {
 
 /// What is to be replayed: the events of each worker in order, as recorded. Of `exchange` only the
 /// bits of kExchangeMask count, and fingerprints are not looked at.
+///
+/// An exchange is one event `exchange` of both workers, or `offer` and later `apply` of each. The
+/// offers of both have one time; gradients may begin and commit before an apply, but no mark and no
+/// other exchange of that worker comes before it.
 struct ReplayScript {
   std::vector<std::vector<Event>> workers;
+  /// Whether one clock counts the commits of all exactly (threads), so that the time of a commit is
+  /// its number ÷ n. Otherwise (mpi) every worker has a clock of its own: a number of commits of
+  /// all that it knows of ÷ n, which may be behind what has been committed, or stand still, but is
+  /// never ahead. Numbers of commits then repeat, even those of one worker, and a mark may be
+  /// earlier than commits that lie before it.
+  bool shared_clock = true;
   /// With Continuity::resume: how many checkpoint marks of each worker lie at or before the
   /// checkpoint that is resumed from, its own included.
   int marks_before = 0;
@@ -33,7 +43,7 @@ class BrokenScript : public Error {
 
 /// Executes a recorded event log in its partial order, in one process on `threads` threads (at
 /// least 1; the bits do not depend on how many), and ends as the recorded run ended: with the exact
-/// mean and the digests, at the time of the latest commit. Reports the same samples and events that
+/// mean and the digests, at the time (commits of all) ÷ n. Reports the same samples and events that
 /// the recorded run did, apart from wall-clock seconds and idle shares, and takes a cut (with
 /// `step` = gradients committed by then) at every checkpoint mark, whatever `due` says. For
 /// asynchronous methods. The objective must have as many lanes as there are threads. Waits, holds

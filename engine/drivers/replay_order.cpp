@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace acid {
 namespace {
@@ -29,6 +30,7 @@ BrokenScript::BrokenScript(int worker, std::int64_t event, const std::string& wh
 ReplayOrder::ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool complete)
     : workers_(spec.workers),
       complete_(complete),
+      shared_clock_(script.shared_clock),
       cursors_(static_cast<std::size_t>(spec.workers)),
       schedule_(*spec.topology, spec.method.rate, spec.seeds) {
   if (script.workers.size() != cursors_.size())
@@ -53,30 +55,56 @@ ReplayOrder::ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool c
 }
 
 std::optional<ReplayStep> ReplayOrder::next() {
-  while (!ready_.empty()) {
-    const int w = ready_.front();
-    ready_.pop_front();
-    Cursor& c = cursor(w);
-    if (c.at == c.events->size()) {
-      c.state = State::ended;
-      ++ended_;
-      continue;
+  do {
+    while (!ready_.empty()) {
+      const int w = ready_.front();
+      ready_.pop_front();
+      if (const auto step = step_of(w)) return step;
     }
-    check_time(w);
-    const EventKind kind = c.event().kind;
-    if (is_mark(kind)) {
-      c.state = State::at_mark;
-      ++at_mark_;
-    } else if (kind == EventKind::exchange) {
-      if (const auto step = exchange_step(w)) return step;
-    } else {
-      return gradient_step(w);
-    }
-  }
+  } while (break_off_clocks());
   if (at_mark_ == workers_) return mark_step();
   if (ended_ < workers_ && !may_break_off()) stuck();
   if (complete_) check_end();
   return std::nullopt;
+}
+
+// Nothing when the worker has to wait, or has no more events.
+std::optional<ReplayStep> ReplayOrder::step_of(int worker) {
+  Cursor& c = cursor(worker);
+  if (c.at == c.events->size()) {
+    end_events(worker);
+    return std::nullopt;
+  }
+  check_time(worker);
+  if (waits_for_commits(worker)) return std::nullopt;
+  const EventKind kind = c.event().kind;
+  if (is_mark(kind)) {
+    arrive_at_mark(worker);
+    return std::nullopt;
+  }
+  if (kind == EventKind::exchange || kind == EventKind::offer) return exchange_step(worker);
+  if (kind == EventKind::apply) return apply_step(worker);
+  return gradient_step(worker);
+}
+
+void ReplayOrder::end_events(int worker) {
+  Cursor& c = cursor(worker);
+  if (complete_ && c.offered)
+    broken(worker, fmt::format("exchange {} with worker {} was offered and is never applied",
+                               c.offered->number, other(*c.offered, worker)));
+  c.state = State::ended;
+  ++ended_;
+}
+
+void ReplayOrder::arrive_at_mark(int worker) {
+  Cursor& c = cursor(worker);
+  if (c.offered)
+    broken(worker,
+           fmt::format("the mark '{}' comes while exchange {} with worker {} is offered "
+                       "and not applied",
+                       event_name(c.event().kind), c.offered->number, other(*c.offered, worker)));
+  c.state = State::at_mark;
+  ++at_mark_;
 }
 
 ReplayOrder::Standing ReplayOrder::standing(int worker) const {
@@ -95,6 +123,40 @@ void ReplayOrder::check_time(int worker) {
     broken(worker, fmt::format("its time is {}, and that of the event before is {}", time, c.time));
   if (!(time <= limit_))
     broken(worker, fmt::format("its time is {}, and the run ends at {}", time, limit_));
+}
+
+// A clock of the worker's own counts commits that have been. Executing whatever can be executed
+// never takes a possibility away, so if some order of the events suits all clocks, this finds one.
+bool ReplayOrder::waits_for_commits(int worker) {
+  if (shared_clock_ || !clocks_count_) return false;
+  Cursor& c = cursor(worker);
+  const Event& event = c.event();
+  std::int64_t others = 0;  // that were committed before
+  if (is_commit(event.kind)) {
+    others = commit_number(worker) - 1;
+  } else {
+    others = std::llround(event.time * workers_);
+    if (static_cast<double>(others) / workers_ < event.time) ++others;
+  }
+  if (others <= commits_) return false;
+  c.state = State::at_clock;
+  waiting_.push({others, worker});
+  return true;
+}
+
+void ReplayOrder::wake_waiting(std::int64_t commits) {
+  for (; !waiting_.empty() && waiting_.top().first <= commits; waiting_.pop()) {
+    cursor(waiting_.top().second).state = State::ready;
+    ready_.push_back(waiting_.top().second);
+  }
+}
+
+// Where the events of some workers break off, commits are missing that others' clocks tell of.
+bool ReplayOrder::break_off_clocks() {
+  if (waiting_.empty() || !may_break_off()) return false;
+  clocks_count_ = false;
+  wake_waiting(std::numeric_limits<std::int64_t>::max());
+  return true;
 }
 
 void ReplayOrder::proceed(int worker) {
@@ -123,6 +185,7 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
     ++commits_;
     ++c.gradients;
     c.last_change = event.time;
+    wake_waiting(commits_);
   }
   c.in_hand = event.kind != EventKind::commit_gradient;
   proceed(worker);
@@ -130,22 +193,28 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
   return step;
 }
 
-// The clock counts commits, so the time of a commit is its number.
+// Clocks count commits, so the time of a commit is its number: its alone where all share a clock.
 std::int64_t ReplayOrder::commit_number(int worker) const {
   const double time = cursor(worker).event().time;
   const std::int64_t number = std::llround(time * workers_);
-  if (number < 1 || static_cast<double>(number) / workers_ != time)
+  if ((shared_clock_ && number < 1) || static_cast<double>(number) / workers_ != time)
     broken(worker, fmt::format("a gradient is committed at {}, which is no multiple of 1/{}", time,
                                workers_));
-  if (static_cast<std::size_t>(number) < committed_.size() &&
+  if (shared_clock_ && static_cast<std::size_t>(number) < committed_.size() &&
       committed_[static_cast<std::size_t>(number)])
     broken(worker, fmt::format("two gradients are number {} of the run", number));
   return number;
 }
 
+// An exchange or its offers: both partners meet here.
 std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
   Cursor& c = cursor(worker);
+  const EventKind kind = c.event().kind;
   const double time = c.event().time;
+  if (c.offered)
+    broken(worker, fmt::format("another exchange comes ({}), and exchange {} with worker {} is "
+                               "offered and not applied",
+                               event_name(kind), c.offered->number, other(*c.offered, worker)));
   const DueEdge edge = due_edge(worker);
   const int partner = other(edge, worker);
   Cursor& p = cursor(partner);
@@ -154,20 +223,35 @@ std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
     c.state = State::at_exchange;
     return std::nullopt;
   }
-  if (p.event().time != time)
-    broken(worker, fmt::format("exchange {} is at {}, and at {} for worker {}", edge.number, time,
+  if (p.event().time != time || p.event().kind != kind)
+    broken(worker, fmt::format("exchange {} is '{}' at {}, and '{}' at {} for worker {}",
+                               edge.number, event_name(kind), time, event_name(p.event().kind),
                                p.event().time, partner));
   for (const int w : {edge.i, edge.j}) {
-    cursor(w).edges.pop_front();
-    cursor(w).last_change = time;
+    Cursor& own = cursor(w);
+    own.edges.pop_front();
+    own.last_change = time;
+    if (kind == EventKind::offer) own.offered = edge;
     proceed(w);
   }
   ++exchanges_;
-  return ReplayStep{.kind = EventKind::exchange,
-                    .time = time,
-                    .worker = edge.i,
-                    .partner = edge.j,
-                    .exchange = edge.number};
+  return ReplayStep{
+      .kind = kind, .time = time, .worker = edge.i, .partner = edge.j, .exchange = edge.number};
+}
+
+ReplayStep ReplayOrder::apply_step(int worker) {
+  Cursor& c = cursor(worker);
+  const Event& event = c.event();
+  if (!c.offered) broken(worker, "an exchange is applied (apply), and none has been offered");
+  const DueEdge edge = *c.offered;
+  if ((edge.number & kExchangeMask) != (event.exchange & kExchangeMask))
+    broken(worker, fmt::format("the exchange that is offered and not applied is {} with worker {}, "
+                               "not one that ends in the bits {:#x}",
+                               edge.number, other(edge, worker), event.exchange & kExchangeMask));
+  c.offered.reset();
+  c.last_change = event.time;
+  proceed(worker);
+  return {.kind = EventKind::apply, .time = event.time, .worker = worker, .exchange = edge.number};
 }
 
 // The edge that the worker's event, an exchange, must be.
@@ -199,9 +283,12 @@ ReplayStep ReplayOrder::mark_step() {
       broken(w, fmt::format("the mark is '{}' at {}, and '{}' at {} for worker 0",
                             event_name(own.kind), own.time, event_name(mark.kind), mark.time));
   }
-  if (mark.time != static_cast<double>(commits_) / workers_)
+  if (shared_clock_ && mark.time != static_cast<double>(commits_) / workers_)
     broken(0, fmt::format("the mark '{}' is at {}, and {} gradients of {} workers were committed",
                           event_name(mark.kind), mark.time, commits_, workers_));
+  if (mark.time != std::round(mark.time * workers_) / workers_)
+    broken(0, fmt::format("the mark '{}' is at {}, which is no multiple of 1/{}",
+                          event_name(mark.kind), mark.time, workers_));
   at_mark_ = 0;
   for (int w = 0; w < workers_; ++w) proceed(w);
   return {.kind = mark.kind, .time = mark.time};
@@ -223,12 +310,30 @@ void ReplayOrder::check_end() {
 // What was recorded of an interrupted run reaches further for some workers than for others.
 bool ReplayOrder::may_break_off() const { return !complete_ && ended_ > 0; }
 
+// Of those that wait for a partner, the one whose exchange was drawn first: what its partner waits
+// for is no exchange. Null when there is none.
+const ReplayOrder::Cursor* ReplayOrder::first_at_exchange() const {
+  const Cursor* first = nullptr;
+  for (const Cursor& c : cursors_)
+    if (c.state == State::at_exchange &&
+        (first == nullptr || c.edges.front().number < first->edges.front().number))
+      first = &c;
+  return first;
+}
+
 void ReplayOrder::stuck() const {
-  for (int w = 0; w < workers_; ++w)
-    if (cursor(w).state == State::at_exchange) {
-      const DueEdge& edge = cursor(w).edges.front();
+  const Cursor* const waits = first_at_exchange();
+  if (waits != nullptr) {
+    const int w = static_cast<int>(waits - cursors_.data());
+    const DueEdge& edge = waits->edges.front();
+    if (cursor(other(edge, w)).state != State::at_clock)
       broken(w, fmt::format("worker {} never comes to exchange {}", other(edge, w), edge.number));
-    }
+  }
+  if (!waiting_.empty())
+    broken(waiting_.top().second,
+           fmt::format("its time tells of gradients of {} workers that nobody can have committed: "
+                       "{} before it, and there are {}",
+                       workers_, waiting_.top().first, commits_));
   for (int w = 0; w < workers_; ++w)
     if (cursor(w).state == State::ended)
       broken(w, "the events end, and others have a mark that is missing here");

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/drivers/replay.hpp"
@@ -11,22 +14,24 @@
 
 namespace acid {
 
-/// The next thing that a script asks for: an event of one worker, an exchange of two, or a mark
-/// that all of them have reached.
+/// The next thing that a script asks for: an event of one worker, an exchange or the offers of two,
+/// or a mark that all of them have reached.
 struct ReplayStep {
   EventKind kind = EventKind::begin_gradient;
   double time = 0;
-  int worker = 0;              // not of marks; of an exchange the lower one
-  int partner = 0;             // of exchanges
-  std::uint64_t exchange = 0;  // of exchanges: the edge's number in the drawn list
-  std::int64_t gradient = 0;   // of commits: how many the run had committed, this one included
+  int worker = 0;              // not of marks; of an exchange and of offers the lower one
+  int partner = 0;             // of exchange and offer
+  std::uint64_t exchange = 0;  // of exchange, offer, apply: the edge's number in the drawn list
+  std::int64_t gradient = 0;   // of commits: how many there were by its clock, this one included
   bool computes = false;       // a gradient begins here that the script commits later
 };
 
 /// Brings the events of all workers into one order that respects that of each worker, the meeting
 /// of partners and the marks, and makes sure that they are what a run may have done: state machines
 /// and clocks as DESIGN §3 has them, every exchange the next of both its workers in the drawn list.
-/// O(1) per event besides the drawing of edges. Not thread-safe.
+/// Where workers have clocks of their own, an event comes once as many gradients are committed as
+/// its time tells of; a script for which no order allows that is broken. O(log n) per event besides
+/// the drawing of edges. Not thread-safe.
 class ReplayOrder {
  public:
   /// Both outlive it. `complete`: the script tells the whole run; otherwise the workers' events may
@@ -37,19 +42,19 @@ class ReplayOrder {
   std::optional<ReplayStep> next();
 
   std::int64_t commits() const { return commits_; }      // so far, of all workers
-  std::int64_t exchanges() const { return exchanges_; }  // so far
+  std::int64_t exchanges() const { return exchanges_; }  // offered so far
 
   /// Where a worker stands between two steps.
   struct Standing {
     std::int64_t events = 0;  // executed
     std::int64_t gradients = 0;
-    double last_change = 0;  // when a gradient or an exchange changed its x
+    double last_change = 0;  // when a gradient or an exchange changed its x or mixed it
     bool computing = false;  // a gradient is in hand that the script commits later
   };
   Standing standing(int worker) const;
 
  private:
-  enum class State { ready, at_exchange, at_mark, ended };
+  enum class State { ready, at_clock, at_exchange, at_mark, ended };
   struct Cursor {
     const std::vector<Event>* events = nullptr;
     std::size_t at = 0, last_commit = 0;  // last_commit: index + 1; 0 when there is none
@@ -57,19 +62,28 @@ class ReplayOrder {
     bool in_hand = false;  // a gradient
     std::int64_t gradients = 0;
     double time = 0, last_change = 0;
-    std::deque<DueEdge> edges;  // drawn, not executed
+    std::deque<DueEdge> edges;       // drawn, not executed
+    std::optional<DueEdge> offered;  // and not applied
     const Event& event() const { return (*events)[at]; }
   };
+  std::optional<ReplayStep> step_of(int worker);
   void check_time(int worker);
+  bool waits_for_commits(int worker);
+  void wake_waiting(std::int64_t commits);
+  bool break_off_clocks();
+  void end_events(int worker);
+  void arrive_at_mark(int worker);
   ReplayStep gradient_step(int worker);
   std::int64_t commit_number(int worker) const;
   std::optional<ReplayStep> exchange_step(int worker);
+  ReplayStep apply_step(int worker);
   const DueEdge& due_edge(int worker);
   void draw();
   ReplayStep mark_step();
   void check_end();
   bool may_break_off() const;
   void proceed(int worker);
+  const Cursor* first_at_exchange() const;
   [[noreturn]] void stuck() const;
   [[noreturn]] void broken(int worker, const std::string& what) const;
 
@@ -77,12 +91,15 @@ class ReplayOrder {
   const Cursor& cursor(int w) const { return cursors_[static_cast<std::size_t>(w)]; }
 
   const int workers_;
-  const bool complete_;
-  double limit_ = 0;  // no event is later
+  const bool complete_, shared_clock_;
+  bool clocks_count_ = true;  // false once commits may be missing that clocks tell of
+  double limit_ = 0;          // no event is later
   std::vector<Cursor> cursors_;
   EdgeSchedule schedule_;
   std::deque<int> ready_;        // in turn, one event each, so that all of them advance together
   std::vector<bool> committed_;  // by commit number, as far as the script has commits
+  using Waiting = std::pair<std::int64_t, int>;  // commits that must be there, worker
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
   int at_mark_ = 0, ended_ = 0;  // workers
   std::int64_t commits_ = 0, exchanges_ = 0;
 };

@@ -25,11 +25,24 @@ bool same_moment(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b));
 }
 
+Position later(const Position& a, const Position& b) {
+  return {.gradients = std::max(a.gradients, b.gradients),
+          .normalised_time = std::max(a.normalised_time, b.normalised_time),
+          .seconds = std::max(a.seconds, b.seconds),
+          .bytes = std::max(a.bytes, b.bytes)};
+}
+
 double moment(double every, std::int64_t count) {
   return count == 0 ? 0 : every * static_cast<double>(count);
 }
 
 }  // namespace
+
+void sort_by_commit(GradientNotes& notes) {
+  std::stable_sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
+    return std::pair(a.position.gradients, a.worker) < std::pair(b.position.gradients, b.worker);
+  });
+}
 
 Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
                  ParallelFor parallel_for)
@@ -98,7 +111,7 @@ std::string Sampler::take_diverged(GradientNotes notes, Position* position) {
   const auto bad = std::find_if(notes.begin(), notes.end(),
                                 [](const GradientNote& note) { return !std::isfinite(note.loss); });
   ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
-  *position = bad->position;
+  *position = last_ ? later(bad->position, last_->position) : bad->position;
   notes.erase(bad + 1, notes.end());
   Values values;
   add_notes(values, notes);

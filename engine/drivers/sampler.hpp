@@ -23,8 +23,13 @@ struct GradientNote {
     archive(worker, step, loss, staleness, norm, position);
   }
 };
-/// In commit order. A deque: notes are filled in where they stand while more are added.
+/// A deque: notes are filled in where they stand while more are added.
 using GradientNotes = std::deque<GradientNote>;
+
+/// Brings notes, those of each worker in its own order, into the order in which samples take them:
+/// by position.gradients, then by worker. That is the order of the commits where one clock counts
+/// them all; under mpi numbers repeat.
+void sort_by_commit(GradientNotes& notes);
 
 /// Totals a driver keeps while it runs.
 struct Totals {
@@ -58,8 +63,9 @@ class Sampler {
                   const GradientNotes& notes);
 
   /// A loss was not finite: records the notes up to the first such gradient, at its position, so
-  /// that what is recorded does not depend on how far other workers had run ahead. Returns what
-  /// happened; asserts that one of the notes has a loss that is not finite.
+  /// that what is recorded does not depend on how far other workers had run ahead. Whatever of that
+  /// position is before the last sample's, under a worker's own clock, is raised to it. Returns
+  /// what happened; asserts that one of the notes has a loss that is not finite.
   std::string take_diverged(GradientNotes notes, Position* position);
 
   /// Set once a budget target has been reached.

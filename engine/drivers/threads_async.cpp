@@ -305,9 +305,7 @@ GradientNotes ThreadsAsync::collect_notes() {
     notes.insert(notes.end(), slot(w).notes.begin(), slot(w).notes.end());
     slot(w).notes.clear();
   }
-  std::sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
-    return a.position.gradients < b.position.gradients;
-  });
+  sort_by_commit(notes);
   return notes;
 }
 

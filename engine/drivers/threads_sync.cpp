@@ -22,13 +22,15 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
       idle_seconds_(static_cast<std::size_t>(spec.workers)),
       barrier_(spec.workers),
       sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
-  const double bytes = ensemble_.vector_bytes();
-  bytes_per_round_ = static_cast<std::int64_t>(
-      bytes_per_gradient(spec.method, *spec.topology, bytes) * spec.workers + 0.5);
+  bytes_per_round_ = bytes_per_round(spec, ensemble_.dimension());
   started_seconds_ = clock.seconds();
   if (continuity.resume != nullptr) {
-    load_state(*continuity.resume, kLayout, *this);
+    double seconds = 0;
+    SyncState kept{ensemble_, log_, first_round_, seconds, idle_seconds_, sampler_, notes_};
+    load_state(*continuity.resume, kLayout, kept);
     ensemble_.restore(*continuity.resume);
+    rounds_done_.store(first_round_);
+    started_seconds_ -= seconds;
     next_sample_ = sampler_.next();
   }
   if (all_reduce_) {
@@ -50,19 +52,6 @@ Position ThreadsSync::position(std::int64_t rounds) const {
           .bytes = rounds * bytes_per_round_};
 }
 
-template <class Archive>
-void ThreadsSync::persist(Archive& archive) {
-  std::int64_t round = rounds_done_.load();
-  double seconds = clock_.seconds() - started_seconds_;
-  archive(ensemble_, log_, round, seconds, idle_seconds_, sampler_);
-  for (GradientNotes& notes : notes_) archive(notes);
-  if constexpr (Archive::kReads) {
-    rounds_done_.store(round);
-    first_round_ = round;
-    started_seconds_ -= seconds;
-  }
-}
-
 // No gradient of the round is committed, so whoever goes on from here computes them again.
 void ThreadsSync::save_cut(std::int64_t round) {
   MutexLock lock(samples_mutex_);
@@ -70,11 +59,14 @@ void ThreadsSync::save_cut(std::int64_t round) {
   if (!watching_ || diverged_.load() || end_wanted_.load()) return;
   log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
   log_.flush();
+  const Position here = position(round);
+  double seconds = here.seconds;
+  SyncState kept{ensemble_, log_, round, seconds, idle_seconds_, sampler_, notes_};
   continuity_.checkpoints->save({.step = round,
-                                 .position = position(round),
+                                 .position = here,
                                  .vectors = ensemble_.vectors(),
                                  .layout = kLayout,
-                                 .state = saved_state(*this)});
+                                 .state = saved_state(kept)});
 }
 
 Outcome ThreadsSync::run(std::stop_token stop) {
@@ -266,9 +258,7 @@ GradientNotes ThreadsSync::collect_notes() {
     notes.insert(notes.end(), own.begin(), own.end());
     own.clear();
   }
-  std::stable_sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
-    return a.position.gradients < b.position.gradients;
-  });
+  sort_by_commit(notes);
   return notes;
 }
 

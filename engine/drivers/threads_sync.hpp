@@ -8,6 +8,7 @@
 #include "engine/drivers/cut.hpp"
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
+#include "engine/drivers/sync_state.hpp"
 #include "engine/drivers/threads_shared.hpp"
 
 namespace acid {
@@ -22,12 +23,7 @@ class ThreadsSync {
               Recorder& recorder, const Continuity& continuity, const Clock& clock);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "threads-sync/1";
-
-  /// The state before a round, the vectors apart; by the last thread at the barrier, while the
-  /// calling thread sleeps.
-  template <class Archive>
-  void persist(Archive& archive);
+  static constexpr std::string_view kLayout = kSyncLayout;
 
  private:
   /// A measured mean on its way to the calling thread, which evaluates it.

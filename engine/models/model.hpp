@@ -24,9 +24,11 @@ class Model {
  public:
   virtual ~Model() = default;
   /// Mean loss over the batch, at parameters x; its gradient goes to g. Training mode: `buffers`
-  /// (running statistics) are read and updated.
+  /// (running statistics) are read and updated. `ready` may be told of parts of g while others are
+  /// still computed, as in Objective::gradient_in_parts.
   virtual double loss_and_gradient(std::span<const float> x, std::span<float> buffers,
-                                   const Batch& batch, std::span<float> g) = 0;
+                                   const Batch& batch, std::span<float> g,
+                                   const GradientReady& ready = {}) = 0;
   /// Sums over the batch, evaluation mode.
   virtual PartialEvaluation evaluate(std::span<const float> x, std::span<const float> buffers,
                                      const Batch& batch) = 0;

@@ -55,15 +55,21 @@ class Supervised : public Objective {
     std::ranges::copy(start_buffers_, buffers.begin());
   }
 
-  double gradient(int lane_index, int worker, std::int64_t step, std::span<const float> x,
+  double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
                   std::span<float> buffers, std::span<float> g) override {
+    return gradient_in_parts(lane, worker, step, x, buffers, g, {});
+  }
+
+  double gradient_in_parts(int lane_index, int worker, std::int64_t step, std::span<const float> x,
+                           std::span<float> buffers, std::span<float> g,
+                           const GradientReady& ready) override {
     pin_this_thread();
     Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
     const DataOrder& order = orders_[static_cast<std::size_t>(worker)];
     lane.resize(batch_size_, dataset_.shape.features());
     for (int row = 0; row < batch_size_; ++row)
       gather(*dataset_.train, order.at(step * batch_size_ + row), lane, row);
-    return lane.model->loss_and_gradient(x, buffers, lane.batch(), g);
+    return lane.model->loss_and_gradient(x, buffers, lane.batch(), g, ready);
   }
 
   int evaluation_chunks() const override {

@@ -32,6 +32,10 @@ struct Event {
   double time = 0;                // normalised
   std::uint64_t exchange = 0;     // exchange, offer, apply: number of the edge in the drawn list
   std::uint32_t fingerprint = 0;  // of the worker's x after the event
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(kind, time, exchange, fingerprint);
+  }
 };
 
 /// A hash of 16 elements spread over x, a different selection for every `salt`; with all elements a

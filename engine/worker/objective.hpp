@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ struct PartialEvaluation {
   std::int64_t correct = 0;
   std::int64_t count = 0;
 };
+
+/// Told that elements [first, last) of a gradient are final. Called from the thread that computes
+/// it, which goes on when it returns.
+using GradientReady = std::function<void(std::size_t first, std::size_t last)>;
 
 /// What is being trained: start points, stochastic gradients and evaluation. Knows nothing of time,
 /// topology or algorithms.
@@ -50,6 +55,15 @@ class Objective {
   /// `buffers`, the worker's own.
   virtual double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
                           std::span<float> buffers, std::span<float> g) = 0;
+
+  /// The same gradient, bit for bit, telling `ready`, if there is one, which elements are final
+  /// while others are still being computed: each at most once, in the order of the backward pass,
+  /// so roughly from the last element to the first. What it was not told of is final on return.
+  virtual double gradient_in_parts(int lane, int worker, std::int64_t step,
+                                   std::span<const float> x, std::span<float> buffers,
+                                   std::span<float> g, const GradientReady& /*ready*/) {
+    return gradient(lane, worker, step, x, buffers, g);
+  }
 
   /// The test set is cut into this many fixed chunks; callers add them up in chunk order, so the
   /// result does not depend on how many threads evaluate.

@@ -56,8 +56,9 @@ TEST_CASE("every command explains itself on standard output") {
   const Folder folder;
   const auto overview = acid::test::acid(folder, {"--help"});
   CHECK(overview.code == 0);
-  for (const std::string command : {"run", "resume", "plan", "list", "show", "compare", "report",
-                                    "export", "verify", "topology", "doctor", "gc"}) {
+  for (const std::string command :
+       {"run", "resume", "plan", "list", "show", "compare", "report", "export", "verify",
+        "topology", "doctor", "gc", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, Contains("  " + command));
     const auto help = acid::test::acid(folder, {command, "--help"});
@@ -105,6 +106,7 @@ TEST_CASE("a reading command without a store exits with 3, says where it looked,
                                                     {"report", "--html"},
                                                     {"export", "@latest"},
                                                     {"resume"},
+                                                    {"watch"},
                                                     {"verify", "@latest"},
                                                     {"gc"},
                                                     {"gc", "--dry-run"},

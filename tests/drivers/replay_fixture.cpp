@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/base/digest.hpp"
 #include "engine/topology/spectral.hpp"
+#include "tests/catch.hpp"
 
 namespace acid::test {
 
@@ -69,6 +72,43 @@ std::string difference(const MemoryRecorder& a, const MemoryRecorder& b, int wor
                            eb[k].fingerprint);
   }
   return "";
+}
+
+bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series::const_iterator b,
+                 Series::const_iterator b_end) {
+  return std::equal(
+      a, a_end, b, b_end, [](const MemoryRecorder::Point& p, const MemoryRecorder::Point& q) {
+        const bool nan = std::isnan(p.value) && std::isnan(q.value);
+        return (p.value == q.value || nan) && p.position.gradients == q.position.gradients &&
+               p.position.normalised_time == q.position.normalised_time &&
+               p.position.bytes == q.position.bytes;
+      });
+}
+
+std::string other_series(const MemoryRecorder& a, const MemoryRecorder& b) {
+  for (const char* metric : {"consensus_distance", "train_loss", "staleness", "gradient_norm",
+                             "exchanges", "bytes_sent", "learning_rate", "eval_loss"}) {
+    if (a.has(metric) != b.has(metric)) return metric;
+    if (a.has(metric) && !same_points(a.series(metric).begin(), a.series(metric).end(),
+                                      b.series(metric).begin(), b.series(metric).end()))
+      return metric;
+  }
+  return "";
+}
+
+void check_same_end(const Outcome& replayed, const Outcome& recorded) {
+  CHECK(replayed.ending == recorded.ending);
+  CHECK(replayed.message == recorded.message);
+  CHECK(replayed.worker_digests == recorded.worker_digests);
+  CHECK(replayed.mean_digest == recorded.mean_digest);
+  CHECK(replayed.worker_gradients == recorded.worker_gradients);
+  CHECK(replayed.position.gradients == recorded.position.gradients);
+  CHECK(replayed.position.bytes == recorded.position.bytes);
+  CHECK(replayed.exchanges_done == recorded.exchanges_done);
+  CHECK(replayed.exchanges_drawn == recorded.exchanges_drawn);
+  REQUIRE(replayed.edges.size() == recorded.edges.size());
+  for (std::size_t e = 0; e < recorded.edges.size(); ++e)
+    CHECK(replayed.edges[e].count == recorded.edges[e].count);
 }
 
 CheckpointFolder::CheckpointFolder(double every) : every_(every) {

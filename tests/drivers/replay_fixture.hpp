@@ -39,6 +39,15 @@ ReplayScript script_of(const MemoryRecorder& recorder, int workers);
 /// "", or where the events of two executions part.
 std::string difference(const MemoryRecorder& a, const MemoryRecorder& b, int workers);
 
+using Series = std::vector<MemoryRecorder::Point>;
+/// Whether values and positions are equal, seconds apart.
+bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series::const_iterator b,
+                 Series::const_iterator b_end);
+/// "", or the first metric that two executions measured otherwise.
+std::string other_series(const MemoryRecorder& a, const MemoryRecorder& b);
+
+void check_same_end(const Outcome& replayed, const Outcome& recorded);
+
 /// Writes a checkpoint file every so often (in normalised time), and keeps the digests of x.
 class CheckpointFolder final : public Checkpoints {
  public:

@@ -5,10 +5,13 @@
 
 #include "engine/base/rng.hpp"
 #include "tests/catch.hpp"
-#include "tests/drivers/replay_fixture.hpp"
+#include "tests/drivers/replay_lagging.hpp"
 
 using namespace acid;
+using test::check_same_end;
+using test::LaggingRun;
 using test::MemoryRecorder;
+using test::other_series;
 using test::Replayable;
 using test::script_of;
 
@@ -71,6 +74,39 @@ struct Recorded {
   }
 };
 
+/// One change, in any of the ways to be wrong.
+void alter(ReplayScript& script, Stream& random) {
+  auto& events = script.workers[random.below(script.workers.size())];
+  if (events.empty()) return;
+  const std::size_t at = random.below(events.size());
+  const std::size_t other = random.below(events.size());
+  const auto here = events.begin() + static_cast<std::ptrdiff_t>(at);
+  switch (random.below(7)) {
+    case 0:
+      here->kind = static_cast<EventKind>(random.below(kEventKinds));
+      break;
+    case 1:
+      here->time = events[other].time;
+      break;
+    case 2:
+      here->time = std::ldexp(random.uniform(), static_cast<int>(random.below(2000)) - 1000);
+      break;
+    case 3:
+      std::swap(*here, events[other]);
+      break;
+    case 4:
+      here->exchange ^= 1u << random.below(12);
+      break;
+    case 5:
+      events.erase(here);
+      break;
+    default: {
+      const Event copy = events[other];
+      events.insert(here, copy);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("replay: another time of one exchange is another run") {
@@ -116,9 +152,11 @@ TEST_CASE("replay: the state machines refuse what cannot happen") {
                         number(begin), "none has begun");
   recorded.check_broken(altered(1, commit, [](Event& e) { e.kind = EventKind::begin_gradient; }), 1,
                         number(commit), "has not been committed");
-  for (const EventKind kind : {EventKind::offer, EventKind::apply, EventKind::assign})
+  for (const EventKind kind : {EventKind::apply, EventKind::assign})
     recorded.check_broken(altered(1, begin, [&](Event& e) { e.kind = kind; }), 1, number(begin),
                           event_name(kind));
+  recorded.check_broken(altered(1, begin, [](Event& e) { e.kind = EventKind::offer; }), 1,
+                        number(begin), "no exchange of this worker is due");
   for (const double time : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(), kNever})
     recorded.check_broken(altered(1, commit, [&](Event& e) { e.time = time; }), 1, number(commit),
                           "its time is");
@@ -206,50 +244,43 @@ TEST_CASE("replay: what breaks off is replayed as far as it leads") {
   }
 }
 
+TEST_CASE("replay: offers and applies at one time are the exchange") {
+  Recorded recorded(4);
+  MemoryRecorder once, twice;
+  const Outcome whole = recorded.run.replay(recorded.script, once);
+  ReplayScript split = recorded.script;
+  for (auto& events : split.workers)
+    for (std::size_t k = 0; k < events.size(); ++k)
+      if (events[k].kind == EventKind::exchange) {
+        events[k].kind = EventKind::offer;
+        events.insert(events.begin() + static_cast<std::ptrdiff_t>(k) + 1, events[k]);
+        events[++k].kind = EventKind::apply;
+      }
+  check_same_end(recorded.run.replay(split, twice), whole);
+  CHECK(other_series(twice, once) == "");
+}
+
 TEST_CASE("replay: scripts altered at random end, one way or the other") {
   Recorded recorded(3, 100);
-  const ReplayScript& whole = recorded.script;
-  int broken = 0;
-  for (std::uint32_t round = 0; round < 1500; ++round) {
-    INFO("round " << round);
-    Stream random(Seeds(5).derived(Purpose::data_order, round));
-    ReplayScript script = whole;
-    const std::uint64_t changes = 1 + random.below(3);
-    for (std::uint64_t change = 0; change < changes; ++change) {
-      auto& events = script.workers[random.below(3)];
-      if (events.empty()) continue;
-      const std::size_t at = random.below(events.size());
-      const std::size_t other = random.below(events.size());
-      switch (random.below(7)) {  // every way to be wrong
-        case 0:
-          events[at].kind = static_cast<EventKind>(random.below(kEventKinds));
-          break;
-        case 1:
-          events[at].time = events[other].time;
-          break;
-        case 2:
-          events[at].time =
-              std::ldexp(random.uniform(), static_cast<int>(random.below(2000)) - 1000);
-          break;
-        case 3:
-          std::swap(events[at], events[other]);
-          break;
-        case 4:
-          events[at].exchange ^= 1u << random.below(12);
-          break;
-        case 5:
-          events.erase(events.begin() + static_cast<std::ptrdiff_t>(at));
-          break;
-        default:
-          events.insert(events.begin() + static_cast<std::ptrdiff_t>(at), events[other]);
+  MemoryRecorder late;
+  LaggingRun(recorded.run, 1, late).finish();
+  ReplayScript lagging = script_of(late, 3);
+  lagging.shared_clock = false;
+  for (const ReplayScript* whole : {&recorded.script, &lagging}) {
+    int broken = 0;
+    for (std::uint32_t round = 0; round < 1000; ++round) {
+      INFO("round " << round << ", shared clock " << whole->shared_clock);
+      Stream random(Seeds(5).derived(Purpose::data_order, round));
+      ReplayScript script = *whole;
+      const std::uint64_t changes = 1 + random.below(3);
+      for (std::uint64_t change = 0; change < changes; ++change) alter(script, random);
+      MemoryRecorder again;
+      try {
+        recorded.run.replay(script, again, 1, {}, random.below(2) == 0);
+      } catch (const BrokenScript&) {
+        ++broken;
       }
     }
-    MemoryRecorder again;
-    try {
-      recorded.run.replay(script, again, 1, {}, random.below(2) == 0);
-    } catch (const BrokenScript&) {
-      ++broken;
-    }
+    CHECK(broken > 450);
   }
-  CHECK(broken > 700);
 }

@@ -1,6 +1,6 @@
-// Event logs under replay: a valid script of three workers with hostile edits, or events made up
-// from nothing, is executed or refused as a BrokenScript; it never hangs or trips an invariant.
-// The input: options, a number of made-up events, then edits.
+// Event logs under replay: a valid script of three workers with one clock or with their own, with
+// hostile edits, or events made up from nothing, is executed or refused as a BrokenScript; it never
+// hangs or trips an invariant. The input: options, a number of made-up events, then edits.
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -41,34 +41,74 @@ struct Run {
 };
 
 // What the run may do: gradients in a fixed but irregular order, every exchange once it is due, a
-// sample every 6 commits and a checkpoint every 8.
-ReplayScript valid_script(const RunSpec& spec) {
-  ReplayScript script;
-  script.workers.resize(kWorkers);
-  const auto add = [&](int w, EventKind kind, double time, std::uint64_t exchange = 0) {
-    script.workers[static_cast<std::size_t>(w)].push_back(
-        {.kind = kind, .time = time, .exchange = exchange & kExchangeMask});
-  };
-  const auto mark = [&](EventKind kind, double time) {
-    for (int w = 0; w < kWorkers; ++w) add(w, kind, time);
-  };
-  EdgeSchedule edges(*spec.topology, spec.method.rate, spec.seeds);
-  std::array<bool, kWorkers> in_hand{};
-  mark(EventKind::measured, 0);
-  for (int k = 1; k <= kCommits; ++k) {
-    const double before = (k - 1.0) / kWorkers, now = static_cast<double>(k) / kWorkers;
-    const int w = k * k % 7 % kWorkers;
-    bool& begun = in_hand[static_cast<std::size_t>(w)];
-    if (!begun) add(w, EventKind::begin_gradient, before);
-    for (; edges.peek().due <= now; edges.pop())
-      for (const int partner : {edges.peek().i, edges.peek().j})
-        add(partner, EventKind::exchange, now, edges.peek().number);
-    begun = k % 3 == 0;
-    add(w, begun ? EventKind::commit_and_begin : EventKind::commit_gradient, now);
-    if (k % 6 == 0) mark(EventKind::measured, now);
-    if (k % 8 == 0) mark(EventKind::checkpoint, now);
+// sample every 6 commits and a checkpoint every 8. With clocks of their own, workers hear of the
+// others' commits now and then, and the higher partner of an exchange applies it later.
+class ValidScript {
+ public:
+  ValidScript(const RunSpec& spec, bool shared_clock)
+      : edges_(*spec.topology, spec.method.rate, spec.seeds) {
+    script_.shared_clock = shared_clock;
+    script_.workers.resize(kWorkers);
+    mark(EventKind::measured);
+    for (commits_ = 0; commits_ < kCommits;) {
+      const auto w = static_cast<std::size_t>((commits_ + 1) * (commits_ + 1) % 7 % kWorkers);
+      if (!computing_[w]) add(w, EventKind::begin_gradient);
+      if (shared_clock || commits_ % 2 == 0) clocks_[w] = commits_;
+      exchange_due(commits_ + shared_clock);
+      ++commits_;
+      clocks_[w] = shared_clock ? commits_ : clocks_[w] + 1;
+      computing_[w] = commits_ % 3 == 0;
+      add(w, computing_[w] ? EventKind::commit_and_begin : EventKind::commit_gradient);
+      if (commits_ % 6 == 0) mark(EventKind::measured);
+      if (commits_ % 8 == 0) mark(EventKind::checkpoint);
+    }
+    exchange_due(kCommits);
+    for (std::size_t each = 0; each < kWorkers; ++each) apply(each);
   }
-  return script;
+  const ReplayScript& script() const { return script_; }
+
+ private:
+  void add(std::size_t w, EventKind kind, std::uint64_t exchange = 0) {
+    script_.workers[w].push_back({.kind = kind,
+                                  .time = static_cast<double>(clocks_[w]) / kWorkers,
+                                  .exchange = exchange & kExchangeMask});
+  }
+  void apply(std::size_t w) {
+    if (in_hand_[w]) add(w, EventKind::apply, *in_hand_[w]);
+    in_hand_[w].reset();
+  }
+  void mark(EventKind kind) {
+    for (std::size_t w = 0; w < kWorkers; ++w) {
+      apply(w);
+      clocks_[w] = commits_;
+    }
+    for (std::size_t w = 0; w < kWorkers; ++w) add(w, kind);
+  }
+  void exchange_due(int now) {
+    for (; edges_.peek().due <= static_cast<double>(now) / kWorkers; edges_.pop()) {
+      const std::uint64_t number = edges_.peek().number;
+      const auto i = static_cast<std::size_t>(edges_.peek().i);
+      const auto j = static_cast<std::size_t>(edges_.peek().j);
+      for (const std::size_t w : {i, j}) {
+        apply(w);
+        clocks_[w] = now;
+        add(w, script_.shared_clock ? EventKind::exchange : EventKind::offer, number);
+        if (!script_.shared_clock) in_hand_[w] = number;
+      }
+      apply(i);
+    }
+  }
+
+  EdgeSchedule edges_;
+  ReplayScript script_;
+  int commits_ = 0;
+  std::array<int, kWorkers> clocks_{};
+  std::array<bool, kWorkers> computing_{};
+  std::array<std::optional<std::uint64_t>, kWorkers> in_hand_;
+};
+
+bool of_exchange(EventKind kind) {
+  return kind == EventKind::exchange || kind == EventKind::offer || kind == EventKind::apply;
 }
 
 // Insists that positions never decrease and that events come without gaps.
@@ -96,10 +136,10 @@ class StrictRecorder final : public Recorder {
       for (std::size_t k = 0; k < workers_[w].events.size(); ++k) {
         const Event& event = workers_[w].events[k];
         const Event& asked = script.workers[w].at(k + static_cast<std::size_t>(workers_[w].first));
-        ACID_ASSERT(event.kind == asked.kind && event.time == asked.time &&
-                        (asked.kind != EventKind::exchange ||
-                         (event.exchange & kExchangeMask) == asked.exchange),
-                    "event {} of worker {}: {} at {}", k, w, event_name(event.kind), event.time);
+        ACID_ASSERT(
+            event.kind == asked.kind && event.time == asked.time &&
+                (!of_exchange(asked.kind) || (event.exchange & kExchangeMask) == asked.exchange),
+            "event {} of worker {}: {} at {}", k, w, event_name(event.kind), event.time);
       }
   }
 
@@ -165,6 +205,14 @@ std::unique_ptr<CheckpointFile> checked_checkpoint(Run& run, const ReplayScript&
   return file;
 }
 
+struct Valid {
+  Valid(Run& run, bool shared_clock)
+      : script(ValidScript(run.spec, shared_clock).script()),
+        file(checked_checkpoint(run, script)) {}
+  const ReplayScript script;
+  const std::unique_ptr<CheckpointFile> file;
+};
+
 Event made_up(Input& input) {
   Event event;
   event.kind = static_cast<EventKind>(input.below(kEventKinds));
@@ -208,16 +256,16 @@ void edit(Input& input, ReplayScript& script) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace acid::fuzz;
   static Run run;
-  static const acid::ReplayScript valid = valid_script(run.spec);
-  static const std::unique_ptr<acid::CheckpointFile> file = checked_checkpoint(run, valid);
+  static const Valid with_one_clock(run, true), with_own_clocks(run, false);
   Input input(data, size);
   const std::uint8_t choice = input.number<std::uint8_t>();
-  acid::ReplayScript script = valid;
+  const Valid& valid = choice & 64 ? with_own_clocks : with_one_clock;
+  acid::ReplayScript script = valid.script;
   if (choice & 1)
     for (auto& events : script.workers) events.clear();
   const Options options{.complete = (choice & 2) == 0,
                         .threads = choice & 4 ? 2 : 1,
-                        .resume = choice & 8 ? file.get() : nullptr};
+                        .resume = choice & 8 ? valid.file.get() : nullptr};
   if (options.resume != nullptr) script.marks_before = static_cast<int>(1 + (choice >> 4) % 4);
   for (int edits = 0; edits < 64 && input.left() > 0; ++edits) edit(input, script);
   replay(run, script, options);

@@ -10,12 +10,15 @@ using namespace acid::test;
 
 namespace {
 
-/// A model that only reports what it was given: its loss is the sum of the features and labels.
+/// A model that only reports what it was given: its loss is the sum of the features and labels. It
+/// tells of the second half of its gradient only.
 class EchoModel : public Model {
  public:
   double loss_and_gradient(std::span<const float> x, std::span<float> /*buffers*/,
-                           const Batch& batch, std::span<float> g) override {
+                           const Batch& batch, std::span<float> g,
+                           const GradientReady& ready) override {
     std::ranges::copy(x, g.begin());
+    if (ready) ready(g.size() / 2, g.size());
     return sum(batch);
   }
   PartialEvaluation evaluate(std::span<const float> /*x*/, std::span<const float> /*buffers*/,
@@ -80,6 +83,21 @@ TEST_CASE("a minibatch depends on seed, worker and step, and not on the lane") {
   CHECK(task->gradient(0, 1, 3, x, {}, g) != loss);
   CHECK(reseeded->gradient(0, 0, 3, x, {}, g) != loss);
   CHECK(task->gradient(1, 0, 3, x, {}, g) == loss);
+}
+
+TEST_CASE("a supervised task passes on which parts of a gradient are final") {
+  EchoRuntime runtime;
+  const auto task = make_linear(runtime, make_dataset(kTiny, 50, 5), 4, 1, 1);
+  const std::size_t d = task->dimension();
+  std::vector<float> x(d, 1.5F), g(d);
+  std::vector<std::pair<std::size_t, std::size_t>> told;
+  const double loss =
+      task->gradient_in_parts(0, 0, 3, x, {}, g, [&](std::size_t first, std::size_t last) {
+        told.push_back({first, last});
+      });
+  CHECK(told == std::vector<std::pair<std::size_t, std::size_t>>{{d / 2, d}});
+  CHECK(task->gradient(0, 0, 3, x, {}, g) == loss);
+  CHECK(told.size() == 1);
 }
 
 TEST_CASE("one pass of minibatches sees every example once") {

@@ -83,6 +83,59 @@ TEST_CASE("the gradient is the slope of the loss along any direction") {
   }
 }
 
+TEST_CASE("parts of a gradient are told in backward order, once each, and are final then") {
+  for (const Case& c : small_models()) {
+    INFO(c.options.dump());
+    State state(c.options, c.shape);
+    const Examples examples(c.shape, 16, 3);
+    const auto model = make(c);
+    const State fresh = state;
+    std::vector<float> plain(state.x.size()), g(state.x.size());
+    const double loss = model->loss_and_gradient(state.x, state.buffers, examples.batch(), plain);
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      state.buffers = fresh.buffers;
+      std::vector<int> told(g.size());
+      std::vector<float> seen(g.size());
+      std::vector<std::size_t> ends;
+      const double again = model->loss_and_gradient(state.x, state.buffers, examples.batch(), g,
+                                                    [&](std::size_t first, std::size_t last) {
+                                                      for (std::size_t k = first; k < last; ++k)
+                                                        ++told[k], seen[k] = g[k];
+                                                      ends.push_back(last);
+                                                    });
+      CHECK(again == loss);
+      CHECK(g == plain);
+      CHECK(seen == plain);
+      CHECK(told == std::vector<int>(g.size(), 1));
+      const auto layout =
+          find_model(c.options.at("kind").get<std::string>())->layout(c.options, c.shape);
+      REQUIRE(ends.size() == layout.parameters.size());
+      // The classifier's weight and bias come before everything that feeds them.
+      CHECK(std::max(ends[0], ends[1]) == g.size());
+      const Segment& second = layout.parameters[1].segment;
+      CHECK(ends.back() <= static_cast<std::size_t>(second.offset + second.size));
+    }
+    // Nobody asks: the hooks that are there now tell nobody.
+    state.buffers = fresh.buffers;
+    CHECK(model->loss_and_gradient(state.x, state.buffers, examples.batch(), g) == loss);
+    CHECK(g == plain);
+  }
+}
+
+TEST_CASE("a model that moves to other arrays tells of the gradient in those") {
+  const Case c{model_options("mlp", {{"hidden", {16, 8}}}), kTiny, false};
+  const State first(c.options, c.shape, 1), second(c.options, c.shape, 2);
+  const Examples examples(c.shape, 16, 3);
+  const auto model = make(c);
+  for (const State* state : {&first, &second, &first}) {
+    std::vector<float> g(state->x.size());
+    std::size_t told = 0;
+    model->loss_and_gradient(state->x, {}, examples.batch(), g,
+                             [&](std::size_t from, std::size_t to) { told += to - from; });
+    CHECK(told == g.size());
+  }
+}
+
 TEST_CASE("a linear model's gradient is the closed form, tensor by tensor") {
   const Case c{model_options("linear"), kTiny, false};
   State state(c.options, c.shape);

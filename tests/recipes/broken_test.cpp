@@ -73,7 +73,7 @@ TEST_CASE("all mistakes of a recipe are reported at once, in the order of the fi
       "[optimizer]\nmomentum = 1.5\nlearning_rat = 1\n"
       "[optimizer.schedule]\nkind = \"step\"\nmilestones = [0.7, 0.5]\n"
       "[workers]\ncount = 0\n"
-      "[execution]\ndriver = \"mpi\"\n"
+      "[execution]\ndriver = \"mip\"\n"
       "[[algorithms]]\nkind = \"ad-psgd\"\norder = \"x\"\n");
   const std::vector<int> lines = {1, 2, 4, 5, 6, 8, 9, 12, 14, 16, 19, 0};
   REQUIRE(errors.size() == lines.size());

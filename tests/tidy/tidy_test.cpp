@@ -38,7 +38,7 @@ const std::map<std::string, Prefixes> kMayInclude{
 
 // Third-party header → the only places that may name it.
 const std::map<std::string, Prefixes> kConfined{
-    {"mpi.h", {"engine/transport/", "engine/drivers/mpi"}},
+    {"mpi.h", {"engine/transport/", "engine/drivers/mpi", "tests/transport/"}},
     {"nccl.h", {"engine/transport/"}},
     {"sqlite3.h", {"store/"}},
     {"toml++/", {"recipes/"}},

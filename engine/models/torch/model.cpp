@@ -50,6 +50,7 @@ void TorchModel::bind_parameters(std::span<const float> x) {
   if (!bind(parameters_, x, network_.layout.parameters)) return;
   for (at::Tensor& tensor : parameters_.tensors) tensor.requires_grad_(true);
   gradients_.base = nullptr;  // the new tensors have no .grad() yet
+  hooks_.forget();
 }
 
 void TorchModel::bind_gradients(std::span<float> g) {
@@ -80,7 +81,8 @@ at::Tensor TorchModel::labels(const Batch& batch) const {
 }
 
 double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> buffers,
-                                     const Batch& batch, std::span<float> g) {
+                                     const Batch& batch, std::span<float> g,
+                                     const GradientReady& ready) {
   return translating_errors([&] {
     if (buffers_.device_array.defined()) buffers_.device_array.copy_(flat_view(buffers));
     bind(buffers_, buffers, network_.layout.buffers);
@@ -90,7 +92,9 @@ double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> 
     const at::Tensor logits =
         forward(network_, parameters_.tensors, buffers_.tensors, features(batch), true);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels(batch));
-    loss.backward();  // adds to the zeroed .grad() tensors, which are views of g
+    if (ready && device_.is_cpu()) hooks_.watch(parameters_.tensors, network_.layout.parameters);
+    // Adds to the zeroed .grad() tensors, which are views of g.
+    hooks_.backward(loss, ready);
 
     for (std::size_t k = 0; k < gradients_.tensors.size(); ++k) {
       ACID_ASSERT(parameters_.tensors[k].grad().data_ptr() == gradients_.tensors[k].data_ptr(),

@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/models/model.hpp"
 #include "engine/models/network.hpp"
+#include "engine/models/torch/gradient_hooks.hpp"
 
 namespace acid {
 
@@ -20,7 +21,7 @@ class TorchModel : public Model {
  public:
   TorchModel(Network network, const DataShape& shape, at::Device device);
   double loss_and_gradient(std::span<const float> x, std::span<float> buffers, const Batch& batch,
-                           std::span<float> g) override;
+                           std::span<float> g, const GradientReady& ready) override;
   PartialEvaluation evaluate(std::span<const float> x, std::span<const float> buffers,
                              const Batch& batch) override;
 
@@ -43,6 +44,7 @@ class TorchModel : public Model {
   const DataShape shape_;
   const at::Device device_;
   Bound parameters_, buffers_, gradients_;
+  GradientHooks hooks_;  // CPU only: elsewhere the caller's g is filled once all of it is there
 };
 
 /// Calls f; an exception of LibTorch becomes an acid::Error.

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// One line of `acid doctor`.
+struct Check {
+  std::string name;
+  bool ok = true;
+  std::string found;
+  std::string advice;  // what will be slow or missing, and the remedy; empty when all is well
+};
+
+/// What runs with one process per worker find here: the MPI library as acid-worker sees it (it is
+/// started once, which takes half a second), the launchers, and shared memory.
+void check_mpi(std::vector<Check>& checks);
+
+}  // namespace acid

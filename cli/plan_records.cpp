@@ -1,0 +1,38 @@
+#include "cli/plan_records.hpp"
+
+namespace acid {
+
+ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line) {
+  return {.id = plan.recipe_digest.substr(0, 12),
+          .name = plan.name,
+          .recipe_path = plan.recipe_path,
+          .recipe_text = plan.recipe_text,
+          .recipe_digest = plan.recipe_digest,
+          .overrides = plan.overrides,
+          .command_line = command_line};
+}
+
+std::vector<RunRecord> run_records(const Plan& plan) {
+  const nlohmann::json document = to_json(plan);
+  std::vector<RunRecord> records;
+  for (std::size_t r = 0; r < plan.runs.size(); ++r) {
+    const PlannedRun& run = plan.runs[r];
+    nlohmann::json rest = document["runs"][r];
+    rest.erase("settings");  // Kept once.
+    records.push_back({.id = run.id,
+                       .algorithm = run.algorithm,
+                       .label = run.label,
+                       .seed = run.seed,
+                       .digest = run.digest,
+                       .group = run.group,
+                       .settings = run.settings,
+                       .driver = run.settings["execution"]["driver"],
+                       .topology = run.settings["topology"]["kind"],
+                       .workers = run.workers,
+                       .budget_gradients = run.budget_gradients,
+                       .plan = rest});
+  }
+  return records;
+}
+
+}  // namespace acid

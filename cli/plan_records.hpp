@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recipes/plan.hpp"
+#include "store/store.hpp"
+
+namespace acid {
+
+/// A plan as the store keeps it: the experiment, and its runs in the plan's order. `command_line`
+/// is what asked for it.
+ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line);
+std::vector<RunRecord> run_records(const Plan& plan);
+
+}  // namespace acid

@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/child.hpp"
+#include "cli/commands.hpp"
+#include "cli/plan_records.hpp"
+#include "cli/recipe_options.hpp"
+#include "cli/slurm_script.hpp"
+#include "cli/supervisor.hpp"
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct SubmitOptions {
+  RecipeOptions recipe;
+  SlurmJob job;
+  bool allow_changed = false;
+  bool dry_run = false;
+};
+
+/// Where a job's files are, beside each other in the store's folder. Absolute paths.
+struct JobFiles {
+  std::string store;
+  std::string base;  // <store>/submit/<experiment>
+
+  std::string script() const { return base + ".sh"; }
+  std::string recipe() const { return base + ".toml"; }
+  std::string log(const std::string& job) const { return fmt::format("{}.{}.log", base, job); }
+};
+
+// For file names, and for Slurm, which lists jobs by name.
+std::string plain(const std::string& name) {
+  std::string text;
+  for (const char c : name.substr(0, 40)) {
+    const bool kept = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                      c == '.' || c == '-' || c == '_';
+    text += kept ? c : '-';
+  }
+  return text;
+}
+
+JobFiles files_of(const std::string& store_folder, const std::string& name) {
+  const std::string store = fs::absolute(store_folder).lexically_normal().string();
+  return {store, store + "/submit/" + name};
+}
+
+// Of a file name that sbatch fills in.
+std::string without_placeholders(const std::string& path) {
+  std::string text;
+  for (const char c : path) text.append(c == '%' ? 2 : 1, c);
+  return text;
+}
+
+// Who runs where is Slurm's to say.
+void refuse_placement(const PlannedRun& run) {
+  const json& mpi = run.settings["execution"]["mpi"];
+  for (const char* key : {"hosts", "hostfile"})
+    if (const json& value = mpi[key]; !value.is_null() && !value.empty())
+      throw UsageError(
+          fmt::format("execution.mpi.{} names hosts, but Slurm chooses those of a job; "
+                      "take it out of the recipe, or start it with 'acid run' there",
+                      key));
+  if (mpi["launcher"] == "none")
+    throw UsageError(
+        "execution.mpi.launcher = \"none\": a job starts acid once, which then starts the workers; "
+        "use \"mpirun\" or \"srun\"");
+}
+
+// What the largest of the runs, which come one after another, needs.
+void size_job(SlurmJob& job, const Plan& plan) {
+  for (const PlannedRun& run : plan.runs) {
+    const json& execution = run.settings["execution"];
+    const std::string driver = execution["driver"];
+    int cores = execution["threads_per_worker"];
+    if (driver == "mpi") {
+      refuse_placement(run);
+      job.tasks = std::max(job.tasks, run.workers);
+      const json& per_node = execution["mpi"]["processes_per_host"];
+      if (!per_node.is_null()) job.tasks_per_node = per_node;
+    } else if (driver == "threads") {
+      cores *= run.workers;
+    }
+    job.cores_per_task = std::max(job.cores_per_task, cores);
+  }
+}
+
+SlurmJob job_of(const SubmitOptions& options, const Plan& plan, const JobFiles& files,
+                const std::string& name) {
+  SlurmJob job = options.job;
+  job.name = name;
+  job.origin = fs::absolute(plan.recipe_path).lexically_normal().string();
+  job.log = without_placeholders(files.base) + ".%j.log";
+  size_job(job, plan);
+  job.command = {program_folder() + "/acid",
+                 "run",
+                 files.recipe(),
+                 "--copy-of",
+                 job.origin,
+                 "--store",
+                 files.store};
+  for (const std::string& override : options.recipe.overrides) {
+    job.command.push_back("--set");
+    job.command.push_back(override);
+  }
+  if (!options.recipe.driver.empty()) {
+    job.command.push_back("--driver");
+    job.command.push_back(options.recipe.driver);
+  }
+  if (options.allow_changed) job.command.push_back("--allow-changed");
+  return job;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+// The number of the job.
+std::string sbatch(const std::string& script) {
+  Supervisor supervisor;
+  try {
+    supervisor.start("sbatch", {"sbatch", "--parsable", script}, Child::Output::data);
+  } catch (const Error& error) {
+    throw Error(
+        fmt::format("{}. 'acid submit' needs Slurm's programs (Debian: slurm-client) and a "
+                    "machine that may submit jobs; without Slurm, 'acid run --driver mpi' starts "
+                    "the processes itself. The script is {}",
+                    error.what(), script));
+  }
+  std::vector<Supervisor::Ending> ended;
+  while (ended.empty()) ended = supervisor.wait(-1);
+  const Supervisor::Ending& ending = ended.front();
+  if (!WIFEXITED(ending.status) || WEXITSTATUS(ending.status) != 0)
+    throw Error(
+        fmt::format("sbatch did not take the job ({}; its own words are above); correct "
+                    "the options, or {} and then 'sbatch' it",
+                    status_text(ending.status), script));
+  return ending.output.substr(0, ending.output.find_first_of(";\n"));  // "job;cluster"
+}
+
+void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
+                      const Plan& plan) {
+  const std::string store = quoted_for_shell(files.store);
+  say(fmt::format("job {} was submitted: {} run{}, {} task{}", number, plan.runs.size(),
+                  plan.runs.size() == 1 ? "" : "s", job.tasks, job.tasks == 1 ? "" : "s"));
+  say(fmt::format("  watch it   acid watch --wait --store {}", store));
+  say(fmt::format("  its words  {}", files.log(number)));
+  say(fmt::format("  stop it    scancel --batch --signal=TERM {}   (saves what runs)", number));
+  say("  go on      the same 'acid submit' again, or 'acid resume' inside an allocation");
+}
+
+// On the command line, that is: most recipes name a driver that needs no cluster, or none.
+bool chooses_driver(const RecipeOptions& recipe) {
+  return !recipe.driver.empty() ||
+         std::any_of(recipe.overrides.begin(), recipe.overrides.end(),
+                     [](const std::string& o) { return o.starts_with("execution.driver="); });
+}
+
+Exit submit(const Session& session, SubmitOptions& options) {
+  if (!chooses_driver(options.recipe)) options.recipe.driver = "mpi";
+  const Plan plan = options.recipe.compile();
+  say_warnings(plan);
+  const std::string name = plain(plan.name) + "-" + plan.recipe_digest.substr(0, 12);
+  const JobFiles files = files_of(session.store_folder, name);
+  const SlurmJob job = job_of(options, plan, files, name);
+  const std::string script = slurm_script(job);
+  if (options.dry_run) {
+    print_data(script);
+    return Exit::ok;
+  }
+  worker_program();  // Without it the job would fail, much later.
+  // From now on the runs can be listed and watched.
+  Store(files.store, Store::Access::write)
+      .add_experiment(experiment_record(plan, session.command_line), run_records(plan));
+  std::error_code failed;
+  fs::create_directories(fs::path(files.base).parent_path(), failed);
+  write_file(files.recipe(), plan.recipe_text);
+  write_file(files.script(), script);
+  const std::string number = sbatch(files.script());
+  print_data(number + "\n");
+  say_what_is_next(job, files, number, plan);
+  return Exit::ok;
+}
+
+void add_job_options(CLI::App& command, SubmitOptions& options) {
+  SlurmJob& job = options.job;
+  command.add_option("--partition", job.partition, "Partition of the cluster")->type_name("NAME");
+  command.add_option("--account", job.account, "Account to charge")->type_name("NAME");
+  command.add_option("--time", job.time, "Time limit, such as 30 (minutes), 8:00:00 or 2-0 (days)")
+      ->type_name("T");
+  command.add_option("--nodes", job.nodes, "Number of nodes (default: as few as hold the workers)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000).description(""));
+  command
+      .add_option("--sbatch", job.extra,
+                  "Further options of sbatch, such as \"--qos=high --mem-per-cpu=4G\"; may be "
+                  "given several times")
+      ->type_name("TEXT")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--save-seconds", job.save_seconds,
+                  "How long before the time limit runs are saved (default: 120)")
+      ->type_name("S")
+      ->check(CLI::Range(1, 65'535).description(""));
+  command.add_flag("--until-finished", job.until_finished,
+                   "When the time limit comes first, put the job back into the queue");
+  command.add_flag("--allow-changed", options.allow_changed,
+                   "Continue runs although acid or their data files have changed since");
+  command.add_flag("--dry-run", options.dry_run, "Print the batch script and do nothing");
+}
+
+}  // namespace
+
+void add_submit_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<SubmitOptions>();
+  CLI::App* command = app.add_subcommand(
+      "submit", "Run what a recipe asks for as a batch job of Slurm (driver mpi unless --driver)");
+  options->recipe.add_to(*command);
+  add_job_options(*command, *options);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return submit(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <ctime>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/live_screen.hpp"
+#include "cli/watch_view.hpp"
+#include "cli/watched_runs.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSecondsBetweenLooks = 0.5;
+// Looking takes at most this share of a core, however much there is to see.
+constexpr double kLargestShare = 0.015;
+
+struct WatchOptions {
+  std::vector<std::string> names;
+  bool once = false;
+  bool wait = false;
+  Format format;
+};
+
+/// While it lives, the signals that end watching are waited for, not delivered.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&signals_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+
+  /// True as soon as one arrives, false after this time.
+  bool come_within(double seconds) {
+    const timespec timeout{static_cast<std::time_t>(seconds),
+                           static_cast<long>((seconds - static_cast<std::time_t>(seconds)) * 1e9)};
+    return sigtimedwait(&signals_, nullptr, &timeout) > 0;
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+};
+
+std::string counts_of(const WatchedRuns& watched) {
+  return fmt::format("{} running, {} waiting, {} ended", watched.running(), watched.waiting(),
+                     watched.ended());
+}
+
+// Why there is nothing to see, and what would change that.
+void say_nothing_runs(const WatchedRuns& watched) {
+  const std::size_t waiting = watched.waiting();
+  say(fmt::format("no run is active: of {}, {} ended and {}{}", watched.runs().size(),
+                  watched.ended(), waiting == 1 ? "1 waits" : fmt::format("{} wait", waiting),
+                  waiting > 0 ? "; 'acid resume' continues interrupted ones, --wait waits for "
+                                "whoever does"
+                              : ""));
+}
+
+Exit print(const WatchedRuns& watched, const WatchOptions& options) {
+  // Runs that were named or waited for are shown however they are, else only what goes on.
+  std::vector<WatchedRun> shown;
+  if (!options.names.empty() || options.wait)
+    shown = watched.runs();
+  else if (watched.running() > 0)
+    shown = watched.active();
+  if (options.format.json) {
+    nlohmann::json runs = nlohmann::json::array();
+    for (const WatchedRun& run : shown) runs.push_back(to_json(run));
+    print_json({{"schema_version", kJsonSchemaVersion},
+                {"active", watched.running() > 0},
+                {"runs", runs}});
+    return Exit::ok;
+  }
+  if (!shown.empty())
+    for (const std::string& line : to_lines(shown, 1'000'000, colour_on_standard_output()))
+      print_data(line + "\n");
+  if (watched.running() == 0 && !options.wait) say_nothing_runs(watched);
+  return Exit::ok;
+}
+
+void draw(LiveScreen& screen, const WatchedRuns& watched) {
+  const LiveScreen::Size size = LiveScreen::size();
+  const auto rows = static_cast<std::size_t>(std::max(1, size.rows - 3));
+  std::vector<std::string> lines =
+      to_lines(watched.on_screen(rows), size.columns, colour_on_standard_output());
+  lines.push_back(counts_of(watched).substr(0, static_cast<std::size_t>(size.columns)));
+  screen.draw(lines);
+}
+
+bool over(const WatchedRuns& watched, const WatchOptions& options) {
+  return options.wait ? watched.running() + watched.waiting() == 0 : watched.idle();
+}
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// Until it is over, or a signal says that nobody wants to know any more.
+Exit watch_live(WatchedRuns& watched, const WatchOptions& options) {
+  const bool draws = !options.format.json && isatty(STDOUT_FILENO) == 1;
+  EndSignals end;
+  LiveScreen screen;
+  double cost = 0;
+  while (true) {
+    if (draws) draw(screen, watched);
+    if (over(watched, options)) return draws ? Exit::ok : print(watched, options);
+    if (end.come_within(std::max(kSecondsBetweenLooks, cost / kLargestShare))) {
+      say("watching ended; the runs go on");
+      return Exit::ok;
+    }
+    const double begun = cpu_seconds();
+    watched.look();
+    cost = cpu_seconds() - begun;
+  }
+}
+
+Exit watch(const Session& session, const WatchOptions& options) {
+  const Store store(session.store_folder, Store::Access::read);
+  WatchedRuns watched(store, resolve_runs(store, options.names));
+  watched.look();
+  const bool terminal = !options.format.json && isatty(STDOUT_FILENO) == 1;
+  const bool live = options.wait || (terminal && !options.once && watched.running() > 0);
+  return live ? watch_live(watched, options) : print(watched, options);
+}
+
+}  // namespace
+
+void add_watch_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<WatchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "watch", "Watch runs while they go on, in this or any other terminal; ^C ends only that");
+  command
+      ->add_option("RUNS", options->names,
+                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default: "
+                   "what is active of the newest experiment)")
+      ->type_name(" ");
+  CLI::Option* once = command->add_flag(
+      "--once", options->once, "Print one table and exit, as is done where there is no terminal");
+  command
+      ->add_flag("--wait", options->wait,
+                 "Go on until every run has ended, also while none is running; where there is no "
+                 "terminal, print the table then")
+      ->excludes(once);
+  add_json_option(*command, options->format);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return watch(session, *options); };
+  });
+}
+
+}  // namespace acid

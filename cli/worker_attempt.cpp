@@ -1,0 +1,219 @@
+#include "cli/worker_attempt.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <new>
+#include <set>
+
+#include "cli/worker_checkpoints.hpp"
+#include "engine/checkpoint/safetensors.hpp"
+#include "engine/drivers/mpi.hpp"
+#include "engine/topology/spectral.hpp"
+#include "store/writer.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::int64_t kMostEdges = 100'000;  // recorded with their rates, used or not
+constexpr int kMostWorkersRealised = 4'096;   // for whom χ̂₁, χ̂₂ are worked out
+
+/// Passes on the metrics that the recipe asks for (record.metrics).
+class ChosenMetrics final : public Recorder {
+ public:
+  ChosenMetrics(Recorder& to, const nlohmann::json& chosen) : to_(to) {
+    if (chosen.is_array()) chosen_ = chosen.get<std::set<std::string, std::less<>>>();
+  }
+  void sample(const Position& position, std::span<const Value> values) override {
+    if (!chosen_) return to_.sample(position, values);
+    std::vector<Value> kept;
+    for (const Value& value : values)
+      if (chosen_->contains(value.metric)) kept.push_back(value);
+    to_.sample(position, kept);
+  }
+  void progress(const Position& position) override { to_.progress(position); }
+  void note(Severity severity, std::string_view text) override { to_.note(severity, text); }
+  void events(int worker, std::int64_t first, std::span<const Event> events) override {
+    to_.events(worker, first, events);
+  }
+
+ private:
+  Recorder& to_;
+  std::optional<std::set<std::string, std::less<>>> chosen_;  // absent: all of them
+};
+
+void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
+  std::map<std::pair<int, int>, std::int64_t> counts;
+  for (const EdgeUse& edge : outcome.edges) counts[{edge.i, edge.j}] = edge.count;
+  const auto add = [&](int i, int j) {
+    const auto used = counts.find({i, j});
+    result.edges.push_back({i, j, spec.topology->edge_rate(i, j, spec.method.rate),
+                            used == counts.end() ? 0 : used->second});
+  };
+  if (spec.workers > 1 && spec.topology->edge_count() <= kMostEdges)
+    spec.topology->for_each_edge([&](const Edge& edge) { add(edge.i, edge.j); });
+  else
+    for (const EdgeUse& edge : outcome.edges) add(edge.i, edge.j);
+}
+
+void add_realised(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
+  if (spec.method.pattern != Pattern::pairwise || outcome.position.gradients == 0) return;
+  result.realised_rate = 2.0 * static_cast<double>(outcome.exchanges_done) /
+                         static_cast<double>(outcome.position.gradients);
+  if (spec.workers < 2 || spec.workers > kMostWorkersRealised || outcome.edges.empty()) return;
+  std::vector<Edge> rates;
+  for (const EdgeUse& edge : outcome.edges)
+    rates.push_back(
+        {edge.i, edge.j, static_cast<double>(edge.count) / outcome.position.normalised_time});
+  const Spectral spectral = spectral_of_rates(spec.workers, rates);
+  if (!std::isfinite(spectral.chi1)) return;
+  result.realised_chi1 = spectral.chi1;
+  result.realised_chi2 = spectral.chi2;
+}
+
+AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
+  AttemptResult result;
+  result.state = outcome.ending == Ending::finished  ? RunState::finished
+                 : outcome.ending == Ending::stopped ? RunState::interrupted
+                                                     : RunState::diverged;
+  result.message = outcome.ending == Ending::stopped ? "stopped by a signal" : outcome.message;
+  result.position = outcome.position;
+  result.worker_digests = outcome.worker_digests;
+  result.mean_digest = outcome.mean_digest;
+  result.worker_gradients = outcome.worker_gradients;
+  result.worker_idle_seconds = outcome.worker_idle_seconds;
+  result.exchanges_drawn = outcome.exchanges_drawn;
+  result.exchanges_done = outcome.exchanges_done;
+  result.exchanges_waiting = outcome.exchanges_waiting;
+  if (outcome.ending == Ending::finished) {
+    add_edges(result, outcome, spec);
+    add_realised(result, outcome, spec);
+  }
+  return result;
+}
+
+// Threads and processes get cores as the system likes; with tiny gradients that can be very
+// uneven, and then the run says little about the method.
+void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
+  const bool mpi = run.driver == DriverKind::mpi;
+  const auto& slowed = mpi ? run.mpi_slow_factors : run.threads_options.slow_factors;
+  if (run.driver == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
+      !slowed.empty())
+    return;
+  const auto [least, most] =
+      std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());
+  if (*most <= 2 * *least) return;
+  recorder.note(Severity::warning,
+                fmt::format("workers committed between {} and {} gradients: {} {} shared their "
+                            "cores unevenly; use fewer workers, larger gradients or the virtual "
+                            "driver",
+                            *least, *most, run.spec.workers, mpi ? "processes" : "threads"));
+}
+
+// A name of its own for each attempt: one that was overtaken must not touch what counts.
+AttemptResult::Artifact save_mean(const std::string& store_folder, const std::string& run_id,
+                                  std::int64_t attempt, const Outcome& outcome,
+                                  const Objective& objective) {
+  const std::string relative =
+      fmt::format("checkpoints/{}/{}-final-mean.safetensors", run_id, attempt);
+  const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
+  create_folders(path.parent_path().string());
+  const AtomicFile::Written written = write_safetensors(
+      path.string(),
+      {{objective.segments(), outcome.mean}, {objective.buffer_segments(), outcome.mean_buffers}},
+      {{"acid_run", run_id}, {"mean_digest", outcome.mean_digest}});
+  return {"final-mean", relative, written.sha256, written.bytes};
+}
+
+}  // namespace
+
+Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run,
+                 ComposedRun& composed, const nlohmann::json& surroundings,
+                 std::vector<std::string> remarks)
+    : options_(options),
+      store_(store),
+      settings_(run.settings),
+      run_(composed),
+      remarks_(std::move(remarks)) {
+  if (!options.fresh)
+    from_ = find_resumption(store, run, surroundings, run_.file_digests, layout(),
+                            options.allow_changed, remarks_);
+  std::optional<Continuation> continued;
+  if (from_) continued = Continuation{from_->row.id, from_->changed};
+  id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), surroundings,
+                            derived_seeds(run_.spec.seeds, run_.spec.workers), run_.file_digests,
+                            continued, run.attempts.size());
+  for (const std::string& remark : remarks_)
+    std::cerr << "run " << options.run_id << ": " << remark << "\n";
+}
+
+Exit Attempt::execute(const Drive& drive) {
+  AttemptResult result;
+  try {
+    result = drive_to_end(drive);
+  } catch (const std::exception& error) {
+    // A store that cannot be written, or a process that is lost, is no fault of the run: it goes on
+    // from its checkpoint once that is mended.
+    const bool mendable = dynamic_cast<const StoreError*>(&error) != nullptr ||
+                          dynamic_cast<const LostProcess*>(&error) != nullptr;
+    result = {};
+    result.state = mendable ? RunState::interrupted : RunState::failed;
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    result.message = no_memory ? "out of memory" : error.what();
+    end_quietly(result);
+    throw;
+  }
+  store_.end_attempt(id_, result);
+  if (result.state == RunState::finished) return Exit::ok;
+  return result.state == RunState::interrupted ? Exit::interrupted : Exit::run_failed;
+}
+
+AttemptResult Attempt::drive_to_end(const Drive& drive) {
+  RunWriter writer(options_.store_folder, options_.run_id, id_);
+  for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
+  StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
+                               settings_.at("checkpoint"), writer);
+  Continuity continuity{&checkpoints, nullptr};
+  if (from_) {
+    checkpoints.resumed_from(from_->row);
+    continuity.resume = from_->file.get();
+  }
+  ChosenMetrics recorder(writer, settings_.at("record").at("metrics"));
+  const Outcome outcome = drive(recorder, continuity);
+  if (outcome.holds > 0)
+    writer.note(Severity::info,
+                fmt::format("the throttle held {} of {} gradients until their worker had caught "
+                            "up with its exchanges",
+                            outcome.holds, outcome.position.gradients));
+  note_uneven_pace(writer, run_, outcome);
+  writer.flush();
+  AttemptResult result = result_of(outcome, run_.spec);
+  if (outcome.ending == Ending::finished)
+    result.artifacts.push_back(
+        save_mean(options_.store_folder, options_.run_id, id_, outcome, *run_.objective));
+  return result;
+}
+
+std::string_view Attempt::layout() const {
+  switch (run_.driver) {
+    case DriverKind::threads:
+      return threads_state_layout(run_.spec);
+    case DriverKind::mpi:
+      return mpi_state_layout(run_.spec);
+    case DriverKind::virtual_time:
+      break;
+  }
+  return virtual_state_layout(run_.spec);
+}
+
+// The error on its way counts more than one from here: a run without an end shows as interrupted.
+void Attempt::end_quietly(const AttemptResult& result) {
+  try {
+    store_.end_attempt(id_, result);
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace acid

@@ -1,0 +1,314 @@
+#include "cli/worker_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/worker_attempt.hpp"
+#include "cli/worker_environment.hpp"
+#include "cli/worker_ranks.hpp"
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi.hpp"
+#include "engine/drivers/threads_shared.hpp"
+#include "engine/transport/mpi_runtime.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+// For MPI to start in all processes, and for one to answer while the run is being prepared or
+// ended. Only a process that was stopped, or a host that is gone, takes as long.
+constexpr double kSecondsToStart = 60;
+constexpr double kSecondsToAnswer = 30;
+constexpr double kSecondsToMeet = 90;  // longer than connect() itself waits for a connection
+constexpr double kSecondsToWrite = 600;
+// After a loss: what the launcher knows of it is better than what we do, so it gets the time to
+// say it, and rank 0 the time to record.
+constexpr double kSecondsForLauncher = 1;
+constexpr double kSecondsToBeRead = 0.2;  // by the launcher, before it hears of the end
+constexpr double kSecondsForRankZero = 5;
+
+constexpr double kLongestPause = 0.25;  // between two signs of life
+
+void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+void complain(const std::string& message) {
+  std::cerr << "acid-worker: error: " << message << "\n" << std::flush;
+}
+
+/// Ends this process, and through the launcher all others, unless it is destroyed in time. What it
+/// guards is inside MPI, where a process that does not answer keeps the others for ever.
+class Patience {
+ public:
+  Patience(double seconds, std::string what)
+      : thread_([this, seconds, what = std::move(what)] {
+          over_.sleep(seconds);
+          if (over_.is_set()) return;
+          complain(
+              fmt::format("{} within {} s: a process of the run was stopped, or its host "
+                          "cannot be reached",
+                          what, seconds));
+          std::_Exit(static_cast<int>(Exit::lost));
+        }) {}
+  ~Patience() {
+    over_.set();
+    thread_.join();
+  }
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+ private:
+  Closing over_;
+  std::thread thread_;
+};
+
+class NoRecorder final : public Recorder {
+ public:
+  void sample(const Position&, std::span<const Value>) override {}
+  void progress(const Position&) override {}
+  void note(Severity, std::string_view) override {}
+  void events(int, std::int64_t, std::span<const Event>) override {}
+};
+
+/// What every process does `job` says, in its words, by rank; never empty. Each works at its own
+/// pace on a thread of its own while all show each other now and then that they are alive.
+std::vector<std::string> together(MpiRuntime& mpi, const std::function<std::string()>& job) {
+  Closing done;
+  std::string words;
+  std::exception_ptr failure;
+  std::jthread thread([&] {
+    try {
+      words = job();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done.set();
+  });
+  std::vector<std::string> all;
+  for (double pause = 0.002; all.empty(); pause = std::min(2 * pause, kLongestPause)) {
+    if (done.is_set() && pause > 0.002)
+      sleep(pause);
+    else
+      done.sleep(pause);
+    const Patience patience(kSecondsToAnswer, "the processes did not all answer");
+    all = mpi.gather(done.is_set() ? "=" + words : "");
+    if (std::find(all.begin(), all.end(), "") != all.end()) all.clear();
+  }
+  thread.join();
+  if (failure) std::rethrow_exception(failure);
+  for (std::string& each : all) each.erase(0, 1);
+  return all;
+}
+
+/// This process's part in one run.
+class Member {
+ public:
+  Member(const ExecuteOptions& options, std::stop_token stop, MpiRuntime& mpi)
+      : options_(options), stop_(stop), mpi_(mpi), mpi_environment_(mpi.environment()) {}
+
+  /// False, in all processes alike, when the run is not to be executed.
+  bool prepare() {
+    const std::string order = together(mpi_, [&] { return leads() ? order_of_run() : ""; }).front();
+    if (order.empty()) return false;
+    settings_ = nlohmann::json::parse(order);
+    std::vector<RankReport> reports;
+    for (const std::string& text : together(mpi_, [&] { return compose_and_report(); }))
+      reports.push_back(RankReport::from_text(text));
+    return !together(mpi_, [&] { return leads() ? begin(reports) : ""; }).front().empty();
+  }
+
+  Exit execute() {
+    if (leads())
+      return attempt_->execute([&](Recorder& recorder, const Continuity& continuity) {
+        return drive(recorder, continuity);
+      });
+    NoRecorder nothing;
+    drive(nothing, {});
+    return Exit::ok;
+  }
+
+  /// Why rank 0 did not let the run be executed; null when it has finished before.
+  std::exception_ptr refusal() const { return refusal_; }
+
+ private:
+  bool leads() const { return mpi_.rank() == 0; }
+
+  // What rank 0 does alone: an error keeps the run from beginning, and no other process waiting.
+  template <class Job>
+  std::string or_refuse(Job job) {
+    try {
+      return job();
+    } catch (...) {
+      refusal_ = std::current_exception();
+      return {};
+    }
+  }
+
+  /// The settings; empty when there is nothing to do.
+  std::string order_of_run() {
+    return or_refuse([&]() -> std::string {
+      store_.emplace(options_.store_folder, Store::Access::write);
+      run_ = run_detail(*store_, options_.run_id);
+      if (run_.summary.state == RunState::finished && !options_.fresh) return {};
+      if (run_.settings.at("execution").at("driver") != "mpi")
+        throw UsageError(fmt::format("run {} is not one for the mpi driver", options_.run_id));
+      if (run_.summary.workers != mpi_.size())
+        throw UsageError(
+            fmt::format("run {} has {} workers, but {} process{} started: start one per worker",
+                        options_.run_id, run_.summary.workers, mpi_.size(),
+                        mpi_.size() == 1 ? " was" : "es were"));
+      return run_.settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    });
+  }
+
+  std::string compose_and_report() {
+    const int rank = mpi_.rank();
+    try {
+      composed_ = compose(settings_, usable_cores(), rank);
+      surroundings_ = environment_of(*composed_, settings_, options_.command_line);
+      return report_of(rank, *composed_, surroundings_).text();
+    } catch (const Error& error) {
+      return failed_report(rank, error.what(), error.code()).text();
+    } catch (const std::bad_alloc&) {
+      return failed_report(rank,
+                           "out of memory: place fewer workers on this host, or use a "
+                           "smaller model or batch",
+                           Exit::run_failed)
+          .text();
+    } catch (const std::exception& error) {
+      return failed_report(rank, fmt::format("this is a bug in acid: {}", error.what()),
+                           Exit::run_failed)
+          .text();
+    }
+  }
+
+  std::string begin(const std::vector<RankReport>& reports) {
+    return or_refuse([&]() -> std::string {
+      const auto remarks = compare_ranks(reports, options_.allow_changed);
+      surroundings_["mpi"] = mpi_environment_;
+      surroundings_["processes"] = processes_of(reports);
+      while (!attempt_) {
+        try {
+          attempt_.emplace(options_, *store_, run_, *composed_, surroundings_, remarks);
+        } catch (const Overtaken&) {
+          run_ = run_detail(*store_, options_.run_id);
+          if (run_.summary.state == RunState::finished && !options_.fresh) return {};
+        }
+      }
+      return "go";
+    });
+  }
+
+  std::unique_ptr<Transport> connect() {
+    const Patience patience(kSecondsToMeet, "the processes did not all connect");
+    return mpi_.connect(composed_->mpi_transport);
+  }
+
+  Outcome drive(Recorder& recorder, const Continuity& continuity) {
+    const auto transport = connect();
+    MpiOptions options;
+    if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
+      options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
+    if (composed_->mpi_library_sum)
+      options.library_sum = [this](std::span<float> values) { mpi_.library_sum(values); };
+    Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
+                              *transport, SteadyClock(), stop_);
+    transport->leave();
+    return outcome;
+  }
+
+  const ExecuteOptions& options_;
+  const std::stop_token stop_;
+  MpiRuntime& mpi_;  // main thread only
+  const nlohmann::json mpi_environment_;
+  nlohmann::json settings_, surroundings_;
+  std::unique_ptr<ComposedRun> composed_;
+  std::exception_ptr refusal_;
+  // Rank 0 only.
+  std::optional<Store> store_;
+  RunDetail run_;
+  std::optional<Attempt> attempt_;
+};
+
+// Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
+// time to notice a death by itself, to name its signal and to end us.
+void give_up(MpiRuntime& mpi, const LostProcess& loss) {
+  const bool rank_zero_lost = loss.rank() == 0;
+  sleep(mpi.rank() == 0 || rank_zero_lost ? kSecondsForLauncher : kSecondsForRankZero);
+  if (mpi.rank() == 0 || (rank_zero_lost && mpi.rank() == 1)) complain(loss.what());
+  sleep(kSecondsToBeRead);
+  mpi.abort(static_cast<int>(Exit::lost));
+}
+
+void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
+  complain(mpi.rank() == 0 ? what : fmt::format("worker {}: {}", mpi.rank(), what));
+  sleep(kSecondsToBeRead);
+  mpi.abort(static_cast<int>(code));
+}
+
+MpiRuntime& start() {
+  const Patience patience(kSecondsToStart, "MPI did not start");
+  try {
+    return start_mpi();
+  } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
+    if (rank_in_environment() == 0) throw;
+    std::_Exit(static_cast<int>(error.code()));
+  }
+}
+
+// Rank 0 comes last: it has the final model to write.
+void finish(MpiRuntime& mpi) {
+  const Patience patience(mpi.rank() == 0 ? kSecondsToAnswer : kSecondsToWrite, "MPI did not end");
+  mpi.finish();
+}
+
+}  // namespace
+
+Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
+  MpiRuntime& mpi = start();
+  Exit exit = Exit::ok;
+  std::exception_ptr refusal;
+  try {
+    Member member(options, stop, mpi);
+    if (member.prepare()) exit = member.execute();
+    refusal = member.refusal();
+  } catch (const LostProcess& loss) {
+    give_up(mpi, loss);
+  } catch (const Error& error) {
+    give_up(mpi, error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    give_up(mpi, "out of memory; place fewer workers on a host, or use a smaller model or batch",
+            Exit::run_failed);
+  } catch (const std::exception& error) {
+    give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
+  }
+  finish(mpi);
+  if (refusal) std::rethrow_exception(refusal);
+  return exit;
+}
+
+Exit print_mpi_environment() {
+  MpiRuntime& mpi = start();
+  if (mpi.rank() == 0) std::cout << mpi.environment().dump(2) << "\n" << std::flush;
+  finish(mpi);
+  return Exit::ok;
+}
+
+int rank_in_environment() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  return 0;
+}
+
+}  // namespace acid

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi.hpp"
+#include "engine/drivers/mpi_clock.hpp"
+#include "engine/drivers/mpi_lead.hpp"
+#include "engine/drivers/mpi_report.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// One process of an asynchronous run: its worker, a thread that computes gradients, and a thread
+/// that talks to the others. docs/MPI.md tells the protocol.
+///
+/// mutex_ guards the worker and what belongs to it. The gradient being computed reads the snapshot
+/// and the gradient buffers without it: they change only in the gradient thread's own events.
+class MpiAsync {
+ public:
+  /// `lead`, `collector`: on rank 0 only.
+  MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
+           const Clock& clock, Lead* lead, Collector* collector);
+
+  /// The gradient thread, from the start of the run to its end.
+  void train() EXCLUDES_LOCK(mutex_);
+  /// The communication thread, likewise.
+  void converse(std::stop_token stop) EXCLUDES_LOCK(mutex_);
+  /// Ends both threads without an end of the run; any thread.
+  void abandon() EXCLUDES_LOCK(mutex_);
+
+ private:
+  /// How far the exchange of the worker's next edge is. The higher rank says that it is ready; the
+  /// lower one, once it is ready too, stops its clock and tells its time; the higher one sets the
+  /// time of the exchange, offers and sends; then the lower one does.
+  enum class Stage { none, ready, gone, in_hand };
+  struct Mark {
+    std::int64_t count = WorkerClock::kFree;
+    MarkKind kind = MarkKind::measured;
+  };
+
+  bool commit(double loss, bool begin_next) EXCLUDES_LOCK(mutex_);
+  void begin() EXCLUDES_LOCK(mutex_);
+  bool behind() EXCLUDES_LOCK(mutex_);
+  void catch_up() EXCLUDES_LOCK(mutex_);
+  /// What the gradient thread finds: nothing when there is no run.
+  enum class Begin { never, anew, in_hand };
+  Begin wait_for_start() EXCLUDES_LOCK(mutex_);
+  bool must_wait() const REQUIRES_LOCK(mutex_);
+  void slow_down(double seconds) EXCLUDES_LOCK(mutex_);
+  void become_quiet() EXCLUDES_LOCK(mutex_);
+  void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex_);
+
+  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void start(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void started() EXCLUDES_LOCK(mutex_);
+  void news(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void act() EXCLUDES_LOCK(mutex_);
+  void make_due() REQUIRES_LOCK(mutex_);
+  bool starts_exchange() REQUIRES_LOCK(mutex_);
+  void start_exchange() EXCLUDES_LOCK(mutex_);
+  void go(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void answer(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void offer(std::int64_t count) REQUIRES_LOCK(mutex_);
+  void send_offer(MailKind kind);
+  void fetch_offer(const Mail& mail);
+  void apply() EXCLUDES_LOCK(mutex_);
+  void expect(Stage stage, std::uint64_t number, const Mail& mail) const;
+  int partner() const;
+  Mark next_mark() const REQUIRES_LOCK(mutex_);
+  bool place_mark() EXCLUDES_LOCK(mutex_);
+  void tell_closed() EXCLUDES_LOCK(mutex_);
+  void tell_progress() EXCLUDES_LOCK(mutex_);
+  double seconds_to_next_report() const;
+
+  const RunSpec& spec_;
+  const MpiOptions& options_;
+  Objective& objective_;
+  Post& post_;
+  const Clock& clock_;
+  Lead* const lead_;
+  Collector* const collector_;
+  const int rank_;
+  const double backlog_limit_;
+
+  Mutex mutex_;
+  Condition changed_;  // the gradient thread waits for it
+  const WorkerSettings settings_;
+  Worker worker_;  // guarded by mutex_, as above
+  Arena<float> gradient_;
+  Reporter reporter_ GUARDED_BY(mutex_);
+  WorkerClock time_ GUARDED_BY(mutex_);
+  WorkerReport report_ GUARDED_BY(mutex_);
+  EdgeSchedule schedule_ GUARDED_BY(mutex_);
+  std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in hand
+  bool in_hand_ GUARDED_BY(mutex_) = false;
+  std::int64_t committed_ GUARDED_BY(mutex_) = 0, allowed_ GUARDED_BY(mutex_) = 0;
+  bool begun_ GUARDED_BY(mutex_) = false, closing_ GUARDED_BY(mutex_) = false;
+  bool quiet_ GUARDED_BY(mutex_) = false;  // the gradient thread has ended
+  bool diverged_ GUARDED_BY(mutex_) = false;
+
+  // The communication thread's own.
+  class NoRecorder;
+  std::unique_ptr<Recorder> no_recorder_;
+  Sampler calendar_;
+  Start start_;
+  int missing_vectors_ = 0;
+  Stage stage_ = Stage::none;
+  DueEdge edge_;              // of stage_
+  std::int64_t offered_ = 0;  // count at which edge_ was offered
+  bool leaving_ = false;      // our offer is on its way to the partner
+  Arena<float> own_offer_, partner_offer_;
+  std::set<std::uint64_t> ready_partners_;  // exchanges for which the higher rank is ready
+  std::int64_t cut_ = WorkerClock::kFree;   // count of the checkpoint to be taken
+  std::int64_t end_ = WorkerClock::kFree;
+  bool save_at_end_ = false, marked_end_ = false, started_ = false, over_ = false;
+  bool must_close_ = false;  // rank 0 waits for our last gradient
+  bool told_closed_ = false, told_diverged_ = false, told_stop_ = false;
+  bool untold_ = false;  // there is progress that rank 0 does not know of
+  std::int64_t told_committed_ = 0;
+  double told_seconds_ = 0;
+  std::atomic<bool> abandoned_{false};
+};
+
+}  // namespace acid

@@ -1,0 +1,122 @@
+// The gradient thread of an asynchronous run under the mpi driver.
+#include <cmath>
+
+#include "engine/drivers/mpi_async.hpp"
+#include "engine/drivers/thread_seconds.hpp"
+
+namespace acid {
+
+void MpiAsync::train() {
+  Begin begin_as = wait_for_start();
+  if (begin_as == Begin::anew) {
+    if (behind()) catch_up();
+    begin();
+  }
+  while (begin_as != Begin::never) {
+    const double started = thread_seconds();
+    const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
+                                            worker_.gradient_buffers(), gradient_.span());
+    slow_down(thread_seconds() - started);
+    const bool held = behind();
+    if (!commit(loss, !held)) break;
+    post_.wake();
+    if (held) {
+      catch_up();
+      begin();
+    }
+  }
+  become_quiet();
+}
+
+// A gradient that was in hand at a checkpoint is computed anew from its snapshot.
+MpiAsync::Begin MpiAsync::wait_for_start() {
+  MutexLock lock(mutex_);
+  while (!begun_ && !closing_) changed_.wait(mutex_);
+  if (!begun_) return Begin::never;
+  return report_.computing ? Begin::in_hand : Begin::anew;
+}
+
+void MpiAsync::become_quiet() {
+  {
+    MutexLock lock(mutex_);
+    quiet_ = true;
+  }
+  post_.wake();
+}
+
+void MpiAsync::log(EventKind kind, std::uint64_t exchange) {
+  reporter_.log().add(rank_, kind, time_.time(), worker_, exchange);
+}
+
+void MpiAsync::begin() {
+  MutexLock lock(mutex_);
+  worker_.begin_gradient(time_.time());
+  report_.computing = true;
+  log(EventKind::begin_gradient);
+}
+
+// Waits where the run's other gradients are given to others, or are not known to be left.
+bool MpiAsync::commit(double loss, bool begin_next) {
+  MutexLock lock(mutex_);
+  if (committed_ >= allowed_) {
+    const double since = clock_.seconds();
+    while (committed_ >= allowed_ && !closing_) changed_.wait(mutex_);
+    report_.idle_seconds += clock_.seconds() - since;
+  }
+  if (closing_) return false;
+  ++committed_;
+  time_.commit();
+  const std::int64_t count = time_.count();
+  const double t = time_.time();
+  GradientNote& note = report_.notes.emplace_back();
+  note.worker = rank_;
+  note.step = worker_.gradients();
+  note.loss = loss;
+  note.position = {.gradients = count, .normalised_time = t, .seconds = 0, .bytes = 0};
+  if (report_.notes.size() == 1) note.norm = euclidean_norm(gradient_.span());
+  worker_.commit_gradient(t, gradient_.span(), spec_.schedule.rate(spec_.budget.progress(count)),
+                          begin_next);
+  note.staleness = worker_.staleness();
+  report_.computing = begin_next;
+  log(begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient);
+  if (!std::isfinite(loss)) diverged_ = closing_ = true;
+  return !closing_;
+}
+
+bool MpiAsync::must_wait() const {
+  return static_cast<double>(edges_.size()) - (in_hand_ ? 1 : 0) > backlog_limit_;
+}
+
+bool MpiAsync::behind() {
+  MutexLock lock(mutex_);
+  make_due();
+  return must_wait();
+}
+
+// The throttle.
+void MpiAsync::catch_up() {
+  MutexLock lock(mutex_);
+  const double since = clock_.seconds();
+  ++report_.holds;
+  while (must_wait() && !closing_) changed_.wait(mutex_);
+  report_.idle_seconds += clock_.seconds() - since;
+}
+
+void MpiAsync::abandon() {
+  abandoned_.store(true);
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  post_.wake();
+}
+
+void MpiAsync::slow_down(double seconds) {
+  if (options_.slow_factor <= 1) return;
+  const double until = clock_.seconds() + (options_.slow_factor - 1) * seconds;
+  MutexLock lock(mutex_);
+  while (!closing_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
+}
+
+}  // namespace acid

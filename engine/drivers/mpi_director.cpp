@@ -1,0 +1,191 @@
+#include "engine/drivers/mpi_director.hpp"
+
+#include <atomic>
+#include <cmath>
+
+#include "engine/drivers/mpi_async.hpp"
+#include "engine/drivers/threads_shared.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kEvaluationLane = 1;
+constexpr double kLookSeconds = 0.2;       // how often to look at what no message tells
+constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
+
+}  // namespace
+
+Director::Director(const RunSpec& spec, Objective& objective, Recorder& recorder,
+                   const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
+                   Collector& collector)
+    : spec_(spec),
+      continuity_(continuity),
+      post_(post),
+      clock_(clock),
+      lead_(lead),
+      collector_(collector),
+      ensemble_(spec, objective),
+      sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)) {}
+
+template <class Archive>
+void Director::persist(Archive& archive) {
+  archive(ensemble_, kept_, sampler_);
+}
+
+void Director::begin() {
+  started_seconds_ = clock_.seconds();
+  Ensemble* resumed = nullptr;
+  std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
+  if (continuity_.resume != nullptr) {
+    load_state(*continuity_.resume, kLayout, *this);
+    ensemble_.restore(*continuity_.resume);
+    started_seconds_ -= kept_.seconds;
+    resumed = &ensemble_;
+    for (int w = 0; w < spec_.workers; ++w)
+      committed[static_cast<std::size_t>(w)] = ensemble_.worker(w).gradients();
+  }
+  lead_.begin(committed, kept_.exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  std::vector<std::int64_t> granted;
+  for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
+  ArchiveWriter more;
+  more(kept_.gradients, kept_.count, granted, sampler_);
+  send_start(post_, resumed, kept_.reports, more.take());
+}
+
+Outcome Director::direct(const std::function<bool()>& failed) {
+  while (!failed()) {
+    const Checkpoints* const checkpoints = continuity_.checkpoints;
+    const bool soon = checkpoints != nullptr && checkpoints->next_time() != kNever;
+    auto gathered = collector_.wait(soon ? kLookSoonSeconds : kLookSeconds);
+    if (!gathered) {
+      look();
+      continue;
+    }
+    switch (gathered->kind) {
+      case MarkKind::measured:
+        take_sample(*gathered);
+        break;
+      case MarkKind::checkpoint:
+        save(*gathered);
+        cut_requested_ = false;
+        break;
+      case MarkKind::last_checkpoint:
+      case MarkKind::end:
+        return end(*gathered);
+    }
+    look();
+  }
+  return {};
+}
+
+void Director::look() {
+  if (lead_.ending()) return;
+  const Position here = lead_.position();
+  if (here.gradients >= spec_.budget.gradients || here.seconds >= spec_.budget.seconds ||
+      static_cast<double>(here.bytes) >= spec_.budget.bytes || sampler_.diverged() ||
+      sampler_.target_reached())
+    return lead_.request_end(false);
+  Checkpoints* const checkpoints = continuity_.checkpoints;
+  if (checkpoints == nullptr || cut_requested_ || !checkpoints->due(here.gradients, here)) return;
+  cut_requested_ = true;
+  lead_.request_cut();
+}
+
+Position Director::position(const Gathered& gathered) const {
+  return {.gradients = gathered.gradients,
+          .normalised_time = gathered.time,
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
+}
+
+Totals Director::totals(const Gathered& gathered) const {
+  return {.position = position(gathered),
+          .exchanges = gathered.exchanges(),
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(gathered.gradients)),
+          .idle_seconds = gathered.idle_seconds()};
+}
+
+void Director::take_sample(Gathered& gathered) {
+  if (sampler_.diverged()) return;  // a run that has diverged takes no other
+  sampler_.take(gathered.mean(spec_), totals(gathered), gathered.take_notes());
+}
+
+void Director::save(Gathered& gathered) {
+  if (continuity_.checkpoints != nullptr) {
+    gathered.restore(ensemble_);
+    const Position here = position(gathered);
+    kept_ = {.gradients = gathered.gradients,
+             .count = std::llround(gathered.time * spec_.workers),
+             .exchanges = gathered.exchanges(),
+             .seconds = here.seconds,
+             .reports = gathered.reports};
+    continuity_.checkpoints->save({.step = here.gradients,
+                                   .position = here,
+                                   .vectors = ensemble_.vectors(),
+                                   .layout = kLayout,
+                                   .state = saved_state(*this)});
+  }
+  collector_.go_on();
+}
+
+Outcome Director::end(Gathered& gathered) {
+  const Position here = position(gathered);
+  if (lead_.was_stopped()) {
+    if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
+    return ended_early(Ending::stopped, "", here);
+  }
+  gathered.restore(ensemble_);
+  const GradientNotes notes = gathered.take_notes();
+  if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, here);
+  Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes);
+  EdgeCounter edges;
+  EdgeSchedule schedule(*spec_.topology, spec_.method.rate, spec_.seeds);
+  for (; schedule.peek().due <= gathered.time; ++outcome.exchanges_drawn) {
+    const DueEdge edge = schedule.pop();
+    edges.add(edge.i, edge.j);
+  }
+  outcome.edges = edges.list();
+  outcome.exchanges_waiting = lead_.waiting();
+  for (const WorkerReport& report : gathered.reports) {
+    outcome.holds += report.holds;
+    outcome.worker_idle_seconds.push_back(report.idle_seconds);
+  }
+  return outcome;
+}
+
+Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
+                      Recorder& recorder, const Continuity& continuity, Transport& transport,
+                      const Clock& clock, std::stop_token stop) {
+  Post post(transport);
+  std::optional<Lead> lead;
+  std::optional<Collector> collector;
+  std::optional<Director> director;
+  if (post.rank() == 0) {
+    lead.emplace(spec, objective.dimension(), post, clock, recorder);
+    collector.emplace(spec, recorder, post);
+    director.emplace(spec, objective, recorder, continuity, post, clock, *lead, *collector);
+    director->begin();
+  }
+  MpiAsync process(spec, options, objective, post, clock, lead ? &*lead : nullptr,
+                   collector ? &*collector : nullptr);
+  std::atomic<bool> failed{false};
+  Crew crew([&] {
+    failed.store(true);
+    process.abandon();
+    if (collector) collector->wake();
+  });
+  crew.start([&] { process.train(); });
+  crew.start([&] { process.converse(stop); });
+  Outcome outcome;
+  if (director) try {
+      outcome = director->direct([&] { return failed.load(); });
+      lead->request_farewell();
+    } catch (...) {
+      process.abandon();
+      throw;
+    }
+  crew.join();
+  return outcome;
+}
+
+}  // namespace acid

@@ -1,0 +1,162 @@
+#include "engine/drivers/mpi_lead.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+// News oftener than this would cost more than the clocks gain by it.
+constexpr double kSpreadSeconds = 0.5e-3;
+constexpr double kIdleSeconds = 0.5;
+
+}  // namespace
+
+Lead::Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
+           Recorder& recorder)
+    : spec_(spec),
+      post_(post),
+      clock_(clock),
+      recorder_(recorder),
+      bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * dimension)),
+      workers_(static_cast<std::size_t>(spec.workers)) {}
+
+void Lead::begin(const std::vector<std::int64_t>& committed, std::int64_t exchanges,
+                 std::int64_t cut, double started_seconds) {
+  started_seconds_ = started_seconds;
+  cut_ = cut;
+  std::int64_t total = 0;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    workers_[w].committed = committed[w];
+    total += committed[w];
+  }
+  workers_[0].exchanges = 2 * exchanges;  // whose does not matter: only the sum is told
+  for (Own& one : workers_) one.told_total = total;
+  gradients_.store(total);
+  exchanges_.store(exchanges);
+  permits_.emplace(spec_.budget.gradients, committed, clock_.seconds());
+}
+
+std::int64_t Lead::first_grant(int worker) {
+  return own(worker).told_grant = permits_->grant(worker, own(worker).committed, clock_.seconds());
+}
+
+Position Lead::position() const {
+  const std::int64_t gradients = gradients_.load();
+  return {.gradients = gradients,
+          .normalised_time = static_cast<double>(gradients) / spec_.workers,
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = exchanges_.load() * bytes_per_exchange_};
+}
+
+void Lead::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  switch (reader.kind()) {
+    case MailKind::progress:
+      return progress(mail.from, reader);
+    case MailKind::promise:
+      return promise(reader);
+    case MailKind::closed:
+      return closed(mail.from, reader);
+    case MailKind::stop: {
+      bool by_person = false;
+      reader(by_person);
+      return end(by_person);
+    }
+    case MailKind::cut_wanted:
+      if (promises_missing_ > 0 || ending_.load()) return;
+      promises_missing_ = spec_.workers;
+      return post_.send_to_all(mail_header(MailKind::ask_cut));
+    case MailKind::farewell_wanted:
+      return post_.send_to_all(mail_header(MailKind::farewell));
+    default:
+      ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
+                  static_cast<int>(reader.kind()));
+  }
+}
+
+void Lead::progress(int from, MailReader& reader) {
+  Own& sender = own(from);
+  std::int64_t committed = 0, exchanges = 0;
+  bool diverged = false;
+  reader(committed, exchanges, diverged);
+  gradients_.fetch_add(committed - sender.committed);
+  sender.committed = committed;
+  sender.exchanges = exchanges;
+  std::int64_t halves = 0;
+  for (const Own& one : workers_) halves += one.exchanges;
+  exchanges_.store(halves / 2);
+  recorder_.progress(position());
+  if (diverged) diverged_.store(true);
+  if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
+}
+
+// Whoever has promised lets its clock stand still until it hears of the cut, so nobody can be past
+// the latest of all clocks.
+void Lead::promise(MailReader& reader) {
+  std::int64_t count = 0;
+  reader(count);
+  highest_promise_ = std::max(highest_promise_, count);
+  if (--promises_missing_ > 0) return;
+  cut_ = highest_promise_;
+  post_.send_to_all(mail_header(MailKind::cut, cut_));
+}
+
+void Lead::end(bool by_person) {
+  if (ending_.load()) return;
+  ending_.store(true);
+  was_stopped_.store(by_person && !diverged_.load() && gradients_.load() < spec_.budget.gradients);
+  not_closed_ = spec_.workers;
+  post_.send_to_all(mail_header(MailKind::close));
+}
+
+// Once nobody commits any more, the number of gradients is exact and everybody's.
+void Lead::closed(int from, MailReader& reader) {
+  std::int64_t committed = 0, waiting = 0;
+  bool diverged = false;
+  reader(committed, waiting, diverged);
+  if (diverged) diverged_.store(true);
+  gradients_.fetch_add(committed - own(from).committed);
+  own(from).committed = committed;
+  waiting_.fetch_add(waiting);
+  if (--not_closed_ > 0) return;
+  waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
+  const std::int64_t gradients = gradients_.load();
+  const bool stopped = was_stopped_.load() && !diverged_.load();
+  was_stopped_.store(stopped);
+  const bool save = stopped && cut_ != gradients;
+  post_.send_to_all(mail_header(MailKind::end, gradients, save));
+}
+
+double Lead::spread() {
+  if (!permits_ || ending_.load()) return kIdleSeconds;
+  const double now = clock_.seconds();
+  const double wait = spread_seconds_ + kSpreadSeconds - now;
+  if (wait > 0) return wait;
+  bool told = false;
+  for (int w = 1; w < spec_.workers; ++w) {
+    const Own& one = own(w);
+    const std::int64_t grant = permits_->grant(w, one.committed, now);
+    const bool news = 4 * (gradients_.load() - one.told_total) >= spec_.workers;
+    const bool needs_more =
+        grant > one.told_grant && 2 * (one.told_grant - one.committed) <= grant - one.committed;
+    if (!news && !needs_more) continue;
+    tell(w);
+    told = true;
+  }
+  tell(0);
+  if (told) spread_seconds_ = now;
+  return told ? kSpreadSeconds : kIdleSeconds;
+}
+
+void Lead::tell(int worker) {
+  Own& one = own(worker);
+  const std::int64_t grant = permits_->grant(worker, one.committed, clock_.seconds());
+  if (one.told_total == gradients_.load() && one.told_grant == grant) return;
+  one.told_total = gradients_.load();
+  one.told_grant = grant;
+  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, grant));
+}
+
+}  // namespace acid

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi_clock.hpp"
+#include "engine/drivers/mpi_post.hpp"
+#include "engine/drivers/run_spec.hpp"
+
+namespace acid {
+
+/// Rank 0's part in an asynchronous run besides its worker: it adds up and spreads progress, gives
+/// out gradients, and brings all workers to a common time for a checkpoint and for the end. The
+/// communication thread's, the counters and the requests apart.
+class Lead {
+ public:
+  Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
+       Recorder& recorder);
+
+  /// The run begins, or goes on after so many gradients and exchanges; `cut` is the count of the
+  /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on `clock`.
+  void begin(const std::vector<std::int64_t>& committed, std::int64_t exchanges, std::int64_t cut,
+             double started_seconds);
+  /// Gradients that a worker may commit at first.
+  std::int64_t first_grant(int worker);
+  /// Takes a message of the kinds that are meant for it.
+  void deliver(const Mail& mail);
+  /// Spreads what is due to be spread. Returns how long nothing more is.
+  double spread();
+
+  // Any thread.
+  std::int64_t gradients() const { return gradients_.load(); }
+  std::int64_t exchanges() const { return exchanges_.load(); }
+  std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
+  bool was_stopped() const { return was_stopped_.load(); }  // by a person, before the run's own end
+  bool diverged() const { return diverged_.load(); }
+  bool ending() const { return ending_.load(); }
+  Position position() const;
+  void request_cut() { post_.submit(0, mail_header(MailKind::cut_wanted)); }
+  /// `by_person`: the run is to go on later.
+  void request_end(bool by_person) { post_.submit(0, mail_header(MailKind::stop, by_person)); }
+  void request_farewell() { post_.submit(0, mail_header(MailKind::farewell_wanted)); }
+
+ private:
+  struct Own {
+    std::int64_t committed = 0, exchanges = 0;
+    std::int64_t told_total = 0, told_grant = 0;
+  };
+  void progress(int from, MailReader& reader);
+  void promise(MailReader& reader);
+  void closed(int from, MailReader& reader);
+  void end(bool by_person);
+  void tell(int worker);
+  Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
+
+  const RunSpec& spec_;
+  Post& post_;
+  const Clock& clock_;
+  Recorder& recorder_;
+  const std::int64_t bytes_per_exchange_;
+  double started_seconds_ = 0;
+  std::vector<Own> workers_;
+  std::optional<Permits> permits_;
+  double spread_seconds_ = 0;  // when last
+  int promises_missing_ = 0, not_closed_ = 0;
+  std::int64_t cut_ = -1;  // the last one's count
+  std::int64_t highest_promise_ = 0;
+  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, waiting_{0};
+  std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
+};
+
+}  // namespace acid

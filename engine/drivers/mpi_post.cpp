@@ -1,0 +1,76 @@
+#include "engine/drivers/mpi_post.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "engine/base/clock.hpp"
+
+namespace acid {
+
+void Post::send_to_all(std::span<const std::byte> header) {
+  for (int to = 0; to < size(); ++to) send(to, header);
+}
+
+void Post::send(int to, std::span<const std::byte> header, std::span<const float> body,
+                std::function<void()> sent) {
+  pending_.push_back({transport_.send(to, header, body), std::move(sent)});
+}
+
+void Post::send(int to, std::span<const std::byte> header, std::vector<float> body) {
+  if (body.empty()) return send(to, header);
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(body));
+  send(to, header, std::span<const float>(*kept), [kept] {});
+}
+
+void Post::fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived) {
+  pending_.push_back({transport_.fetch(mail, into), std::move(arrived)});
+}
+
+void Post::pump(double seconds, const std::function<void(const Mail&)>& deliver) {
+  if (work(deliver)) return;
+  transport_.wait(seconds);
+  work(deliver);
+}
+
+bool Post::work(const std::function<void(const Mail&)>& deliver) {
+  std::vector<Submitted> submitted;
+  {
+    MutexLock lock(mutex_);
+    submitted.swap(submitted_);
+  }
+  bool worked = !submitted.empty();
+  for (Submitted& one : submitted) send(one.to, one.header, std::move(one.body));
+  while (const auto mail = transport_.next()) {
+    worked = true;
+    deliver(*mail);
+  }
+  // Callbacks may add to the list; what they add is looked at the next time.
+  for (std::size_t left = pending_.size(); left > 0; --left) {
+    Pending one = std::move(pending_.front());
+    pending_.pop_front();
+    if (transport_.done(one.ticket)) {
+      worked = true;
+      one.done();
+    } else {
+      pending_.push_back(std::move(one));
+    }
+  }
+  return worked;
+}
+
+void Post::let_go() {
+  constexpr double kSeconds = 0.5;
+  const SteadyClock clock;
+  const double until = clock.seconds() + kSeconds;
+  while (!idle() && clock.seconds() < until) pump(until - clock.seconds(), [](const Mail&) {});
+}
+
+void Post::submit(int to, std::vector<std::byte> header, std::vector<float> body) {
+  {
+    MutexLock lock(mutex_);
+    submitted_.push_back({to, std::move(header), std::move(body)});
+  }
+  wake();
+}
+
+}  // namespace acid

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/base/archive.hpp"
+#include "engine/base/mutex.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+/// What a message is about; its header begins with it.
+enum class MailKind : std::uint8_t {
+  // From every process to rank 0's collector (mpi_report.hpp).
+  events,
+  mark,
+  state_vector,
+  // Rank 0 to all, at the start.
+  start,
+  start_vector,
+  // Asynchronous methods: to rank 0's lead (mpi_lead.hpp), …
+  progress,
+  promise,
+  cut_wanted,
+  stop,
+  closed,
+  farewell_wanted,
+  // … from it to all, …
+  clock,
+  ask_cut,
+  cut,
+  close,
+  end,
+  farewell,
+  // … and between partners (mpi_async.hpp).
+  ready,
+  go,
+  answer,
+  offer,
+  // Synchronous methods (mpi_sync.hpp).
+  slice,
+  slice_mean,
+  parameters,
+  directive,
+  round_ready,
+};
+
+/// A message's header: its kind and what else it says.
+template <class... Values>
+std::vector<std::byte> mail_header(MailKind kind, const Values&... values) {
+  ArchiveWriter archive;
+  archive(kind, values...);
+  return archive.take();
+}
+
+/// Reads a message's header: the kind at once, the rest as its reader knows it.
+class MailReader {
+ public:
+  explicit MailReader(const Mail& mail) : archive_(mail.header) { archive_(kind_); }
+  MailKind kind() const { return kind_; }
+  template <class... Values>
+  void operator()(Values&... values) {
+    archive_(values...);
+  }
+
+ private:
+  ArchiveReader archive_;
+  MailKind kind_{};
+};
+
+/// The post office of a process: keeps bodies alive until they have left, tells when one has
+/// arrived, and takes messages from other threads. The communication thread's, submit() and wake()
+/// apart.
+class Post {
+ public:
+  explicit Post(Transport& transport) : transport_(transport) {}
+  int rank() const { return transport_.rank(); }
+  int size() const { return transport_.size(); }
+
+  void send(int to, std::span<const std::byte> header) { transport_.send(to, header); }
+  void send_to_all(std::span<const std::byte> header);  // this process too
+  /// `body` is borrowed until `sent` is called.
+  void send(int to, std::span<const std::byte> header, std::span<const float> body,
+            std::function<void()> sent);
+  /// Keeps `body` until it has left.
+  void send(int to, std::span<const std::byte> header, std::vector<float> body);
+  /// `into` is borrowed until `arrived` is called.
+  void fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived);
+
+  /// Sends what was submitted, gives every message that has arrived to `deliver`, and calls back
+  /// for bodies that have left or arrived. Sleeps first, at most for `seconds`, when there is
+  /// nothing of all that. Calls may be made from within `deliver` and the callbacks.
+  void pump(double seconds, const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);
+
+  /// No body is on its way, in or out.
+  bool idle() const { return pending_.empty(); }
+
+  /// This process is about to end, perhaps because it failed: lets the others finish what they are
+  /// reading of its memory, for half a second at most. What arrives meanwhile is dropped.
+  void let_go() EXCLUDES_LOCK(mutex_);
+
+  /// The same as send(), from any thread; in the order of submission.
+  void submit(int to, std::vector<std::byte> header, std::vector<float> body = {})
+      EXCLUDES_LOCK(mutex_);
+  /// Ends a pump() that sleeps. Any thread.
+  void wake() { transport_.wake(); }
+
+ private:
+  struct Submitted {
+    int to = 0;
+    std::vector<std::byte> header;
+    std::vector<float> body;
+  };
+  struct Pending {
+    Transport::Ticket ticket = 0;
+    std::function<void()> done;
+  };
+  bool work(const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);
+
+  Transport& transport_;
+  std::deque<Pending> pending_;
+  Mutex mutex_;
+  std::vector<Submitted> submitted_ GUARDED_BY(mutex_);
+};
+
+}  // namespace acid

@@ -1,0 +1,262 @@
+#include "engine/drivers/mpi_report.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+std::vector<Arena<float>*> filled_vectors(Worker& worker) {
+  std::vector<Arena<float>*> list;
+  worker.for_each_vector([&](std::string_view, Arena<float>& arena) {
+    if (arena.size() > 0) list.push_back(&arena);
+  });
+  return list;
+}
+
+std::vector<std::vector<float>> whole_state(Worker& worker) {
+  std::vector<std::vector<float>> copies;
+  for (const Arena<float>* arena : filled_vectors(worker))
+    copies.emplace_back(arena->span().begin(), arena->span().end());
+  return copies;
+}
+
+std::vector<std::vector<float>> measured_state(double time, const Worker& worker) {
+  std::vector<std::vector<float>> copies(2);
+  copies[0].resize(worker.x().size());
+  worker.read_at(time, 0, copies[0]);
+  copies[1].assign(worker.buffers().begin(), worker.buffers().end());
+  return copies;
+}
+
+}  // namespace
+
+Reporter::Reporter(const RunSpec& spec, Post& post)
+    : rank_(post.rank()),
+      post_(post),
+      forward_(post),
+      log_(spec.workers, spec.keep_events, forward_) {}
+
+void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> events) {
+  post_.submit(
+      0, mail_header(MailKind::events, first, std::vector<Event>(events.begin(), events.end())));
+}
+
+void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport report) {
+  if (kind != MarkKind::end)
+    log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
+              worker);
+  if (kind != MarkKind::measured) log_.flush();
+  report.events = log_.handed_over(rank_);
+  std::vector<std::vector<float>> vectors =
+      kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
+  ArchiveWriter numbers;
+  numbers(worker);
+  post_.submit(0, mail_header(MailKind::mark, kind, time, worker.gradients(), report,
+                              numbers.take(), vectors.size()));
+  for (std::uint64_t k = 0; k < vectors.size(); ++k)
+    post_.submit(0, mail_header(MailKind::state_vector, k), std::move(vectors[k]));
+}
+
+std::int64_t Gathered::exchanges() const {
+  std::int64_t halves = 0;
+  for (const WorkerReport& report : reports) halves += report.exchanges;
+  return halves / 2;
+}
+
+double Gathered::idle_seconds() const {
+  double sum = 0;
+  for (const WorkerReport& report : reports) sum += report.idle_seconds;
+  return sum;
+}
+
+GradientNotes Gathered::take_notes() {
+  GradientNotes notes;
+  for (WorkerReport& report : reports) {
+    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+    report.notes.clear();
+  }
+  sort_by_commit(notes);
+  return notes;
+}
+
+MeanModel Gathered::mean(const RunSpec& spec) const {
+  std::vector<std::span<const float>> x, buffers;
+  std::vector<std::int64_t> committed;
+  for (std::size_t w = 0; w < vectors.size(); ++w) {
+    x.emplace_back(vectors[w][0]);
+    buffers.emplace_back(vectors[w][1]);
+    committed.push_back(worker_gradients[w]);
+  }
+  return mean_of(x, buffers, committed, spec.average_buffers);
+}
+
+void Gathered::restore(Ensemble& ensemble) const {
+  for (int w = 0; w < ensemble.size(); ++w) {
+    const auto index = static_cast<std::size_t>(w);
+    Worker& worker = ensemble.worker(w);
+    ArchiveReader reader(numbers[index]);
+    reader(worker);
+    const auto arenas = filled_vectors(worker);
+    ACID_ASSERT(arenas.size() == vectors[index].size(), "{} vectors of a worker that has {}",
+                vectors[index].size(), arenas.size());
+    for (std::size_t k = 0; k < arenas.size(); ++k)
+      std::copy(vectors[index][k].begin(), vectors[index][k].end(), arenas[k]->data());
+  }
+}
+
+Collector::Collector(const RunSpec& spec, Recorder& recorder, Post& post)
+    : recorder_(recorder),
+      post_(post),
+      queues_(static_cast<std::size_t>(spec.workers)),
+      open_(static_cast<std::size_t>(spec.workers)) {}
+
+void Collector::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  const auto w = static_cast<std::size_t>(mail.from);
+  MutexLock lock(mutex_);
+  switch (reader.kind()) {
+    case MailKind::events: {
+      Events events;
+      reader(events.first, events.list);
+      queues_[w].push_back({std::move(events), nullptr});
+      break;
+    }
+    case MailKind::mark: {
+      auto mark = std::make_shared<Mark>();
+      reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
+      mark->vectors.resize(mark->expected);
+      queues_[w].push_back({std::nullopt, mark});
+      if (mark->expected > 0) open_[w].push_back(mark);
+      break;
+    }
+    case MailKind::state_vector:
+      take_vector(mail, w);
+      break;
+    default:
+      ACID_ASSERT(false, "rank 0 collects no message of kind {}", static_cast<int>(reader.kind()));
+  }
+  merge();
+}
+
+void Collector::take_vector(const Mail& mail, std::size_t w) {
+  MailReader reader(mail);
+  std::uint64_t k = 0;
+  reader(k);
+  const std::shared_ptr<Mark> mark = open_[w].front();
+  if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
+  mark->vectors[k].resize(mail.body_size);
+  const auto arrived = [this, mark] {
+    MutexLock relock(mutex_);
+    ++mark->arrived;
+    merge();
+  };
+  if (mail.body_size == 0)
+    ++mark->arrived;
+  else
+    post_.fetch(mail, mark->vectors[k], arrived);
+}
+
+bool Collector::all_at_mark() const {
+  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) {
+    return !queue.empty() && queue.front().mark != nullptr &&
+           queue.front().mark->arrived == queue.front().mark->expected;
+  });
+}
+
+void Collector::merge() {
+  while (!held_) {
+    for (std::size_t w = 0; w < queues_.size(); ++w)
+      while (!queues_[w].empty() && queues_[w].front().events) {
+        const Events& events = *queues_[w].front().events;
+        recorder_.events(static_cast<int>(w), events.first, events.list);
+        queues_[w].pop_front();
+      }
+    if (!all_at_mark()) return;
+    gathered_.push_back(take_mark());
+    held_ = gathered_.back().kind != MarkKind::measured;
+    changed_.notify_all();
+  }
+}
+
+Gathered Collector::take_mark() {
+  Gathered gathered;
+  gathered.kind = queues_[0].front().mark->kind;
+  gathered.time = queues_[0].front().mark->time;
+  for (std::size_t w = 0; w < queues_.size(); ++w) {
+    Mark& mark = *queues_[w].front().mark;
+    ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
+                "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time, gathered.time);
+    gathered.gradients += mark.gradients;
+    gathered.worker_gradients.push_back(mark.gradients);
+    gathered.reports.push_back(std::move(mark.report));
+    gathered.numbers.push_back(std::move(mark.numbers));
+    gathered.vectors.push_back(std::move(mark.vectors));
+    queues_[w].pop_front();
+  }
+  return gathered;
+}
+
+std::optional<Gathered> Collector::wait(double seconds) {
+  MutexLock lock(mutex_);
+  if (gathered_.empty() && !woken_) changed_.wait_for(mutex_, seconds);
+  woken_ = false;
+  if (gathered_.empty()) return std::nullopt;
+  Gathered gathered = std::move(gathered_.front());
+  gathered_.pop_front();
+  return gathered;
+}
+
+void Collector::go_on() {
+  MutexLock lock(mutex_);
+  held_ = false;
+  merge();
+}
+
+void Collector::wake() {
+  MutexLock lock(mutex_);
+  woken_ = true;
+  changed_.notify_all();
+}
+
+void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
+                const std::vector<std::byte>& more) {
+  for (int w = 0; w < post.size(); ++w) {
+    Start start;
+    start.more = more;
+    if (ensemble == nullptr) {
+      post.send(w, mail_header(MailKind::start, start));
+      continue;
+    }
+    Worker& worker = ensemble->worker(w);
+    ArchiveWriter numbers;
+    numbers(worker);
+    start.resumed = true;
+    start.numbers = numbers.take();
+    start.report = reports[static_cast<std::size_t>(w)];
+    std::vector<std::vector<float>> vectors = whole_state(worker);
+    start.vectors = static_cast<int>(vectors.size());
+    post.send(w, mail_header(MailKind::start, start));
+    for (std::uint64_t k = 0; k < vectors.size(); ++k)
+      post.send(w, mail_header(MailKind::start_vector, k), std::move(vectors[k]));
+  }
+}
+
+void restore_numbers(const Start& start, Worker& worker) {
+  ArchiveReader reader(start.numbers);
+  reader(worker);
+}
+
+void fetch_vector(Post& post, const Mail& mail, Worker& worker, std::function<void()> arrived) {
+  std::uint64_t k = 0;
+  MailReader reader(mail);
+  reader(k);
+  const auto arenas = filled_vectors(worker);
+  ACID_ASSERT(k < arenas.size() && arenas[k]->size() == mail.body_size,
+              "vector {} of {} elements does not fit the worker", k, mail.body_size);
+  post.fetch(mail, arenas[k]->span(), std::move(arrived));
+}
+
+}  // namespace acid

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/event_log.hpp"
+#include "engine/drivers/mpi_post.hpp"
+#include "engine/drivers/sampler.hpp"
+
+namespace acid {
+
+/// A place in the life of every worker at which rank 0 looks at all of them, in the same order for
+/// each.
+enum class MarkKind : std::uint8_t {
+  measured,
+  checkpoint,
+  last_checkpoint,  // the run stops here, to be continued
+  end,
+};
+
+/// What a worker says of itself at a mark, besides its vectors.
+struct WorkerReport {
+  GradientNotes notes;  // since the last mark that was measured, in commit order
+  double idle_seconds = 0;
+  std::int64_t exchanges = 0;  // of this worker
+  std::int64_t holds = 0;
+  bool computing = false;   // a gradient has begun and is not committed
+  std::int64_t events = 0;  // logged so far; filled in by the Reporter
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(notes, idle_seconds, exchanges, holds, computing, events);
+  }
+};
+
+/// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
+/// copy of its vectors. Whoever may change the worker at the moment calls it; never two threads at
+/// once.
+class Reporter {
+ public:
+  /// Outlived by both.
+  Reporter(const RunSpec& spec, Post& post);
+
+  /// For this worker's events.
+  EventLog& log() { return log_; }
+  /// measured: x and buffers as they are when mixed to `time`. Otherwise: the whole state.
+  void mark(MarkKind kind, double time, Worker& worker, WorkerReport report);
+
+ private:
+  /// Sends portions of the log on.
+  class Forward final : public Recorder {
+   public:
+    explicit Forward(Post& post) : post_(post) {}
+    void sample(const Position&, std::span<const Value>) override {}
+    void progress(const Position&) override {}
+    void note(Severity, std::string_view) override {}
+    void events(int worker, std::int64_t first, std::span<const Event> events) override;
+
+   private:
+    Post& post_;
+  };
+
+  const int rank_;
+  Post& post_;
+  Forward forward_;
+  EventLog log_;
+};
+
+/// All workers at one mark.
+struct Gathered {
+  MarkKind kind = MarkKind::measured;
+  double time = 0;
+  std::vector<WorkerReport> reports;            // by worker
+  std::vector<std::vector<std::byte>> numbers;  // by worker: what Worker::persist keeps
+  /// By worker, in the order of Worker::for_each_vector without the empty ones; of a measured mark
+  /// x and buffers.
+  std::vector<std::vector<std::vector<float>>> vectors;
+
+  std::vector<std::int64_t> worker_gradients;  // committed before the mark
+  std::int64_t gradients = 0;                  // their sum
+  std::int64_t exchanges() const;
+  double idle_seconds() const;
+  /// Of all workers, in commit order. Takes them out.
+  GradientNotes take_notes();
+  /// The mean of a measured mark.
+  MeanModel mean(const RunSpec& spec) const;
+  /// Puts the state of any other mark into `ensemble`.
+  void restore(Ensemble& ensemble) const;
+};
+
+/// Rank 0's side: passes the workers' events on and puts marks together. Events behind a checkpoint
+/// mark are held back until the checkpoint is saved, so that they are not recorded before it.
+/// deliver() is the communication thread's, the rest the calling thread's.
+class Collector {
+ public:
+  Collector(const RunSpec& spec, Recorder& recorder, Post& post);
+
+  /// Takes a message of the kinds events, mark and state_vector.
+  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  /// The next mark that all have reached; waits for it at most this long. Marks come in order, and
+  /// none after a checkpoint before go_on().
+  std::optional<Gathered> wait(double seconds) EXCLUDES_LOCK(mutex_);
+  /// The checkpoint that was gathered is saved.
+  void go_on() EXCLUDES_LOCK(mutex_);
+  /// Ends a wait(); any thread.
+  void wake() EXCLUDES_LOCK(mutex_);
+
+ private:
+  struct Events {
+    std::int64_t first = 0;
+    std::vector<Event> list;
+  };
+  struct Mark {
+    MarkKind kind{};
+    double time = 0;
+    std::int64_t gradients = 0;
+    WorkerReport report;
+    std::vector<std::byte> numbers;
+    std::vector<std::vector<float>> vectors;
+    std::size_t expected = 0, arrived = 0;  // vectors
+  };
+  /// Of one worker, in its order: its events and its marks.
+  struct Item {
+    std::optional<Events> events;
+    std::shared_ptr<Mark> mark;
+  };
+  using Queue = std::deque<Item>;
+
+  void take_vector(const Mail& mail, std::size_t w) REQUIRES_LOCK(mutex_);
+  void merge() REQUIRES_LOCK(mutex_);
+  bool all_at_mark() const REQUIRES_LOCK(mutex_);
+  Gathered take_mark() REQUIRES_LOCK(mutex_);
+
+  Recorder& recorder_;
+  Post& post_;
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<Queue> queues_ GUARDED_BY(mutex_);
+  /// The marks whose vectors are still on their way, by worker.
+  std::vector<std::deque<std::shared_ptr<Mark>>> open_ GUARDED_BY(mutex_);
+  std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
+  bool held_ GUARDED_BY(mutex_) = false;
+  bool woken_ GUARDED_BY(mutex_) = false;
+};
+
+/// How a worker begins: rank 0's `start` message, followed by as many start_vector messages as it
+/// says when the run goes on from a checkpoint.
+struct Start {
+  bool resumed = false;
+  std::vector<std::byte> numbers;  // what Worker::persist keeps
+  WorkerReport report;             // as of the checkpoint
+  std::vector<std::byte> more;     // what the driver adds, the same for all
+  int vectors = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(resumed, numbers, report, more, vectors);
+  }
+};
+/// Rank 0 tells everybody, itself included. Without an ensemble the run starts at its beginning.
+void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
+                const std::vector<std::byte>& more);
+/// Puts the numbers of a start into the worker; its vectors follow by fetch_vector().
+void restore_numbers(const Start& start, Worker& worker);
+/// Fetches the body of a start_vector message into the worker.
+void fetch_vector(Post& post, const Mail& mail, Worker& worker, std::function<void()> arrived);
+
+}  // namespace acid

@@ -1,0 +1,234 @@
+#include "engine/transport/local_cluster.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/mutex.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kLeaveSeconds = 5;
+constexpr std::int64_t kFirstProcess = 1000;  // process ids are made up, but there is one to name
+
+/// A body that nobody has fetched yet. It lies in its sender's memory.
+struct Body {
+  int from = 0;
+  int to = 0;
+  Transport::Ticket ticket = 0;
+  std::span<const float> values;
+};
+
+/// What a process has received and what it waits for.
+struct Process {
+  std::deque<Mail> inbox;
+  std::set<Transport::Ticket> unfinished;
+  Transport::Ticket last_ticket = 0;
+  bool news = false;  // since the last wait() a ticket was done or wake() was called
+  bool left = false;
+  Condition changed;
+};
+
+}  // namespace
+
+/// One lock for everything: a body is copied under it, so that no sender's memory goes away
+/// meanwhile, and a cluster of threads has no use for more.
+class LocalCluster::Impl {
+ public:
+  explicit Impl(int size);
+  Transport& at(int rank);
+  void kill(int rank) EXCLUDES_LOCK(mutex_);
+
+ private:
+  class Endpoint;
+
+  Process& process(int rank) REQUIRES_LOCK(mutex_) {
+    return *processes_[static_cast<std::size_t>(rank)];
+  }
+  void check_alive() const REQUIRES_LOCK(mutex_);
+  void notify(int rank) REQUIRES_LOCK(mutex_);
+  Body take_body(const Mail& mail) REQUIRES_LOCK(mutex_);
+  bool awaits_readers(int rank) REQUIRES_LOCK(mutex_);
+  void drop_bodies(int rank) REQUIRES_LOCK(mutex_);  // that it sent or was to fetch
+
+  std::vector<ProcessPlace> places_;
+  std::vector<std::unique_ptr<Transport>> endpoints_;
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Process>> processes_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Body> bodies_ GUARDED_BY(mutex_);
+  std::uint64_t last_body_ GUARDED_BY(mutex_) = 0;
+  std::optional<int> lost_ GUARDED_BY(mutex_);
+};
+
+class LocalCluster::Impl::Endpoint final : public Transport {
+ public:
+  Endpoint(Impl& cluster, int rank) : cluster_(cluster), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(cluster_.places_.size()); }
+  const std::vector<ProcessPlace>& places() const override { return cluster_.places_; }
+  Ticket send(int to, std::span<const std::byte> header, std::span<const float> body) override;
+  std::optional<Mail> next() override;
+  Ticket fetch(const Mail& mail, std::span<float> into) override;
+  bool done(Ticket ticket) override;
+  void wait(double seconds) override;
+  void wake() override;
+  void leave() override;
+
+ private:
+  Process& self() REQUIRES_LOCK(cluster_.mutex_) { return cluster_.process(rank_); }
+
+  Impl& cluster_;
+  const int rank_;
+};
+
+LocalCluster::Impl::Impl(int size) {
+  ACID_ASSERT(size >= 1, "size {}", size);
+  MutexLock lock(mutex_);
+  for (int rank = 0; rank < size; ++rank) {
+    places_.push_back({rank, fmt::format("node{}", rank), kFirstProcess + rank});
+    processes_.push_back(std::make_unique<Process>());
+    endpoints_.push_back(std::make_unique<Endpoint>(*this, rank));
+  }
+}
+
+Transport& LocalCluster::Impl::at(int rank) {
+  return *endpoints_.at(static_cast<std::size_t>(rank));
+}
+
+void LocalCluster::Impl::kill(int rank) {
+  MutexLock lock(mutex_);
+  if (process(rank).left || lost_) return;
+  lost_ = rank;
+  for (const auto& one : processes_) one->changed.notify_all();
+}
+
+void LocalCluster::Impl::check_alive() const {
+  if (lost_) {
+    throw LostProcess(places_[static_cast<std::size_t>(*lost_)],
+                      "it closed its connection without leaving");
+  }
+}
+
+void LocalCluster::Impl::notify(int rank) {
+  process(rank).news = true;
+  process(rank).changed.notify_all();
+}
+
+Body LocalCluster::Impl::take_body(const Mail& mail) {
+  const auto found = bodies_.find(mail.body);
+  if (found == bodies_.end()) {
+    ACID_ASSERT(process(mail.from).left, "body {} of {} fetched twice", mail.body, mail.from);
+    throw LostProcess(places_[static_cast<std::size_t>(mail.from)],
+                      "it left before its message was fetched");
+  }
+  const Body body = found->second;
+  bodies_.erase(found);
+  process(body.from).unfinished.erase(body.ticket);
+  notify(body.from);
+  return body;
+}
+
+bool LocalCluster::Impl::awaits_readers(int rank) {
+  for (const auto& [name, body] : bodies_)
+    if (body.from == rank && body.to != rank && !process(body.to).left) return true;
+  return false;
+}
+
+void LocalCluster::Impl::drop_bodies(int rank) {
+  for (auto entry = bodies_.begin(); entry != bodies_.end();) {
+    const Body& body = entry->second;
+    const bool dropped = body.from == rank || body.to == rank;
+    if (dropped) process(body.from).unfinished.erase(body.ticket);
+    entry = dropped ? bodies_.erase(entry) : std::next(entry);
+  }
+}
+
+Transport::Ticket LocalCluster::Impl::Endpoint::send(int to, std::span<const std::byte> header,
+                                                     std::span<const float> body) {
+  ACID_ASSERT(to >= 0 && to < size(), "to {} of {}", to, size());
+  ACID_ASSERT(header.size() <= kMostHeaderBytes, "a header of {} bytes", header.size());
+  MutexLock lock(cluster_.mutex_);
+  cluster_.check_alive();
+  ACID_ASSERT(!self().left, "worker {} has left", rank_);
+  const Ticket ticket = ++self().last_ticket;
+  if (cluster_.process(to).left) return ticket;
+  Mail mail{rank_, {header.begin(), header.end()}, body.size(), 0};
+  if (!body.empty()) {
+    mail.body = ++cluster_.last_body_;
+    cluster_.bodies_[mail.body] = {rank_, to, ticket, body};
+    self().unfinished.insert(ticket);
+  }
+  cluster_.process(to).inbox.push_back(std::move(mail));
+  cluster_.notify(to);
+  return ticket;
+}
+
+std::optional<Mail> LocalCluster::Impl::Endpoint::next() {
+  MutexLock lock(cluster_.mutex_);
+  cluster_.check_alive();
+  if (self().inbox.empty()) return std::nullopt;
+  Mail mail = std::move(self().inbox.front());
+  self().inbox.pop_front();
+  return mail;
+}
+
+Transport::Ticket LocalCluster::Impl::Endpoint::fetch(const Mail& mail, std::span<float> into) {
+  ACID_ASSERT(into.size() == mail.body_size, "{} floats into {}", mail.body_size, into.size());
+  MutexLock lock(cluster_.mutex_);
+  cluster_.check_alive();
+  const Ticket ticket = ++self().last_ticket;
+  if (mail.body_size == 0) return ticket;
+  const Body body = cluster_.take_body(mail);
+  ACID_ASSERT(body.to == rank_, "a body for worker {} fetched by {}", body.to, rank_);
+  std::copy(body.values.begin(), body.values.end(), into.begin());
+  self().news = true;
+  return ticket;
+}
+
+bool LocalCluster::Impl::Endpoint::done(Ticket ticket) {
+  MutexLock lock(cluster_.mutex_);
+  cluster_.check_alive();
+  return self().unfinished.count(ticket) == 0;
+}
+
+void LocalCluster::Impl::Endpoint::wait(double seconds) {
+  const SteadyClock clock;
+  const double until = clock.seconds() + seconds;
+  MutexLock lock(cluster_.mutex_);
+  cluster_.check_alive();
+  while (!self().news && self().inbox.empty()) {
+    const double left = until - clock.seconds();
+    if (left <= 0) break;
+    self().changed.wait_for(cluster_.mutex_, left);
+    cluster_.check_alive();
+  }
+  self().news = false;
+}
+
+void LocalCluster::Impl::Endpoint::wake() {
+  MutexLock lock(cluster_.mutex_);
+  cluster_.notify(rank_);
+}
+
+void LocalCluster::Impl::Endpoint::leave() {
+  const SteadyClock clock;
+  const double until = clock.seconds() + kLeaveSeconds;
+  MutexLock lock(cluster_.mutex_);
+  if (self().left) return;
+  while (!cluster_.lost_ && cluster_.awaits_readers(rank_) && clock.seconds() < until)
+    self().changed.wait_for(cluster_.mutex_, until - clock.seconds());
+  self().left = true;
+  cluster_.drop_bodies(rank_);
+  for (int rank = 0; rank < size(); ++rank) cluster_.notify(rank);
+}
+
+LocalCluster::LocalCluster(int size) : impl_(std::make_unique<Impl>(size)) {}
+LocalCluster::~LocalCluster() = default;
+Transport& LocalCluster::at(int rank) { return impl_->at(rank); }
+void LocalCluster::kill(int rank) { impl_->kill(rank); }
+
+}  // namespace acid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+/// Transports between threads that stand for processes, for tests: messages pass through queues in
+/// memory. One thread per transport, which must outlive neither the cluster nor, without leave() or
+/// kill(), what it has sent: bodies are read from the sender's memory when they are fetched, so a
+/// sender is not done before its partner is, as with a message too large for any buffer.
+///
+/// `kill(rank)` makes a process unreachable: its own calls and everybody else's throw LostProcess,
+/// unless it has left before. Worker i lives on host "node<i>".
+class LocalCluster {
+ public:
+  explicit LocalCluster(int size);
+  ~LocalCluster();
+  Transport& at(int rank);
+  void kill(int rank);  // any thread
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acid

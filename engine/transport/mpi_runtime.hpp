@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+struct MpiTransportOptions {
+  /// "20000-20100": where this process listens for the others; empty: any free port.
+  std::string ports;
+  /// Network interface whose addresses the others are told; empty: all of them.
+  std::string interface;
+};
+
+/// MPI in this process, once started. One per process; the thread that starts it must make the
+/// calls below, and none while a transport is in use by another thread.
+class MpiRuntime {
+ public:
+  virtual ~MpiRuntime() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// {"library": "Open MPI v4.1.4", "standard": "3.1", "thread_level": "serialized",
+  /// "fault_tolerance": false, "processes": 4, "chosen": {"btl": "tcp,self"}}: what is worth
+  /// recording; `chosen` only where Open MPI's layers were chosen in the environment.
+  virtual nlohmann::json environment() const = 0;
+  /// `text` of rank 0, in every process. All of them call it.
+  virtual std::string broadcast(const std::string& text) = 0;
+  /// Element `k` of what every rank gave, in every process. All of them call it.
+  virtual std::vector<std::string> gather(const std::string& text) = 0;
+  /// Opens the connections to all the others. All processes call it together.
+  virtual std::unique_ptr<Transport> connect(const MpiTransportOptions& options) = 0;
+  /// Sum over all processes by the MPI library, in whatever order it likes: not reproducible.
+  /// All of them call it, from the communication thread; blocks.
+  virtual void library_sum(std::span<float> values) = 0;
+  /// Ends MPI in this process, with all the others; no call is allowed any more.
+  virtual void finish() = 0;
+  /// Ends every process of the job, this one included, as soon as possible.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
+};
+
+/// Loads acid-mpi.so from the folder of the running executable, or from ACID_MPI_MODULE, and starts
+/// MPI. Throws Error saying what is missing and how to install it, or that the library cannot serve
+/// one thread at a time.
+MpiRuntime& start_mpi();
+
+}  // namespace acid

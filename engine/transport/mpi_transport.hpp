@@ -1,0 +1,110 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/transport/side_channel.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+/// Another process, as seen from this one.
+struct Neighbour {
+  bool reads_here = false;   // it can copy out of this process's memory
+  bool can_be_read = false;  // this process can copy out of its memory
+  std::int64_t pid = 0;
+};
+
+/// Headers travel through the side channel, and announce the bodies. On one host the receiver
+/// copies a body out of the sender's memory, where both may; otherwise it travels by MPI.
+///
+/// MPI is entered only while a body is on its way: to find out costs a core or time. A process that
+/// has offered a body waits, asleep, for the word that it is being fetched; from then on both sides
+/// test, yielding to others, and after a fraction of a millisecond without success ever less often.
+class MpiTransport final : public Transport {
+ public:
+  /// `bodies` is this transport's own communicator, with MPI_ERRORS_RETURN; it is not freed.
+  MpiTransport(MPI_Comm bodies, std::unique_ptr<SideChannel> side, int rank,
+               std::vector<Neighbour> neighbours);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(side_->places().size()); }
+  const std::vector<ProcessPlace>& places() const override { return side_->places(); }
+  Ticket send(int to, std::span<const std::byte> header, std::span<const float> body) override;
+  std::optional<Mail> next() override;
+  Ticket fetch(const Mail& mail, std::span<float> into) override;
+  bool done(Ticket ticket) override;
+  void wait(double seconds) override;
+  void wake() override { side_->wake(); }
+  void leave() override;
+
+ private:
+  enum class Kind : std::uint64_t { mail, fetched };
+  enum class Way : std::uint64_t { memory, mpi };
+  /// In front of every message. With a body: how it travels, the sender's ticket, and where it lies
+  /// (way memory) or under which tag it was sent (way mpi).
+  struct Head {
+    Kind kind = Kind::mail;
+    Way way = Way::memory;
+    std::uint64_t body_size = 0;
+    Ticket ticket = 0;
+    std::uint64_t place = 0;
+  };
+  static_assert(sizeof(Head) <= SideChannel::kMostBytes - kMostHeaderBytes);
+  struct Transfer {
+    int peer = 0;
+    bool sending = false;
+    bool active = false;  // both sides are at it
+    int requests = 0;     // of MPI, unfinished
+  };
+  struct Request {
+    Ticket ticket = 0;
+    int peer = 0;
+  };
+
+  void send_to_self(std::span<const std::byte> header, std::span<const float> body, Ticket ticket);
+  void start_sending(Head& head, int to, std::span<const float> body);
+  void start_receiving(const Head& head, int from, std::span<float> into, Ticket ticket);
+  void read_memory(const Head& head, int from, std::span<float> into);
+  void take(SideChannel::Message message);
+  void take_word(const Head& head);
+  void pump();
+  void progress();
+  void finish_requests(int count);
+  void activate(Transfer& transfer);
+  void finish(Ticket ticket);
+  bool sends_unfinished() const;
+  [[noreturn]] void fail(int peer, int code, const char* what) const;
+
+  const MPI_Comm bodies_;
+  const std::unique_ptr<SideChannel> side_;
+  const int rank_;
+  const std::vector<Neighbour> neighbours_;
+  const SteadyClock clock_;
+  std::uint64_t most_tag_ = 32767;
+  std::vector<std::uint64_t> sent_bodies_;  // by receiver
+  Ticket last_ticket_ = 0;
+  std::uint64_t last_body_ = 0;
+  std::deque<Mail> inbox_;
+  struct Announced {
+    int from = 0;
+    Head head;
+  };
+  std::unordered_map<std::uint64_t, Announced> announced_;  // bodies not yet fetched
+  std::unordered_map<Ticket, Transfer> transfers_;          // unfinished
+  std::vector<MPI_Request> requests_;
+  std::vector<Request> owners_;  // of requests_
+  std::vector<int> finished_;    // scratch of progress()
+  std::vector<MPI_Status> statuses_;
+  int active_ = 0;          // transfers worth testing for
+  bool news_ = false;       // a ticket is done, since the last wait()
+  double progress_at_ = 0;  // when a request was last made, or finished
+};
+
+}  // namespace acid

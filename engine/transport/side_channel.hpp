@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/transport/descriptor.hpp"
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+struct SideChannelOptions {
+  double heartbeat_seconds = 1;
+  double silence_seconds = Transport::kSilenceSeconds;
+};
+
+/// A run's processes connected in pairs by TCP: carries everything small, tells who is still there,
+/// and lets a process sleep in the kernel until something arrives. Threads and failure: as
+/// Transport. Messages from one process to another arrive in the order in which they were sent.
+///
+/// Heartbeats go between worker 0 and each other. Only time in which a process itself was awake
+/// counts as silence of another: one that was stopped for a while first hears what has arrived.
+/// Whoever finds somebody lost tells the others, so that all of them name the same one.
+class SideChannel {
+ public:
+  /// `connections` by rank, none at one's own; see meet().
+  SideChannel(int rank, std::vector<ProcessPlace> places, std::vector<Descriptor> connections,
+              const SideChannelOptions& options = {});
+
+  struct Message {
+    int from = 0;
+    std::vector<std::byte> bytes;
+  };
+
+  const std::vector<ProcessPlace>& places() const { return places_; }
+  /// `first` and `second`, joined, as one message of up to kMostBytes. To another process.
+  static constexpr std::size_t kMostBytes = Transport::kMostHeaderBytes + 64;
+  void send(int to, std::span<const std::byte> first, std::span<const std::byte> second = {});
+  /// The next message that has arrived.
+  std::optional<Message> next();
+  /// Sleeps until has_news() or the time has passed; sends heartbeats, and looks who is silent.
+  /// Returns whether wake() was called, or a process has left, since the last wait().
+  bool wait(double seconds);
+  void wake();  // any thread
+  /// Whether the process has said that it leaves.
+  bool has_left(int rank) const { return peers_[static_cast<std::size_t>(rank)].left; }
+
+  /// Waits until everything sent has reached the other hosts, then says farewell; gives up after
+  /// `seconds`. Throws nothing.
+  void leave(double seconds);
+  void check_alive() const;
+
+ private:
+  enum class Kind : std::uint32_t { message, heartbeat, farewell, loss };
+  struct FrameHead {
+    std::uint32_t size = 0;  // of what follows
+    Kind kind = Kind::message;
+  };
+  struct Peer {
+    Descriptor socket;
+    std::vector<std::byte> arrived;  // less than a frame, between two calls
+    std::vector<std::byte> unsent;
+    std::size_t unsent_begin = 0;
+    bool watched_for_room = false;
+    bool left = false;
+    double heard = 0;  // in awake seconds
+  };
+
+  Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  void send_frame(int to, Kind kind, std::span<const std::byte> first,
+                  std::span<const std::byte> second = {});
+  void flush(int rank);
+  void watch(int rank, bool for_room);
+  void poll_events();
+  void read_from(int rank);
+  void take_frames(int rank);
+  void take_frame(int rank, Kind kind, std::span<const std::byte> bytes);
+  void close_connection(int rank, const std::string& how);
+  void lose(int rank, const std::string& how);
+  void tick(double now);
+  bool has_news();
+  bool all_sent() const;
+
+  const int rank_;
+  const std::vector<ProcessPlace> places_;
+  const SideChannelOptions options_;
+  const SteadyClock clock_;
+  Descriptor events_;  // epoll
+  Descriptor alarm_;   // eventfd
+  // The communication thread's only:
+  std::vector<Peer> peers_;
+  std::vector<std::byte> scratch_;
+  std::deque<Message> inbox_;
+  std::optional<LostProcess> lost_;
+  bool woken_ = false;
+  bool leaving_ = false;
+  double awake_seconds_ = 0;
+  double last_tick_;
+  double next_heartbeat_;
+};
+
+}  // namespace acid

@@ -1,0 +1,12 @@
+#include "engine/transport/transport.hpp"
+
+namespace acid {
+
+std::string ProcessPlace::name() const {
+  return fmt::format("worker {} (process {} on {})", rank, pid, host);
+}
+
+LostProcess::LostProcess(const ProcessPlace& place, const std::string& how)
+    : Error(fmt::format("{} was lost: {}", place.name(), how), Exit::lost), rank_(place.rank) {}
+
+}  // namespace acid

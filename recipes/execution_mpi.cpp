@@ -1,0 +1,188 @@
+#include "recipes/execution_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPath = "execution.mpi";
+
+constexpr std::array kMpi = {
+    Field{.name = "launcher",
+          .type = FieldType::text,
+          .fallback = "\"mpirun\"",
+          .help = "who starts the processes; none: acid itself was started once per worker",
+          .choices = "mpirun,srun,none"},
+    Field{.name = "hostfile",
+          .type = FieldType::text,
+          .fallback = "null",
+          .help = "mpirun's file of hosts and slots; looked for when the run starts",
+          .choices = {}},
+    Field{.name = "processes_per_host",
+          .type = FieldType::integer,
+          .fallback = "null",
+          .help = "workers on one host; absent: as even as can be",
+          .minimum = 1,
+          .maximum = 1e6},
+    Field{
+        .name = "all_reduce",
+        .type = FieldType::text,
+        .fallback = "\"ordered\"",
+        .help = "ordered: the same bits everywhere; library: MPI's own, which no replay can match",
+        .choices = "ordered,library"},
+    Field{.name = "ports",
+          .type = FieldType::text,
+          .fallback = "null",
+          .help = "\"20000-20100\": where processes listen for each other; absent: anywhere",
+          .choices = {}},
+    Field{.name = "interface",
+          .type = FieldType::text,
+          .fallback = "null",
+          .help = "network interface over which processes find each other; absent: any",
+          .choices = {}},
+};
+constexpr std::array<std::string_view, 3> kElsewhere = {"hosts", "arguments", "slow_workers"};
+constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
+
+// What only some launchers can obey, and what to do instead.
+struct Obedience {
+  std::string_view key;
+  const char* with_srun;  // nullptr: it obeys
+  const char* with_none;
+};
+constexpr const char* kPlacedAlready = "remove it: whoever starts acid places its processes";
+constexpr std::array kObedience = {
+    Obedience{"hosts", "remove it, or put --nodelist into execution.mpi.arguments", kPlacedAlready},
+    Obedience{"hostfile", "remove it, or put --nodefile into execution.mpi.arguments",
+              kPlacedAlready},
+    Obedience{"processes_per_host", nullptr, kPlacedAlready},
+    Obedience{"arguments", nullptr, "remove it: acid starts no launcher"},
+};
+
+json texts_of(Checker& checker, const Node* node, const std::string& path,
+              std::string_view example) {
+  json texts = json::array();
+  if (node == nullptr ||
+      !checker.is_type(node, Node::Type::list, path, fmt::format("a list of texts {}", example)))
+    return texts;
+  for (std::size_t i = 0; i < node->children.size(); ++i) {
+    const Node& child = node->children[i];
+    if (checker.is_type(&child, Node::Type::text, fmt::format("{}[{}]", path, i), "text in quotes"))
+      texts.push_back(child.text());
+  }
+  return texts;
+}
+
+// Names as a person types them; what mpirun would read into a name has a key of its own here.
+json hosts_of(Checker& checker, const Node* node) {
+  const std::string path = fmt::format("{}.hosts", kPath);
+  json hosts = texts_of(checker, node, path, "[\"node1\", \"node2\"]");
+  if (node == nullptr || hosts.size() != node->children.size()) return hosts;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::string name = hosts[i];
+    const Place& place = node->children[i].place;
+    if (name.empty() || name.find_first_of(", \t:") != std::string::npos || name.front() == '-')
+      checker.diagnostics().error(
+          place, fmt::format("{}[{}] must be the name of one host, not '{}'", path, i, name),
+          "list each host by itself; say how many processes each gets with processes_per_host, or "
+          "use a hostfile");
+    else if (std::find(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+             hosts.begin() + static_cast<std::ptrdiff_t>(i))
+      checker.diagnostics().error(place, fmt::format("{} names '{}' twice", path, name),
+                                  "list each host once; processes_per_host says how many "
+                                  "processes each gets");
+  }
+  return hosts;
+}
+
+std::optional<std::pair<int, int>> ports_in(const std::string& text) {
+  int first = 0, last = 0;
+  const char* const end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), end, first);
+  if (low.ec != std::errc() || low.ptr == end || *low.ptr != '-') return std::nullopt;
+  const auto high = std::from_chars(low.ptr + 1, end, last);
+  if (high.ec != std::errc() || high.ptr != end) return std::nullopt;
+  if (first < 1 || last > 65535 || first > last) return std::nullopt;
+  return std::pair(first, last);
+}
+
+void check_texts(Checker& checker, const Node& node, const json& section) {
+  const auto refuse = [&](const char* key, const std::string& what, const char* remedy) {
+    checker.diagnostics().error(place_of(node, key), fmt::format("{}.{} {}", kPath, key, what),
+                                remedy);
+  };
+  if (const json& ports = section["ports"]; ports.is_string() && !ports_in(ports))
+    refuse("ports", fmt::format("must be a range of ports, not '{}'", ports.get<std::string>()),
+           "write ports = \"20000-20100\", within 1 and 65535, with a port for every process of a "
+           "host");
+  for (const char* key : {"hostfile", "interface"})
+    if (section[key] == "") refuse(key, "is empty", "name it, or remove the key");
+}
+
+// A launcher that was chosen later than a key it does not obey, as by --set, drops that key.
+void check_obedience(Checker& checker, const Node& node, json& section) {
+  const std::string launcher = section["launcher"];
+  const Node* chosen = node.find("launcher");
+  if (launcher == "mpirun" || chosen == nullptr) return;
+  for (const Obedience& each : kObedience) {
+    const char* remedy = launcher == "srun" ? each.with_srun : each.with_none;
+    const std::string key(each.key);
+    const Node* given = node.find(key);
+    if (remedy == nullptr || given == nullptr || section[key].empty()) continue;
+    if (given->origin >= chosen->origin)
+      checker.diagnostics().error(
+          given->key_place,
+          fmt::format("{}.{} has no effect with launcher = \"{}\"", kPath, key, launcher), remedy);
+    section[key] = section[key].is_array() ? json::array() : json();
+  }
+}
+
+}  // namespace
+
+json check_mpi(Checker& checker, const Node* node) {
+  json section = checker.table(node, kPath, {kMpi, kElsewhere});
+  const Node* table = node != nullptr && node->is_table() ? node : nullptr;
+  const auto member = [&](std::string_view name) {
+    return table == nullptr ? nullptr : table->find(name);
+  };
+  section["hosts"] = hosts_of(checker, member("hosts"));
+  section["arguments"] = texts_of(checker, member("arguments"), fmt::format("{}.arguments", kPath),
+                                  "[\"--mca\", \"btl\", \"tcp,self\"]");
+  if (table == nullptr) return section;
+  if (const Node* kept = checker.only_one(table, kPath, kHosts))
+    section[kept->key == "hosts" ? "hostfile" : "hosts"] =
+        kept->key == "hosts" ? json() : json::array();
+  check_texts(checker, *table, section);
+  check_obedience(checker, *table, section);
+  return section;
+}
+
+void forget_placement(json& settings) {
+  json& execution = settings.at("execution");
+  if (!execution.contains("mpi")) return;
+  for (const char* key :
+       {"launcher", "hosts", "hostfile", "processes_per_host", "arguments", "ports", "interface"})
+    execution["mpi"].erase(key);
+}
+
+void check_room_on_hosts(Diagnostics& diagnostics, const Node& tree, const json& section,
+                         int workers) {
+  const json& each = section.at("processes_per_host");
+  const auto hosts = static_cast<std::int64_t>(section.at("hosts").size());
+  if (hosts == 0 || !each.is_number() || hosts * each.get<std::int64_t>() >= workers) return;
+  diagnostics.error(place_of(tree, "execution.mpi.processes_per_host"),
+                    fmt::format("{} workers do not fit on {} host{} with {} each", workers, hosts,
+                                hosts == 1 ? "" : "s", each.get<std::int64_t>()),
+                    fmt::format("use processes_per_host = {}, more hosts or fewer workers",
+                                (workers + hosts - 1) / hosts));
+}
+
+}  // namespace acid

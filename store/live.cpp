@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <limits>
+
+#include "store/impl.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+// What counts of one attempt's part of a series.
+struct Part {
+  std::int64_t series = 0;
+  std::int64_t ticks = 0;  // the last that counts
+};
+
+std::vector<Part> parts_of(const Connection& connection, const std::string& run_id,
+                           const std::string& metric) {
+  Statement select(connection,
+                   "SELECT s.id, min(s.last_tick, coalesce(a.valid_until_tick, ?3)) AS last"
+                   " FROM runs r JOIN attempts a ON a.run = r.number"
+                   " JOIN series s ON s.attempt = a.id AND s.worker = -1 AND s.metric = ?2"
+                   " WHERE r.id = ?1 AND s.count > 0 AND last > 0 ORDER BY a.number");
+  select.bind(run_id, metric, std::numeric_limits<std::int64_t>::max());
+  std::vector<Part> parts;
+  while (select.step()) parts.push_back({select.integer(0), select.integer(1)});
+  return parts;
+}
+
+}  // namespace
+
+std::optional<AttemptPace> newest_pace(const Store& store, const std::string& run_id) {
+  Statement select(store.impl().connection(),
+                   "SELECT a.number, a.host, a.pid, coalesce(c.gradients, 0),"
+                   " (julianday(coalesce(a.ended, a.heartbeat)) - julianday(a.started)) * 86400"
+                   " FROM runs r JOIN attempts a ON a.run = r.number"
+                   " LEFT JOIN checkpoints c ON c.id = a.resumed_from"
+                   " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
+  select.bind(run_id);
+  if (!select.step()) return std::nullopt;
+  return AttemptPace{static_cast<int>(select.integer(0)), select.text(1), select.integer(2),
+                     select.integer(3), select.real(4)};
+}
+
+std::vector<double> series_outline(const Store& store, const std::string& run_id,
+                                   const std::string& metric, int most) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const std::vector<Part> parts = parts_of(connection, run_id, metric);
+  std::int64_t ticks = 0;
+  for (const Part& part : parts) ticks += part.ticks;
+
+  // Looked up one by one: a series can be longer than anybody wants to wait for.
+  Statement newest_until(connection,
+                         "SELECT tick, value FROM points WHERE series = ? AND tick <= ?"
+                         " ORDER BY tick DESC LIMIT 1");
+  std::vector<double> values;
+  std::pair<std::int64_t, std::int64_t> seen{0, 0};  // series, tick
+  for (int k = 1; k <= most; ++k) {
+    std::int64_t tick = std::max<std::int64_t>(1, ticks * k / most);
+    auto part = parts.begin();
+    while (part != parts.end() && tick > part->ticks) tick -= (part++)->ticks;
+    if (part == parts.end()) break;
+    newest_until.bind(part->series, tick);
+    if (newest_until.step() && seen != std::pair(part->series, newest_until.integer(0))) {
+      seen = {part->series, newest_until.integer(0)};
+      values.push_back(newest_until.real(1));
+    }
+    newest_until.reset();
+  }
+  return values;
+}
+
+}  // namespace acid

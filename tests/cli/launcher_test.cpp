@@ -1,0 +1,227 @@
+// Command lines for mpirun and srun, and what is understood of what they print.
+#include "cli/launcher.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include "cli/machine.hpp"
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace acid::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+json settings_with(const json& changes) {
+  json section = {{"launcher", "mpirun"},
+                  {"hosts", json::array()},
+                  {"hostfile", nullptr},
+                  {"processes_per_host", nullptr},
+                  {"arguments", json::array()}};
+  if (changes.is_object()) section.update(changes);
+  return {{"execution", {{"driver", "mpi"}, {"mpi", section}}}, {"workers", {{"count", 4}}}};
+}
+
+Surroundings surroundings() {
+  Surroundings around;
+  around.is_this_host = [](const std::string& name) { return name == "here"; };
+  around.find_program = [](const std::string& name) { return "/usr/bin/" + name; };
+  around.slurm_mpi_plugins = [] { return "MPI plugin types are...\n\tcray\n\tpmi2\n\tpmix\n"; };
+  return around;
+}
+
+const Words kWorker{"/bin/acid-worker", "--store", "s", "--run", "abc"};
+
+Command command_for(const json& changes, const Surroundings& around = surroundings()) {
+  return launch_command(settings_with(changes), kWorker, around);
+}
+
+// Between `acid-worker --launch` and acid-worker's own words, which are always the same.
+std::string launcher_line(const json& changes, const Surroundings& around = surroundings()) {
+  Words words = command_for(changes, around).arguments;
+  const Words begin{"/bin/acid-worker", "--launch"};
+  const Words end{"/bin/acid-worker", "--mpi", "--store", "s", "--run", "abc"};
+  REQUIRE(words.size() > begin.size() + end.size());
+  CHECK(std::equal(begin.begin(), begin.end(), words.begin()));
+  CHECK(std::equal(end.rbegin(), end.rend(), words.rbegin()));
+  std::string line;
+  for (std::size_t k = begin.size(); k + end.size() < words.size(); ++k)
+    line += (line.empty() ? "" : " ") + words[k];
+  return line;
+}
+
+std::string message_for(const json& changes, const Surroundings& around = surroundings()) {
+  try {
+    command_for(changes, around);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// As Open MPI 4.1 prints it.
+const std::string kRule(74, '-');
+const std::string kKilled =
+    kRule +
+    "\nPrimary job  terminated normally, but 1 process returned\n"
+    "a non-zero exit code. Per user-direction, the job has been aborted.\n" +
+    kRule + "\n" + kRule +
+    "\nmpirun noticed that process rank 2 with PID 0 on node node7 exited "
+    "on signal 9 (Killed).\n" +
+    kRule + "\n";
+
+}  // namespace
+
+TEST_CASE("mpirun starts one process per worker, unbound and as many as wanted") {
+  CHECK(launcher_line({}) == "mpirun -n 4 --bind-to none --oversubscribe");
+  CHECK(command_for({}).stop_signal == SIGUSR1);
+}
+
+TEST_CASE("mpirun is told hosts, hostfile and processes per host") {
+  const std::string base = "mpirun -n 4 --bind-to none --oversubscribe";
+  CHECK(launcher_line({{"hosts", {"here", "there"}}}) == base + " --host here,there");
+  CHECK(launcher_line({{"hosts", {"here"}}, {"processes_per_host", 4}}) ==
+        base + " --host here --map-by ppr:4:node");
+  CHECK(launcher_line({{"processes_per_host", 2}}) == base + " --map-by ppr:2:node");
+  const Folder folder;
+  const std::string file = folder.write("hosts", "# ours\n\nuser@here slots=2\nthere slots=2\n");
+  CHECK(launcher_line({{"hostfile", file}}) == base + " --hostfile " + file);
+}
+
+TEST_CASE("the person's arguments come last and stand instead of ours") {
+  CHECK(launcher_line(
+            {{"hosts", {"here", "b"}}, {"arguments", {"--mca", "plm_rsh_agent", "/path/agent"}}}) ==
+        "mpirun -n 4 --bind-to none --oversubscribe --host here,b --mca plm_rsh_agent /path/agent");
+  CHECK(launcher_line({{"arguments", {"--bind-to", "core", "--nooversubscribe"}}}) ==
+        "mpirun -n 4 --bind-to core --nooversubscribe");
+}
+
+TEST_CASE("variables that arithmetic depends on go to other hosts, those of this host do not") {
+  Surroundings around = surroundings();
+  around.environment = {"ACID_STORE=/here",       "ACID_PARENT_PID=7", "OPENBLAS_CORETYPE=Haswell",
+                        "OMP_NUM_THREADS=1",      "HOME=/root",        "LD_LIBRARY_PATH=/lib",
+                        "ACID_TORCH_MODULE=/m.so"};
+  CHECK(launcher_line({}, around) ==
+        "mpirun -n 4 --bind-to none --oversubscribe -x OPENBLAS_CORETYPE -x OMP_NUM_THREADS "
+        "-x LD_LIBRARY_PATH -x ACID_TORCH_MODULE");
+}
+
+TEST_CASE("root may use mpirun, and what is set already is left as it is") {
+  const auto has = [](const Command& command, const std::string& variable) {
+    const Words& all = command.environment;
+    return std::find(all.begin(), all.end(), variable) != all.end();
+  };
+  Surroundings around = surroundings();
+  CHECK_FALSE(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT=1"));
+  around.root = true;
+  CHECK(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT=1"));
+  CHECK(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"));
+  around.environment = {"OMPI_ALLOW_RUN_AS_ROOT=0"};
+  CHECK_FALSE(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT=1"));
+}
+
+TEST_CASE("srun gets its PMIx plugin, and ends the job when a process fails") {
+  const std::string base =
+      "srun -n 4 --mpi=pmix --kill-on-bad-exit=1 --cpu-bind=none --distribution=block";
+  CHECK(launcher_line({{"launcher", "srun"}}) == base);
+  CHECK(launcher_line({{"launcher", "srun"},
+                       {"processes_per_host", 2},
+                       {"arguments", {"--partition=short"}}}) ==
+        base + " --ntasks-per-node=2 --partition=short");
+  CHECK(command_for({{"launcher", "srun"}}).stop_signal == SIGUSR1);
+  Surroundings around = surroundings();
+  around.slurm_mpi_plugins = [] { return "\tpmix_v4\n"; };
+  CHECK_THAT(launcher_line({{"launcher", "srun"}}, around), Contains("--mpi=pmix_v4"));
+  around.slurm_mpi_plugins = [] { return "\tpmi2\n"; };
+  CHECK_THAT(message_for({{"launcher", "srun"}}, around), Contains("launcher = \"mpirun\""));
+}
+
+TEST_CASE("worker 0 must be on this host") {
+  CHECK_THAT(message_for({{"hosts", {"there", "here"}}}),
+             Contains("begins with 'there'") && Contains("name this host first"));
+  const Folder folder;
+  CHECK_THAT(message_for({{"hostfile", folder.write("hosts", "there\nhere\n")}}),
+             Contains("execution.mpi.hostfile begins with 'there'"));
+  CHECK_THAT(message_for({{"hostfile", folder.path("none")}}), Contains("cannot read"));
+  CHECK_THAT(message_for({{"hostfile", folder.write("hosts", "# nobody\n")}}),
+             Contains("names no host"));
+}
+
+TEST_CASE("a missing launcher or module says what to install") {
+  Surroundings around = surroundings();
+  around.find_program = [](const std::string&) { return std::string(); };
+  CHECK_THAT(message_for({}, around), Contains("apt install openmpi-bin"));
+  CHECK_THAT(message_for({{"launcher", "srun"}}, around), Contains("slurm-client"));
+  around = surroundings();
+  around.built_with_mpi = false;
+  for (const char* launcher : {"mpirun", "srun", "none"})
+    CHECK_THAT(message_for({{"launcher", launcher}}, around), Contains("libopenmpi-dev"));
+}
+
+TEST_CASE("without a launcher, acid must have been started once per worker") {
+  Surroundings around = surroundings();
+  CHECK_THAT(message_for({{"launcher", "none"}}, around),
+             Contains("here are 1 process for 4 workers") && Contains("srun -n 4"));
+  around.environment = {"SLURM_PROCID=0", "SLURM_NTASKS=4"};
+  const Command command = command_for({{"launcher", "none"}}, around);
+  CHECK(command.arguments == Words{"/bin/acid-worker", "--store", "s", "--run", "abc", "--mpi"});
+  CHECK(command.stop_signal == SIGTERM);
+}
+
+TEST_CASE("the process of a launcher is known by its variables") {
+  CHECK_FALSE(launched_process({"PATH=/bin"}));
+  CHECK_FALSE(launched_process({"SLURM_PROCID=1"}));
+  const auto open_mpi = launched_process(
+      {"SLURM_PROCID=0", "SLURM_NTASKS=1", "OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_SIZE=3"});
+  REQUIRE(open_mpi);
+  CHECK(open_mpi->rank == 2);
+  CHECK(open_mpi->size == 3);
+}
+
+TEST_CASE("this host is known by its names and addresses") {
+  for (const char* name : {"localhost", "127.0.0.1"}) CHECK(is_this_host(name));
+  CHECK_FALSE(is_this_host("198.51.100.7"));
+  CHECK_FALSE(is_this_host("no-such-host.invalid"));
+}
+
+TEST_CASE("a killed process is named with its host, signal and process id") {
+  const auto killed = killed_process("noise\n" + kKilled);
+  REQUIRE(killed);
+  const json processes = {{{"rank", 0}, {"host", "node1"}, {"pid", 11}},
+                          {{"rank", 2}, {"host", "node7"}, {"pid", 1234}}};
+  CHECK(describe(*killed, processes) == "worker 2 (process 1234 on node7) was killed by SIGKILL");
+  CHECK(describe(*killed, nullptr) == "worker 2 (on node7) was killed by SIGKILL");
+  const auto of_slurm = killed_process("srun: error: node3: task 5: Segmentation fault\n");
+  REQUIRE(of_slurm);
+  CHECK(describe(*of_slurm, nullptr) == "worker 5 (on node3) was killed by SIGSEGV");
+  const auto several = killed_process("srun: error: node3: tasks 1-3: Killed\n");
+  REQUIRE(several);
+  CHECK(several->rank == 1);
+  CHECK_FALSE(killed_process("srun: error: node3: task 5: Exited with exit code 2\n"));
+  CHECK_FALSE(killed_process("mpirun detected that one or more processes exited\n"));
+}
+
+TEST_CASE("of several complaints the first tells the cause") {
+  CHECK(first_complaint("noise\nacid-worker: error: worker 0 was lost\n"
+                        "acid-worker: error: worker 1 was lost\n") == "worker 0 was lost");
+  CHECK_FALSE(first_complaint("noise\n"));
+}
+
+TEST_CASE("what the launcher remarks on the end is no part of a worker's words") {
+  CHECK(without_launcher_remarks("mpirun: Forwarding signal 10 to job\nhello\n" + kKilled) ==
+        "hello\n");
+  CHECK(without_launcher_remarks("hello\nsrun: error: node3: task 5: Exited with exit code 2\n") ==
+        "hello\n");
+  const std::string unreachable =
+      kRule + "\nORTE was unable to reliably start one or more daemons.\n" + kRule + "\n";
+  CHECK(without_launcher_remarks(unreachable) ==
+        "ORTE was unable to reliably start one or more daemons.\n");
+  CHECK(without_launcher_remarks(kRule + "\nunfinished") == kRule + "\nunfinished\n");
+  CHECK(without_launcher_remarks("").empty());
+}
+
+}  // namespace acid::test

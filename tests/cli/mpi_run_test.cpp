@@ -1,0 +1,243 @@
+// Runs with one process per worker, under the real mpirun: from `acid run` to proof, with processes
+// that die, stop, or have other data.
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "cli/child.hpp"
+#include "engine/base/clock.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace acid::test {
+namespace {
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+// Without MPI there is nothing to be seen here.
+bool there_is_mpi() {
+  const bool found = !find_program("mpirun").empty() &&
+                     std::ifstream(std::string(BINARY_ROOT) + "/acid-mpi.so").good();
+  if (!found) WARN("mpirun or acid-mpi.so is missing: the mpi driver is not tested");
+  return found;
+}
+
+constexpr const char* kRecipe = R"(
+name = "processes"
+seeds = [3]
+[task]
+dataset = { kind = "quadratic", dimension = 2000, noise = 0.5, heterogeneity = 1.0 }
+[optimizer]
+kind = "sgd"
+learning_rate = 0.02
+[workers]
+count = 3
+[topology]
+kind = "ring"
+[budget]
+gradients = 600
+[[algorithms]]
+kind = "a2cid2"
+communication_rate = 1.0
+[[algorithms]]
+kind = "ar-sgd"
+[evaluation]
+every_gradients = 150
+[execution]
+driver = "mpi"
+)";
+
+// One asynchronous run that takes seconds, saved often.
+const std::vector<std::string> kLongRun{"run",   "r.toml",
+                                        "--set", "algorithms=[{kind=\"ad-psgd\"}]",
+                                        "--set", "task.dataset.dimension=50000",
+                                        "--set", "budget.gradients=2400",
+                                        "--set", "checkpoint.every_seconds=0.3"};
+
+struct Bench : Folder {
+  Bench() { write("r.toml", kRecipe); }
+  json shown(const std::string& run) const {
+    const Result result = acid(*this, {"show", run, "--json"});
+    return result.code == 0 ? result.json() : json();
+  }
+  std::string id(std::size_t index = 0) const {
+    return acid(*this, {"list", "--json"}).json()["runs"].at(index)["id"];
+  }
+  /// Its processes, once it has a checkpoint.
+  std::vector<pid_t> processes_of_long_run() const {
+    for (int i = 0; i < 600; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const Result listed = acid(*this, {"list", "--json"});
+      if (listed.code != 0 || listed.json()["runs"].empty()) continue;
+      const json run = shown(listed.json()["runs"][0]["id"]);
+      if (run.is_null() || run["checkpoints"].empty()) continue;
+      std::vector<pid_t> pids;
+      for (const json& process : run["environment"]["processes"]) pids.push_back(process["pid"]);
+      return pids;
+    }
+    FAIL("the run did not begin");
+    return {};
+  }
+};
+
+bool all_gone(const std::vector<pid_t>& pids, double seconds) {
+  const SteadyClock clock;
+  const double until = clock.seconds() + seconds;
+  const auto lives = [](pid_t pid) {
+    std::string line;
+    std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), line);
+    const std::size_t name_end = line.rfind(") ");
+    return name_end != std::string::npos && line[name_end + 2] != 'Z';
+  };
+  while (true) {
+    if (std::none_of(pids.begin(), pids.end(), lives)) return true;
+    if (clock.seconds() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("runs with a process per worker finish and are proven") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  const Result result = acid(bench, {"run", "r.toml"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.err, !Contains("mpirun") && !Contains("----"));
+  const json runs = acid(bench, {"list", "--json"}).json()["runs"];
+  REQUIRE(runs.size() == 2);
+  for (const json& run : runs) {
+    CHECK(run["driver"] == "mpi");
+    CHECK(run["state"] == "finished");
+    const json environment = bench.shown(run["id"])["environment"];
+    CHECK_THAT(environment["mpi"]["library"].get<std::string>(), Contains("MPI"));
+    std::set<int> pids;
+    for (int rank = 0; rank < 3; ++rank) {
+      CHECK(environment["processes"][static_cast<std::size_t>(rank)]["rank"] == rank);
+      pids.insert(environment["processes"][static_cast<std::size_t>(rank)]["pid"].get<int>());
+    }
+    CHECK(pids.size() == 3);
+    const Result proof = acid(bench, {"verify", run["id"]});
+    INFO(proof.out << proof.err);
+    CHECK(proof.code == 0);
+  }
+  CHECK_THAT(acid(bench, {"run", "r.toml"}).err, Contains("2 of 2 runs already finished"));
+}
+
+TEST_CASE("a killed process is named, and the run goes on from its checkpoint") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  Running running(bench, kLongRun);
+  const std::vector<pid_t> pids = bench.processes_of_long_run();
+  REQUIRE(pids.size() == 3);
+  kill(pids[1], SIGKILL);
+  const Result result = running.wait();
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const std::string killed = "worker 1 (process " + std::to_string(pids[1]) + " on ";
+  CHECK_THAT(result.err, Contains(killed) && Contains("was killed by SIGKILL; restarting from its "
+                                                      "last checkpoint (1 of 3)"));
+  const json attempts = bench.shown(bench.id())["attempts"];
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0]["outcome"] == "interrupted");
+  CHECK_THAT(attempts[0]["message"].get<std::string>(), Contains(killed));
+  CHECK(attempts[1]["resumed_from"] > 0);
+  CHECK(all_gone(pids, 10));
+  CHECK(acid(bench, {"verify", "@latest"}).code == 0);
+}
+
+TEST_CASE("a stop saves the run, and the same command goes on") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  Running running(bench, kLongRun);
+  const std::vector<pid_t> pids = bench.processes_of_long_run();
+  kill(running.pid(), SIGINT);
+  const Result stopped = running.wait();
+  INFO(stopped.err);
+  CHECK(stopped.code == 130);
+  CHECK(all_gone(pids, 10));
+  const json run = bench.shown(bench.id());
+  CHECK(run["state"] == "interrupted");
+  CHECK(run["attempts"][0]["message"] == "stopped by a signal");
+  const Result resumed = acid(bench, kLongRun);
+  INFO(resumed.err);
+  CHECK(resumed.code == 0);
+  CHECK_THAT(resumed.err, Contains("resuming from gradient"));
+}
+
+TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  Running running(bench, kLongRun);
+  const std::vector<pid_t> pids = bench.processes_of_long_run();
+  kill(running.pid(), SIGKILL);
+  running.wait();
+  CHECK(all_gone(pids, 10));
+  CHECK(bench.shown(bench.id())["state"] == "interrupted");
+  CHECK(acid(bench, {"resume"}).code == 0);
+}
+
+TEST_CASE("a process with other data, or with none, keeps the run from beginning") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  // Every process looks for the data in its own working directory.
+  const std::string recipe =
+      "seeds = [1]\n[task]\nbatch_size = 2\n"
+      "dataset = { kind = \"logistic\", path = \"/proc/self/cwd/data.txt\" }\n"
+      "[workers]\ncount = 3\n[budget]\ngradients = 30\n[[algorithms]]\nkind = \"ar-sgd\"\n"
+      "[execution]\ndriver = \"mpi\"\n";
+  bench.write("d.toml", recipe);
+  std::string data;
+  for (int i = 0; i < 12; ++i) data += i % 2 == 0 ? "+1 1:0.5 2:1\n" : "-1 1:1 2:0.25\n";
+  bench.write("data.txt", data);
+  const auto run_with = [&](const std::string& prepare, std::vector<std::string> options = {}) {
+    const std::string worker =
+        bench.write_program("worker",
+                            "#!/bin/sh\n"
+                            "if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then\n" +
+                                prepare + "\nfi\nexec " BINARY_ROOT "/acid-worker \"$@\"\n");
+    options.insert(options.begin(), {"run", "d.toml"});
+    return acid(bench, options, {"ACID_WORKER=" + worker});
+  };
+  const Result none = run_with("mkdir -p none; cd none");
+  INFO(none.err);
+  CHECK(none.code != 0);
+  CHECK_THAT(none.err, Contains("worker 1 on ") && Contains("data.txt"));
+  const std::string other = "mkdir -p other; sed s/0.5/0.6/ data.txt > other/data.txt; cd other";
+  const Result different = run_with(other);
+  INFO(different.err);
+  CHECK(different.code == 2);
+  CHECK_THAT(different.err, Contains("worker 1 on ") && Contains("data") &&
+                                Contains("--allow-changed") && !Contains("worker 2"));
+  const Result allowed = run_with(other, {"--allow-changed"});
+  INFO(allowed.err);
+  CHECK(allowed.code == 0);
+}
+
+TEST_CASE("acid that was itself started once per worker needs no launcher") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  const auto captured = [&](const std::string& algorithms) {
+    return capture({"sh", "-c",
+                    "cd " + bench.path() +
+                        " && mpirun -n 3 --bind-to none --oversubscribe " BINARY_ROOT
+                        "/acid run r.toml --set execution.mpi.launcher=none --set 'algorithms=" +
+                        algorithms + "'"},
+                   60, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+  };
+  const Captured one = captured("[{kind=\"a2cid2\"}]");
+  INFO(one.output);
+  CHECK(one.ran);
+  CHECK(acid(bench, {"list", "--state", "finished", "--json"}).json()["runs"].size() == 1);
+  CHECK(captured("[{kind=\"a2cid2\"}]").ran);  // There is nothing left to do.
+  const Captured two = captured("[{kind=\"a2cid2\"}, {kind=\"ar-sgd\"}]");
+  CHECK_FALSE(two.ran);
+  CHECK_THAT(two.output, Contains("must ask for one run"));
+}
+
+}  // namespace acid::test

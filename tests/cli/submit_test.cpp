@@ -1,0 +1,210 @@
+// `acid submit`: the batch script it writes, and what it makes of sbatch's answers.
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/cli/scripted_worker.hpp"
+
+using acid::test::Folder;
+using acid::test::Result;
+using acid::test::ScriptedWorker;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder with recipes and an sbatch that takes jobs as `script` says. With an empty one there is
+/// none to be found.
+struct Login : ScriptedWorker {
+  explicit Login(const std::string& script = "cp \"$2\" taken; echo \"4711;cluster\"\n")
+      : ScriptedWorker("exit 1\n") {
+    fs::create_directory(path("bin"));
+    if (!script.empty()) write_program("bin/sbatch", "#!/bin/sh\nPATH=/usr/bin:/bin\n" + script);
+  }
+  Result submit(std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"submit", "one.toml"});
+    return acid::test::acid(*this, options, {worker, "PATH=" + path("bin")});
+  }
+  std::string script(std::vector<std::string> options = {}) const {
+    options.push_back("--dry-run");
+    const Result result = submit(options);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+    return result.out;
+  }
+  /// The only file in the store's submit folder with this ending.
+  std::string submitted(const std::string& ending) const {
+    std::string found;
+    for (const auto& entry : fs::directory_iterator(path("acid-store/submit")))
+      if (entry.path().extension() == ending) {
+        CHECK(found.empty());
+        found = entry.path().string();
+      }
+    REQUIRE_FALSE(found.empty());
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("submit --dry-run prints the script of a job with a task per worker, and does nothing") {
+  const Login login;
+  const std::string script = login.script();
+  CHECK_THAT(script, StartsWith("#!/bin/bash\n"));
+  for (const char* line :
+       {"#SBATCH --ntasks=2\n", "#SBATCH --cpus-per-task=1\n", "#SBATCH --dependency=singleton\n",
+        "#SBATCH --open-mode=append\n", "#SBATCH --requeue\n", "#SBATCH --signal=B:USR1@120\n",
+        " --driver mpi &\n"})
+    CHECK_THAT(script, Contains(line));
+  CHECK_THAT(script, Contains(std::string(BINARY_ROOT) + "/acid run " + login.path("acid-store")));
+  CHECK_THAT(script, Contains("--copy-of " + login.path("one.toml")));
+  CHECK_THAT(script, !Contains("--time"));
+  CHECK_THAT(script, !Contains("scontrol"));
+  CHECK_FALSE(login.has("acid-store"));
+  CHECK_FALSE(login.has("taken"));
+}
+
+TEST_CASE("options of submit become options of the job, those for sbatch last") {
+  const Login login;
+  const std::string script =
+      login.script({"--partition", "gpu", "--account", "me", "--time", "1-0", "--nodes", "2",
+                    "--sbatch", "--qos=high --mem=4G", "--sbatch", "--mail-type=END",
+                    "--save-seconds", "300", "--until-finished", "--allow-changed"});
+  for (const char* line :
+       {"#SBATCH --partition=gpu\n", "#SBATCH --account=me\n", "#SBATCH --time=1-0\n",
+        "#SBATCH --nodes=2\n", "#SBATCH --signal=B:USR1@300\n", "scontrol requeue",
+        "#SBATCH --qos=high --mem=4G\n#SBATCH --mail-type=END\n", " --allow-changed &\n"})
+    CHECK_THAT(script, Contains(line));
+}
+
+TEST_CASE("drivers of one process ask for one task, with a core for each thread") {
+  const Login login;
+  const std::string script = login.script({"--driver", "threads", "--set", "workers.count=6"});
+  CHECK_THAT(script, Contains("#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=6\n"));
+  CHECK_THAT(script, Contains("--set workers.count=6 --driver threads &\n"));
+}
+
+TEST_CASE("where the workers run is left to Slurm, how many on a node is not") {
+  const Login login;
+  const std::string script = login.script({"--set", "execution.mpi.processes_per_host=1"});
+  CHECK_THAT(script, Contains("#SBATCH --ntasks=2\n#SBATCH --ntasks-per-node=1\n"));
+  const std::string chosen = login.script({"--set", "execution.driver=threads"});
+  CHECK_THAT(chosen, Contains("#SBATCH --ntasks=1\n"));
+  CHECK_THAT(chosen, Contains(" --set execution.driver=threads &\n"));
+  for (const std::string setting :
+       {"execution.mpi.hosts=[\"a\", \"b\"]", "execution.mpi.hostfile=\"f\"",
+        "execution.mpi.launcher=\"none\""}) {
+    const Result refused = login.submit({"--set", setting});
+    INFO(refused.err);
+    CHECK(refused.code == 2);
+    CHECK_THAT(refused.err, Contains(setting.substr(0, setting.find('='))));
+  }
+  CHECK_FALSE(login.has("taken"));
+}
+
+TEST_CASE("submit keeps script and recipe, plans the runs, and prints the job's number") {
+  const Login login;
+  const Result result = login.submit({"--set", "optimizer.learning_rate=0.03"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.out == "4711\n");
+  for (const char* part : {"acid watch --wait", "scancel --batch --signal=TERM 4711", ".4711.log"})
+    CHECK_THAT(result.err, Contains(part));
+  CHECK(login.read("taken") == login.script({"--set", "optimizer.learning_rate=0.03"}));
+
+  fs::remove(login.path("one.toml"));  // The job has its own.
+  const std::string recipe = login.submitted(".toml");
+  CHECK_THAT(login.read("taken"), Contains(recipe));
+  const auto runs = acid::test::acid(login, {"list", "--json"}).json()["runs"];
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0]["state"] == "planned");
+  CHECK(runs[0]["driver"] == "mpi");
+  const auto plan =
+      acid::test::acid(login, {"plan", recipe, "--copy-of", login.path("one.toml"), "--driver",
+                               "mpi", "--set", "optimizer.learning_rate=0.03", "--json"});
+  INFO(plan.err);
+  CHECK(plan.json()["runs"][0]["id"] == runs[0]["id"]);
+}
+
+TEST_CASE("the script does what it says: it passes signals on and waits for acid") {
+  const Login login;
+  const Result submitted = login.submit({"--driver", "threads"});
+  REQUIRE(submitted.code == 0);
+  // In acid's place, one that takes its time to save.
+  const std::string acid_program =
+      login.write_program("slow-acid",
+                          "#!/bin/sh\ntrap 'sleep 0.3; echo saved >> result; exit 130' TERM\n"
+                          "echo up > up\nwhile :; do sleep 0.1; done\n");
+  std::string script = login.read("taken");
+  const std::string real = std::string(BINARY_ROOT) + "/acid run";
+  REQUIRE(script.find(real) != std::string::npos);
+  script.replace(script.find(real), real.size(), acid_program);
+  const std::string path = login.write_program("script.sh", script);
+  const char* const kSignals[] = {"TERM", "USR1"};
+  for (const char* signal : kSignals) {
+    fs::remove(login.path("up"));
+    fs::remove(login.path("result"));
+    const std::string command = "cd " + login.path() + "; " + path + " > words & id=$!; cd " +
+                                login.path() + "; until [ -e up ]; do sleep 0.05; done; kill -" +
+                                signal + " $id; wait $id; [ $? -eq 130 ]";
+    INFO(command);
+    CHECK(std::system(("/bin/bash -c '" + command + "'").c_str()) == 0);
+    CHECK(login.read("result") == "saved\n");
+    CHECK((login.read("words").find("time limit") != std::string::npos) ==
+          (std::string(signal) == "USR1"));
+  }
+}
+
+TEST_CASE("a recipe with an error is refused before there is a job") {
+  const Login login;
+  CHECK(login.submit({"--set", "workers.count=0"}).code == 2);
+  CHECK_FALSE(login.has("taken"));
+  CHECK_FALSE(login.has("acid-store"));
+}
+
+TEST_CASE("without sbatch, and when it refuses, submit says what to do") {
+  const Login without("");
+  const Result missing = without.submit();
+  CHECK(missing.code == 1);
+  CHECK(missing.out.empty());
+  for (const char* part : {"sbatch", "slurm-client", "acid run --driver mpi"})
+    CHECK_THAT(missing.err, Contains(part));
+
+  const Login refused("echo 'sbatch: error: invalid partition' >&2; exit 1\n");
+  const Result refusal = refused.submit();
+  CHECK(refusal.code == 1);
+  CHECK(refusal.out.empty());
+  for (const char* part : {"invalid partition", "exit code 1", ".sh"})
+    CHECK_THAT(refusal.err, Contains(part));
+}
+
+TEST_CASE("relative file names in a copy of a recipe start at the original's folder") {
+  const Folder folder;
+  fs::create_directories(folder.path("data"));
+  fs::create_directories(folder.path("elsewhere"));
+  folder.write("data/points.txt", "1 1:0.5 2:1\n-1 1:-0.5 2:-1\n1 1:0.25\n-1 2:-2\n");
+  const std::string recipe = R"(name = "file"
+[task]
+dataset = { kind = "logistic", path = "points.txt" }
+[optimizer]
+learning_rate = 0.1
+[workers]
+count = 2
+[topology]
+kind = "ring"
+[budget]
+gradients = 10
+[[algorithms]]
+kind = "ad-psgd"
+)";
+  folder.write("data/original.toml", recipe);
+  folder.write("elsewhere/copy.toml", recipe);
+  const auto original = acid::test::acid(folder, {"plan", "data/original.toml", "--json"});
+  INFO(original.err);
+  REQUIRE(original.code == 0);
+  CHECK(acid::test::acid(folder, {"plan", "elsewhere/copy.toml", "--json"}).code == 2);
+  const auto copy = acid::test::acid(
+      folder, {"plan", "elsewhere/copy.toml", "--copy-of", "data/original.toml", "--json"});
+  CHECK(copy.code == 0);
+  CHECK(copy.out == original.out);
+}

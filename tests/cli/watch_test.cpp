@@ -1,0 +1,199 @@
+// `acid watch`: what it shows of runs that go on, that wait and that have ended, and when it ends.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "tests/cli/stored_run.hpp"
+
+using acid::RunState;
+using acid::RunWriter;
+using acid::test::Running;
+using acid::test::StoredRun;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A run that this process executes, as far as anybody can see, until end().
+struct Going : StoredRun {
+  Going() : number(store.begin_attempt(id, acid::Lease::of_this_process(), {}, {}, {})) {
+    writer.emplace(store.folder(), id, number);
+    for (int step = 1; step <= 8; ++step) measure(50 * step, 1.0 / step);
+  }
+  void measure(int gradients, double loss) {
+    const std::vector<acid::Value> values{{"eval_loss", acid::kWholeRun, loss},
+                                          {"exchanges", acid::kWholeRun, 3.0 * gradients},
+                                          {"idle_share", acid::kWholeRun, 0.125}};
+    const acid::Position position{gradients, gradients / 4.0, gradients / 100.0, 0};
+    writer->sample(position, values);
+    writer->progress(position);
+    writer->flush();
+  }
+  void end(RunState state) {
+    writer.reset();
+    acid::AttemptResult result;
+    result.state = state;
+    result.position.gradients = 1000;
+    store.end_attempt(number, result);
+  }
+  std::int64_t number;
+  std::optional<RunWriter> writer;
+};
+
+/// `acid watch` on a terminal of this width, which is a real one.
+class OnTerminal {
+ public:
+  OnTerminal(const Going& bench, int columns)
+      : bench_(bench),
+        pipe_(popen(("cd " + bench.path() + " && NO_COLOR=1 script -qefc \"stty cols " +
+                     std::to_string(columns) +
+                     " rows 24; echo \\$\\$ > pid; exec " BINARY_ROOT
+                     "/acid watch\" /dev/null </dev/null; echo code $?")
+                        .c_str(),
+                    "r"),
+              pclose) {}
+  /// Reads on until this has come, or the end.
+  void await(const std::string& part) {
+    while (text_.find(part) == std::string::npos) {
+      const int c = std::fgetc(pipe_.get());
+      if (c == EOF) break;
+      if (c != '\r') text_ += static_cast<char>(c);
+    }
+  }
+  const std::string& to_the_end() {
+    await("there is no such text");
+    return text_;
+  }
+  void interrupt() const { kill(std::stoi(bench_.read("pid")), SIGINT); }
+
+ private:
+  const Going& bench_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe_;
+  std::string text_;
+};
+
+// Without escape sequences, which take no room, and counting what is not ASCII once.
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0, columns = 0;
+  bool in_sequence = false;
+  for (const char c : text) {
+    if (c == '\x1b') in_sequence = true;
+    if (c == '\n') columns = 0;
+    const bool starts = (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (!in_sequence && c != '\n' && starts) widest = std::max(widest, ++columns);
+    if (in_sequence && ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) in_sequence = false;
+  }
+  return widest;
+}
+
+}  // namespace
+
+TEST_CASE("watch shows a run that goes on in one line: how far, how fast, how well") {
+  const Going bench;
+  const auto result = bench.call({"watch", "--once"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.empty());
+  for (const char* part : {"ad-psgd", "[####------]  40 %", "400/1k", "eval_loss 0.125", "█", "▁",
+                           "1.2k", "12.5 %", "4 virtual"})
+    CHECK_THAT(result.out, Contains(part));
+  CHECK_THAT(result.out, Contains(bench.id));
+  CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
+  CHECK(bench.call({"watch"}).out == bench.call({"watch", "--once"}).out);  // no terminal
+}
+
+TEST_CASE("watch --json has the keys of list, the pace, and the history of the main metric") {
+  Going bench;
+  const auto document = bench.call({"watch", "--json"}).json();
+  CHECK(document["active"] == true);
+  REQUIRE(document["runs"].size() == 1);
+  const auto& run = document["runs"][0];
+  CHECK(run["id"] == bench.id);
+  CHECK(run["state"] == "running");
+  CHECK(run["metric"] == "eval_loss");
+  CHECK(run["history"].size() == 8);
+  CHECK(run["history"][0] == 1.0);
+  CHECK(run["fraction"] == 0.4);
+  CHECK(run["attempt"] == 1);
+  CHECK(run["gradients_per_second"].is_number());
+  CHECK(run["seconds_left"].is_number());
+  CHECK(run["metrics"]["exchanges"] == 1200);
+
+  bench.end(RunState::finished);
+  const auto ended = bench.call({"watch", "--json", bench.id.substr(0, 6)}).json();
+  CHECK(ended["active"] == false);
+  CHECK(ended["runs"][0]["state"] == "finished");
+  CHECK(ended["runs"][0]["seconds_left"].is_null());
+  CHECK(bench.call({"watch", "--json"}).json()["runs"].empty());
+}
+
+TEST_CASE("where no run is active watch says so, and what to do, and exits with 0") {
+  StoredRun bench;
+  const auto planned = bench.call({"watch"});
+  CHECK(planned.code == 0);
+  CHECK(planned.out.empty());
+  CHECK_THAT(planned.err, Contains("no run is active: of 1, 0 ended and 1 waits"));
+  CHECK_THAT(planned.err, Contains("--wait"));
+
+  bench.attempt(RunState::finished, {});
+  CHECK_THAT(bench.call({"watch"}).err, Contains("1 ended and 0 wait"));
+  CHECK_THAT(bench.call({"watch", bench.id}).out, Contains("finished"));
+  CHECK(bench.call({"watch", "--wait"}).code == 0);
+  CHECK(bench.call({"watch", "no-such-run"}).code == 2);
+  CHECK(bench.call({"watch", "--wait", "--once"}).code == 2);
+}
+
+TEST_CASE("a run whose process is gone waits for somebody to resume it") {
+  StoredRun bench;
+  acid::Lease gone = acid::Lease::of_this_process();
+  gone.process_start -= 1;
+  bench.store.begin_attempt(bench.id, gone, {}, {}, {});
+  const auto result = bench.call({"watch", bench.id});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, Contains("interrupted"));
+  CHECK_THAT(result.err, Contains("acid resume"));
+}
+
+TEST_CASE("watch --wait waits for the end of every run and shows it") {
+  Going bench;
+  Running watching(bench, {"watch", "--wait", "--json"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  bench.end(RunState::diverged);
+  const auto result = watching.wait();
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.seconds > 0.6);
+  CHECK(result.json()["runs"][0]["state"] == "diverged");
+}
+
+TEST_CASE("on a terminal watch draws in place, fits into its width, and ends with the last run") {
+  Going bench;
+  OnTerminal terminal(bench, 60);
+  terminal.await("[####------]  40 %");
+  bench.measure(500, 0.1);
+  terminal.await("[#####-----]  50 %");
+  bench.end(RunState::finished);
+  const std::string text = terminal.to_the_end();
+  INFO(text);
+  CHECK_THAT(text, Contains("code 0"));
+  CHECK_THAT(text, Contains("[#####-----]  50 %"));
+  CHECK_THAT(text, Contains("finished"));
+  CHECK_THAT(text, Contains("0 running, 0 waiting, 1 ended"));
+  CHECK_THAT(text, Contains("\x1b[3A"));  // back to the first of its lines
+  CHECK_THAT(text, !Contains("exchanges"));
+  CHECK(widest_line(text) <= 60);
+}
+
+TEST_CASE("a wide terminal shows every column, and ^C ends watching alone") {
+  const Going bench;
+  OnTerminal terminal(bench, 160);
+  terminal.await("1 running");
+  terminal.interrupt();
+  const std::string text = terminal.to_the_end();
+  INFO(text);
+  CHECK_THAT(text, Contains("code 0"));
+  CHECK_THAT(text, Contains("exchanges"));
+  CHECK_THAT(text, Contains("the runs go on"));
+}

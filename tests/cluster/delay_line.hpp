@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "engine/base/rng.hpp"
+
+namespace acid::test {
+
+/// One direction of a link.
+struct LineModel {
+  double latency_seconds = 0;
+  double bandwidth_bytes_per_second = std::numeric_limits<double>::infinity();
+  double loss = 0;  // probability that a frame is lost
+  /// Bytes that may wait for their turn, the frame being sent included; what finds no room is lost,
+  /// as in a switch.
+  double queue_bytes = 1e6;
+};
+
+using Frame = std::vector<std::byte>;
+
+/// Frames on their way in one direction of a link: they take turns at the bandwidth, then travel
+/// for the latency, and arrive in the order in which they were sent. Holds no time of its own:
+/// every call says when it happens, in seconds, never going back. Not thread-safe.
+class DelayLine {
+ public:
+  DelayLine(const LineModel& model, std::uint64_t seed) : model_(model), chance_(seed) {}
+
+  /// Sends a frame, or loses it; says which.
+  bool send(double now, Frame frame);
+  /// When the next frame arrives; empty: none is under way.
+  std::optional<double> next_arrival() const;
+  /// The next frame that has arrived by now.
+  std::optional<Frame> receive(double now);
+
+ private:
+  struct Travelling {
+    double arrival = 0;
+    Frame frame;
+  };
+
+  LineModel model_;
+  Stream chance_;
+  double free_at_ = 0;  // when the last frame so far has been put on the line
+  std::deque<Travelling> travelling_;
+};
+
+}  // namespace acid::test

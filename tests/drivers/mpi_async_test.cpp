@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "engine/drivers/mpi_clock.hpp"
+#include "engine/topology/edge_schedule.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
+
+using namespace acid;
+using test::CheckpointFolder;
+using test::MemoryRecorder;
+using test::Processes;
+using test::Replayable;
+
+namespace {
+
+ReplayScript script(const MemoryRecorder& recorder, int workers) {
+  ReplayScript events = test::script_of(recorder, workers);
+  events.shared_clock = false;
+  return events;
+}
+
+void check_no_errors(const Processes& processes) {
+  for (const std::string& error : processes.errors) CHECK(error == "");
+}
+
+void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded) {
+  MemoryRecorder again;
+  const Outcome replayed = run.replay(script(recorder, run.spec.workers), again);
+  CHECK(difference(again, recorder, run.spec.workers) == "");
+  CHECK(replayed.ending == recorded.ending);
+  CHECK(replayed.message == recorded.message);
+  CHECK(replayed.worker_digests == recorded.worker_digests);
+  CHECK(replayed.mean_digest == recorded.mean_digest);
+  CHECK(replayed.worker_gradients == recorded.worker_gradients);
+  CHECK(replayed.exchanges_done == recorded.exchanges_done);
+  CHECK(replayed.position.gradients == recorded.position.gradients);
+  CHECK(replayed.position.bytes == recorded.position.bytes);
+  for (const char* metric : {"consensus_distance", "train_loss", "staleness", "exchanges",
+                             "eval_loss", "learning_rate", "gradient_norm", "bytes_sent"}) {
+    INFO(metric);
+    const auto& a = again.series(metric);
+    const auto& b = recorder.series(metric);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      CHECK(a[k].value == b[k].value);
+      CHECK(a[k].position.gradients == b[k].position.gradients);
+      CHECK(a[k].position.normalised_time == b[k].position.normalised_time);
+      CHECK(a[k].position.bytes == b[k].position.bytes);
+    }
+  }
+}
+
+/// The numbers of a worker's exchanges, in its order.
+std::vector<std::uint64_t> exchanges_of(const MemoryRecorder& recorder, int worker) {
+  std::vector<std::uint64_t> numbers;
+  for (const Event& event : recorder.events_of(worker))
+    if (event.kind == EventKind::apply) numbers.push_back(event.exchange);
+  return numbers;
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  std::int64_t total = 0;
+  for (const std::int64_t value : values) total += value;
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("mpi: asynchronous runs end on their budget and replay bit for bit") {
+  for (const char* algorithm : {"ad-psgd", "a2cid2"})
+    for (const int workers : {1, 2, 3, 6}) {
+      INFO(algorithm << ", n = " << workers);
+      Replayable run({.algorithm = algorithm,
+                      .workers = workers,
+                      .rate = workers == 1 ? 0.0 : 1.5,
+                      .gradients = 400 * workers});
+      Processes processes{run.spec, run.task};
+      MemoryRecorder recorder;
+      const Outcome outcome = processes.run(recorder);
+      check_no_errors(processes);
+      REQUIRE(outcome.ending == Ending::finished);
+      CHECK(outcome.position.gradients == run.spec.budget.gradients);
+      CHECK(sum(outcome.worker_gradients) == run.spec.budget.gradients);
+      CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+      check_replays(run, recorder, outcome);
+    }
+}
+
+TEST_CASE("CORRECTNESS 13: mpi executes a prefix of the list, in each worker's drawn order") {
+  Replayable run({.workers = 4, .rate = 2, .gradients = 2000});
+  Processes processes{run.spec, run.task};
+  MemoryRecorder recorder;
+  const Outcome outcome = processes.run(recorder);
+  check_no_errors(processes);
+  std::vector<std::vector<std::uint64_t>> drawn(4);
+  EdgeSchedule schedule(run.graph, run.spec.method.rate, run.spec.seeds);
+  while (schedule.peek().due <= 500) {
+    const DueEdge edge = schedule.pop();
+    drawn[static_cast<std::size_t>(edge.i)].push_back(edge.number);
+    drawn[static_cast<std::size_t>(edge.j)].push_back(edge.number);
+  }
+  for (int w = 0; w < 4; ++w)
+    CHECK(exchanges_of(recorder, w) == drawn[static_cast<std::size_t>(w)]);
+  // Exchanges run beside gradients: some worker commits between an offer and its apply.
+  bool overlapped = false;
+  for (int w = 0; w < 4; ++w) {
+    bool in_hand = false;
+    for (const Event& event : recorder.events_of(w)) {
+      if (event.kind == EventKind::offer) in_hand = true;
+      if (event.kind == EventKind::apply) in_hand = false;
+      overlapped = overlapped || (in_hand && event.kind == EventKind::commit_and_begin);
+    }
+  }
+  CHECK(overlapped);
+}
+
+TEST_CASE("mpi: a slow worker does not slow the others, and the end waits for nobody's share") {
+  Replayable run({.workers = 3, .rate = 0.2, .gradients = 600, .dimension = 20000});
+  Processes processes{run.spec, run.task};
+  processes.options.resize(3);
+  processes.options[2].slow_factor = 20;
+  MemoryRecorder recorder;
+  const Outcome outcome = processes.run(recorder);
+  check_no_errors(processes);
+  CHECK(sum(outcome.worker_gradients) == 600);
+  CHECK(outcome.worker_gradients[2] * 3 < outcome.worker_gradients[0]);
+  check_replays(run, recorder, outcome);
+}
+
+TEST_CASE("mpi: an asynchronous run goes on from a cut, and all of it replays as one run") {
+  Replayable run({.workers = 3, .rate = 2, .gradients = 3000, .dimension = 30'000});
+  MemoryRecorder whole;
+  CheckpointFolder folder(100);
+  Processes processes{run.spec, run.task};
+  const Outcome outcome = processes.run(whole, {&folder, nullptr});
+  check_no_errors(processes);
+  REQUIRE(folder.saved().size() >= 2);
+  check_replays(run, whole, outcome);
+
+  const auto& cut = folder.saved()[1];
+  const CheckpointFile file(cut.path);
+  MemoryRecorder rest;
+  rest.events_may_start_late();
+  CheckpointFolder later(1e9);
+  const Outcome resumed = processes.run(rest, {&later, &file});
+  check_no_errors(processes);
+  CHECK(resumed.position.gradients == 3000);
+  CHECK(resumed.exchanges_done == outcome.exchanges_done);
+
+  // What was recorded before the cut and what came after it are one log.
+  ReplayScript joined = script(whole, 3);
+  for (int w = 0; w < 3; ++w) {
+    auto& events = joined.workers[static_cast<std::size_t>(w)];
+    int marks = 0;
+    const auto end = std::find_if(events.begin(), events.end(), [&](const Event& event) {
+      return event.kind == EventKind::checkpoint && ++marks == 2;
+    });
+    REQUIRE(end != events.end());
+    events.erase(end + 1, events.end());
+    const auto& more = rest.events_of(w);
+    events.insert(events.end(), more.begin(), more.end());
+  }
+  MemoryRecorder again;
+  const Outcome replayed = run.replay(joined, again);
+  CHECK(replayed.worker_digests == resumed.worker_digests);
+  CHECK(replayed.mean_digest == resumed.mean_digest);
+}
+
+TEST_CASE("mpi: a stop request in any process saves the state of all") {
+  Replayable run({.workers = 3, .rate = 2, .gradients = 1'000'000'000});
+  CheckpointFolder folder(1e9);
+  Processes processes{run.spec, run.task};
+  processes.asks_to_stop = 2;
+  MemoryRecorder recorder;
+  std::stop_source source;
+  recorder.stop_after_samples(5, source);
+  const Outcome outcome = processes.run(recorder, {&folder, nullptr}, source.get_token());
+  check_no_errors(processes);
+  CHECK(outcome.ending == Ending::stopped);
+  REQUIRE(folder.saved().size() == 1);
+  CHECK(folder.saved()[0].step == outcome.position.gradients);
+
+  const CheckpointFile file(folder.saved()[0].path);
+  for (const int more : {300, 0}) {
+    run.spec.budget.gradients = outcome.position.gradients + more;
+    MemoryRecorder rest;
+    rest.events_may_start_late();
+    const Outcome resumed = processes.run(rest, {nullptr, &file});
+    check_no_errors(processes);
+    CHECK(resumed.ending == Ending::finished);
+    CHECK(sum(resumed.worker_gradients) == run.spec.budget.gradients);
+  }
+}
+
+TEST_CASE("mpi: a target, a limit and divergence end an asynchronous run, and replay") {
+  SECTION("target") {
+    Replayable run({.workers = 3, .gradients = 1'000'000});
+    run.task["noise"] = 0.0;
+    run.spec.budget.target = Budget::Target{"consensus_distance", 1e9};
+    Processes processes{run.spec, run.task};
+    MemoryRecorder recorder;
+    const Outcome outcome = processes.run(recorder);
+    check_no_errors(processes);
+    CHECK(outcome.ending == Ending::finished);
+    CHECK(outcome.message.find("target reached") != std::string::npos);
+    CHECK(outcome.position.gradients < 1'000'000);
+    CHECK(sum(outcome.worker_gradients) == outcome.position.gradients);
+  }
+  SECTION("seconds") {
+    Replayable run({.workers = 2, .gradients = 1'000'000'000});
+    run.spec.budget.seconds = 0.3;
+    Processes processes{run.spec, run.task};
+    MemoryRecorder recorder;
+    const Outcome outcome = processes.run(recorder);
+    check_no_errors(processes);
+    CHECK(outcome.ending == Ending::finished);
+    check_replays(run, recorder, outcome);
+  }
+  SECTION("divergence") {
+    Replayable run({.workers = 3, .gradients = 100'000});
+    run.spec.schedule.learning_rate = 1e30;
+    Processes processes{run.spec, run.task};
+    MemoryRecorder recorder;
+    const Outcome outcome = processes.run(recorder);
+    check_no_errors(processes);
+    CHECK(outcome.ending == Ending::diverged);
+    MemoryRecorder again;
+    const Outcome replayed = run.replay(script(recorder, 3), again);
+    CHECK(replayed.ending == Ending::diverged);
+    CHECK(replayed.message == outcome.message);
+  }
+}
+
+TEST_CASE("mpi: a lost process ends the others, and nobody hangs") {
+  for (const int victim : {0, 2}) {
+    Replayable run({.workers = 3, .gradients = 1'000'000'000});
+    Processes processes{run.spec, run.task};
+    processes.meanwhile = [&](LocalCluster& cluster) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      cluster.kill(victim);
+    };
+    MemoryRecorder recorder;
+    processes.run(recorder);
+    for (const std::string& error : processes.errors)
+      CHECK(error.find("lost") != std::string::npos);
+  }
+}
+
+TEST_CASE("mpi: a worker's clock never goes back and stops where it is told") {
+  WorkerClock clock(4);
+  clock.hear(10);
+  CHECK(clock.count() == 10);
+  CHECK(clock.time() == 2.5);
+  clock.hear(7);
+  CHECK(clock.count() == 10);
+  clock.stop_at(12);
+  clock.hear(20);
+  CHECK(clock.count() == 12);
+  CHECK(clock.known() == 20);
+  clock.freeze();
+  clock.stop_at(WorkerClock::kFree);
+  CHECK(clock.count() == 12);
+  clock.lift(15);
+  CHECK(clock.count() == 15);
+  clock.thaw();
+  CHECK(clock.count() == 20);
+  clock.commit();
+  CHECK(clock.count() == 21);
+}
+
+TEST_CASE("mpi: permits give out the budget exactly, and a slow worker little of it") {
+  Permits permits(1000, {0, 0}, 0);
+  std::int64_t committed[2] = {0, 0};
+  double now = 0;
+  for (int step = 0; step < 100'000 && committed[0] + committed[1] < 1000; ++step) {
+    now += 0.01;
+    for (int w = 0; w < 2; ++w)
+      if (committed[w] < permits.granted(w) && (w == 0 || step % 100 == 0)) ++committed[w];
+    for (int w = 0; w < 2; ++w) permits.grant(w, committed[w], now);
+    CHECK(permits.granted(0) + permits.granted(1) <= 1000);
+    CHECK(permits.granted(1) - committed[1] <= 2);
+  }
+  CHECK(committed[0] + committed[1] == 1000);
+  CHECK(committed[0] > 900);
+}

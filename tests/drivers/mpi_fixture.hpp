@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/drivers/mpi.hpp"
+#include "engine/transport/local_cluster.hpp"
+#include "tests/drivers/fixture.hpp"
+
+namespace acid::test {
+
+/// Threads that stand for the processes of a run under the mpi driver. Rank 0 reports to
+/// `recorder`.
+struct Processes {
+  const RunSpec& spec;
+  nlohmann::json task;                   // of the quadratic
+  std::vector<MpiOptions> options = {};  // by rank; those that are missing are the default
+  int asks_to_stop = 0;                  // the rank that hears of the stop request
+  /// Called with the cluster by a thread of its own while the run goes on.
+  std::function<void(LocalCluster&)> meanwhile = {};
+  /// Of one process; absent: the quadratic.
+  std::function<std::unique_ptr<Objective>(int rank)> objective = {};
+  /// What ended a process, by rank: "" or the message of its error.
+  std::vector<std::string> errors = {};
+
+  /// Rank 0's outcome.
+  Outcome run(MemoryRecorder& recorder, const Continuity& continuity = {},
+              std::stop_token stop = {});
+};
+
+}  // namespace acid::test

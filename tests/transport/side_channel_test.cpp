@@ -1,0 +1,193 @@
+// The side channel between threads that stand for processes.
+#include "engine/transport/side_channel.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/transport/handshake.hpp"
+#include "engine/transport/meeting.hpp"
+#include "tests/catch.hpp"
+#include "tests/transport/letters.hpp"
+
+using namespace acid;
+using namespace acid::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr SideChannelOptions kImpatient{0.1, 1.0};
+
+/// `count` processes that have met.
+std::vector<std::unique_ptr<SideChannel>> channels(int count,
+                                                   const SideChannelOptions& options = {}) {
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<Listener> listeners;
+  std::vector<Card> cards;
+  std::vector<ProcessPlace> places;
+  for (int rank = 0; rank < count; ++rank) {
+    listeners.push_back(listen_to_others(rank, "", "lo"));
+    cards.push_back(listeners.back().card);
+    places.push_back(cards.back().place);
+  }
+  const std::string secret = new_secret();
+  std::vector<std::vector<Descriptor>> connections(size);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < size; ++rank)
+    threads.emplace_back(
+        [&, rank] { connections[rank] = meet(listeners[rank], cards, secret, 60); });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<std::unique_ptr<SideChannel>> all;
+  for (int rank = 0; rank < count; ++rank)
+    all.push_back(std::make_unique<SideChannel>(
+        rank, places, std::move(connections[static_cast<std::size_t>(rank)]), options));
+  return all;
+}
+
+SideChannel::Message receive(SideChannel& channel) {
+  while (true) {
+    if (auto message = channel.next()) return std::move(*message);
+    channel.wait(10);
+  }
+}
+
+/// What wait() says in the end, at most after a minute.
+std::string failure_of(SideChannel& channel) {
+  const SteadyClock clock;
+  const double until = clock.seconds() + 60;
+  try {
+    while (clock.seconds() < until) channel.wait(until - clock.seconds());
+  } catch (const LostProcess& lost) {
+    return lost.what();
+  }
+  return "nobody is lost";
+}
+
+}  // namespace
+
+TEST_CASE("side messages arrive whole and in order, whatever their size") {
+  const auto all = channels(3);
+  std::vector<std::thread> threads;
+  constexpr int kRounds = 20;
+  std::atomic<int> wrong = 0;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      SideChannel& channel = *all[static_cast<std::size_t>(rank)];
+      const auto size_of = [](int round) -> std::size_t {
+        constexpr std::size_t kSizes[] = {0, 1, 100, 65535, Transport::kMostHeaderBytes};
+        return kSizes[round % 5];
+      };
+      // Nobody reads before everybody has sent more than a connection holds.
+      for (int round = 0; round < kRounds; ++round)
+        for (int to = 0; to < 3; ++to)
+          if (to != rank)
+            channel.send(to, letter("head"), letter(std::string(size_of(round), 'a')));
+      std::vector<int> heard(3, 0);
+      for (int k = 0; k < 2 * kRounds; ++k) {
+        const auto message = receive(channel);
+        const int round = heard[static_cast<std::size_t>(message.from)]++;
+        if (text(message.bytes) != "head" + std::string(size_of(round), 'a')) ++wrong;
+      }
+      channel.leave(30);
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a message of more than the limit is a mistake of ours") {
+  const auto all = channels(2);
+  const std::string large(SideChannel::kMostBytes + 1, 'x');
+  CHECK_THROWS_AS(all[0]->send(1, letter(large)), AssertionError);
+}
+
+TEST_CASE("side channel: wake() ends a wait, the next one too") {
+  const auto all = channels(2);
+  CHECK_FALSE(all[0]->wait(0.01));
+  all[0]->wake();
+  CHECK(all[0]->wait(60));
+  CHECK_FALSE(all[0]->wait(0));
+  std::thread waker([&] { all[0]->wake(); });
+  CHECK(all[0]->wait(60));
+  waker.join();
+}
+
+TEST_CASE("a connection that ends without farewell is a loss, which all the others name") {
+  auto all = channels(4);
+  all[2].reset();
+  for (const int rank : {0, 1, 3}) {
+    const auto& channel = all[static_cast<std::size_t>(rank)];
+    CHECK_THAT(failure_of(*channel), Contains("worker 2 (process") && Contains("was lost: "));
+    CHECK_THROWS_AS(channel->next(), LostProcess);
+    CHECK_THROWS_AS(channel->send(0, {}), LostProcess);
+    CHECK_THROWS_AS(channel->wait(0), LostProcess);
+    channel->leave(1);
+  }
+}
+
+TEST_CASE("whoever goes because another was lost is not taken for the one that was") {
+  for (int repetition = 0; repetition < 10; ++repetition) {
+    auto all = channels(3);
+    all[2].reset();
+    CHECK_THAT(failure_of(*all[1]), Contains("worker 2 (process"));
+    all[1].reset();
+    CHECK_THAT(failure_of(*all[0]), Contains("worker 2 (process"));
+  }
+}
+
+TEST_CASE("the end of a process that said farewell is no failure, and what it sent arrives") {
+  auto all = channels(2);
+  const std::string large(Transport::kMostHeaderBytes, 'z');
+  std::thread leaver([&] {
+    for (int k = 0; k < 8; ++k) all[1]->send(0, letter(large));
+    all[1]->leave(60);
+    all[1].reset();
+  });
+  all[0]->send(1, letter("never read: the connection ends with a reset"));
+  for (int k = 0; k < 8; ++k) CHECK(receive(*all[0]).bytes.size() == large.size());
+  leaver.join();
+  for (int k = 0; k < 5; ++k) all[0]->wait(0.01);
+  CHECK(all[0]->has_left(1));
+  all[0]->send(1, letter("vanishes"));
+  CHECK_FALSE(all[0]->next());
+  all[0]->leave(60);
+}
+
+TEST_CASE("a process that is silent for too long is lost to worker 0, who tells the others") {
+  auto all = channels(3, kImpatient);
+  std::string told;
+  std::thread second([&] { told = failure_of(*all[1]); });
+  const std::string found = failure_of(*all[0]);  // worker 2 does not call wait()
+  second.join();
+  CHECK_THAT(found, Contains("worker 2 (process") && Contains("nothing was heard"));
+  CHECK(told == found);
+}
+
+TEST_CASE("the others miss worker 0 when it is silent") {
+  auto all = channels(2, kImpatient);
+  CHECK_THAT(failure_of(*all[1]), Contains("worker 0 (process") && Contains("nothing was heard"));
+}
+
+TEST_CASE("whoever was stopped first hears what has arrived, and counts its own time only") {
+  auto all = channels(2, kImpatient);
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) all[1]->wait(0.05);
+  });
+  // Not for so long that the other would miss this one.
+  for (int k = 0; k < 4; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    all[0]->wait(0);
+  }
+  over = true;
+  other.join();
+  // Both stopped at once, for longer than the limit.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  all[0]->wait(0);
+  all[1]->wait(0);
+  all[0]->wait(0);
+  CHECK_NOTHROW(all[1]->check_alive());
+  CHECK_NOTHROW(all[0]->check_alive());
+}
