@@ -64,11 +64,13 @@ void add_command(Lines& script, const SlurmJob& job) {
   std::vector<std::string> words;
   for (const std::string& word : job.command) words.push_back(quoted_for_shell(word));
   script.add("# SIGTERM makes acid save what runs. This script waits until it has.");
-  script.add("out_of_time=");
-  script.add("trap 'kill -TERM \"$acid\"' TERM");
-  script.add("trap 'out_of_time=yes; kill -TERM \"$acid\"' USR1");
+  script.add("told= out_of_time=");
+  script.add("tell() { told=yes; [ -z \"$!\" ] || kill -TERM \"$!\"; }");
+  script.add("trap tell TERM");
+  script.add("trap 'out_of_time=yes; tell' USR1");
   script.add(fmt::format("{} &", fmt::join(words, " ")));
   script.add("acid=$!");
+  script.add("[ -z \"$told\" ] || tell  # It may have come before there was anybody to tell.");
   script.add("until wait \"$acid\"; code=$?; ! kill -0 \"$acid\" 2>/dev/null; do :; done");
 }
 

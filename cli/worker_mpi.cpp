@@ -30,9 +30,8 @@ namespace {
 // For MPI to start in all processes, and for one to answer while the run is being prepared or
 // ended. Only a process that was stopped, or a host that is gone, takes as long.
 constexpr double kSecondsToStart = 60;
-constexpr double kSecondsToAnswer = 30;
+constexpr double kSecondsToAnswer = 8;
 constexpr double kSecondsToMeet = 90;  // longer than connect() itself waits for a connection
-constexpr double kSecondsToWrite = 600;
 // After a loss: what the launcher knows of it is better than what we do, so it gets the time to
 // say it, and rank 0 the time to record.
 constexpr double kSecondsForLauncher = 1;
@@ -111,6 +110,43 @@ std::vector<std::string> together(MpiRuntime& mpi, const std::function<std::stri
   return all;
 }
 
+/// Keeps a process in company between the end of its run and the end of MPI: the others must not
+/// wait for rank 0 inside MPI while it records the run, where they would burn a core each and miss
+/// its death.
+class Company {
+ public:
+  explicit Company(std::unique_ptr<Transport> transport)
+      : transport_(std::move(transport)), thread_([this](std::stop_token over) { keep(over); }) {}
+
+  /// Rank 0 has recorded the run: lets the others go.
+  void part() {
+    thread_.request_stop();
+    thread_.join();
+    if (lost_) return;  // the run is over, and how it ended is known
+    for (int rank = 1; rank < transport_->size(); ++rank)
+      transport_->send(rank, std::vector<std::byte>{});
+    transport_->leave();
+  }
+  /// The others wait for that. Throws LostProcess.
+  static void await_parting(Transport& transport) {
+    while (!transport.next()) transport.wait(kLongestPause);
+    transport.leave();
+  }
+
+ private:
+  void keep(std::stop_token over) {
+    try {
+      while (!over.stop_requested()) transport_->wait(kLongestPause);
+    } catch (const LostProcess&) {
+      lost_ = true;
+    }
+  }
+
+  std::unique_ptr<Transport> transport_;
+  bool lost_ = false;  // the thread's until it is joined
+  std::jthread thread_;
+};
+
 /// This process's part in one run.
 class Member {
  public:
@@ -129,10 +165,13 @@ class Member {
   }
 
   Exit execute() {
-    if (leads())
-      return attempt_->execute([&](Recorder& recorder, const Continuity& continuity) {
+    if (leads()) {
+      const Exit exit = attempt_->execute([&](Recorder& recorder, const Continuity& continuity) {
         return drive(recorder, continuity);
       });
+      company_->part();
+      return exit;
+    }
     NoRecorder nothing;
     drive(nothing, {});
     return Exit::ok;
@@ -216,7 +255,7 @@ class Member {
   }
 
   Outcome drive(Recorder& recorder, const Continuity& continuity) {
-    const auto transport = connect();
+    auto transport = connect();
     MpiOptions options;
     if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
@@ -224,7 +263,10 @@ class Member {
       options.library_sum = [this](std::span<float> values) { mpi_.library_sum(values); };
     Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
                               *transport, SteadyClock(), stop_);
-    transport->leave();
+    if (leads())
+      company_.emplace(std::move(transport));
+    else
+      Company::await_parting(*transport);
     return outcome;
   }
 
@@ -239,6 +281,7 @@ class Member {
   std::optional<Store> store_;
   RunDetail run_;
   std::optional<Attempt> attempt_;
+  std::optional<Company> company_;
 };
 
 // Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
@@ -267,9 +310,8 @@ MpiRuntime& start() {
   }
 }
 
-// Rank 0 comes last: it has the final model to write.
 void finish(MpiRuntime& mpi) {
-  const Patience patience(mpi.rank() == 0 ? kSecondsToAnswer : kSecondsToWrite, "MPI did not end");
+  const Patience patience(kSecondsToAnswer, "MPI did not end");
   mpi.finish();
 }
 

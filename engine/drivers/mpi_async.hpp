@@ -52,7 +52,7 @@ class MpiAsync {
   enum class Begin { never, anew, in_hand };
   Begin wait_for_start() EXCLUDES_LOCK(mutex_);
   bool must_wait() const REQUIRES_LOCK(mutex_);
-  void slow_down(double seconds) EXCLUDES_LOCK(mutex_);
+  void hold_until(double until) EXCLUDES_LOCK(mutex_);
   void become_quiet() EXCLUDES_LOCK(mutex_);
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex_);
 

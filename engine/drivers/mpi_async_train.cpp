@@ -1,8 +1,8 @@
 // The gradient thread of an asynchronous run under the mpi driver.
 #include <cmath>
 
+#include "engine/drivers/gradient_pace.hpp"
 #include "engine/drivers/mpi_async.hpp"
-#include "engine/drivers/thread_seconds.hpp"
 
 namespace acid {
 
@@ -12,11 +12,12 @@ void MpiAsync::train() {
     if (behind()) catch_up();
     begin();
   }
+  GradientPace pace(options_.slow_factor, clock_);
   while (begin_as != Begin::never) {
-    const double started = thread_seconds();
+    pace.begin();
     const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
                                             worker_.gradient_buffers(), gradient_.span());
-    slow_down(thread_seconds() - started);
+    hold_until(pace.end());
     const bool held = behind();
     if (!commit(loss, !held)) break;
     post_.wake();
@@ -112,9 +113,8 @@ void MpiAsync::abandon() {
   post_.wake();
 }
 
-void MpiAsync::slow_down(double seconds) {
+void MpiAsync::hold_until(double until) {
   if (options_.slow_factor <= 1) return;
-  const double until = clock_.seconds() + (options_.slow_factor - 1) * seconds;
   MutexLock lock(mutex_);
   while (!closing_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
 }

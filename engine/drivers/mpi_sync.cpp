@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/drivers/thread_seconds.hpp"
 #include "engine/drivers/threads_shared.hpp"
 
 namespace acid {
@@ -33,6 +32,7 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
       objective_(objective),
       post_(post),
       clock_(clock),
+      pace_(options.slow_factor, clock),
       lead_(lead),
       collector_(collector),
       rank_(post.rank()),
@@ -90,7 +90,7 @@ std::optional<std::int64_t> MpiSync::wait_for_start() {
 
 // A slow process has its gradient late, and all parts of it.
 void MpiSync::compute() {
-  const double started = thread_seconds();
+  pace_.begin();
   worker_.begin_gradient(worker_.last_event());
   if (combines_first_) publish();
   for (std::size_t b = 0; b < buckets_.size(); ++b)
@@ -101,7 +101,7 @@ void MpiSync::compute() {
     ready = [this](std::size_t begin, std::size_t end) { hand_over_parts(begin, end); };
   loss_ = objective_.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
                                        worker_.gradient_buffers(), gradient_.span(), ready);
-  slow_down(thread_seconds() - started);
+  hold_until(pace_.end());
   if (all_reduces_) hand_over_rest();
 }
 
@@ -145,9 +145,8 @@ void MpiSync::publish() {
   post_.wake();
 }
 
-void MpiSync::slow_down(double seconds) {
+void MpiSync::hold_until(double until) {
   if (options_.slow_factor <= 1) return;
-  const double until = clock_.seconds() + (options_.slow_factor - 1) * seconds;
   MutexLock lock(mutex_);
   while (!closing_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "engine/drivers/gradient_pace.hpp"
 #include "engine/drivers/mpi.hpp"
 #include "engine/drivers/mpi_all_reduce.hpp"
 #include "engine/drivers/mpi_neighbours.hpp"
@@ -45,7 +46,7 @@ class MpiSync {
   void hand_over_rest() EXCLUDES_LOCK(mutex_);
   void begin_exchange() EXCLUDES_LOCK(mutex_);
   void publish() EXCLUDES_LOCK(mutex_);
-  void slow_down(double seconds) EXCLUDES_LOCK(mutex_);
+  void hold_until(double until) EXCLUDES_LOCK(mutex_);
   bool may_commit(std::int64_t round) EXCLUDES_LOCK(mutex_);
   Next wait_for_directive(std::int64_t round) EXCLUDES_LOCK(mutex_);
   std::optional<Next> next(std::int64_t round) const REQUIRES_LOCK(mutex_);
@@ -66,6 +67,7 @@ class MpiSync {
   Objective& objective_;
   Post& post_;
   const Clock& clock_;
+  GradientPace pace_;  // the gradient thread's
   RoundLead* const lead_;
   Collector* const collector_;
   const int rank_;

@@ -127,6 +127,16 @@ std::vector<pid_t> Bench::workers() const {
   return found;
 }
 
+std::vector<pid_t> Bench::ranks() const {
+  std::vector<pid_t> found;
+  for (const pid_t pid : workers()) {
+    std::ifstream file(fmt::format("/proc/{}/environ", pid));
+    const std::string variables(std::istreambuf_iterator<char>(file), {});
+    if (variables.find("OMPI_COMM_WORLD_RANK=") != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
 bool Bench::falls_silent(double seconds) const {
   return within(seconds, [&] { return processes().empty(); });
 }

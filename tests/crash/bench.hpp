@@ -54,6 +54,8 @@ class Bench : public Folder {
   std::vector<pid_t> processes() const;
   /// Those of them that execute acid-worker.
   std::vector<pid_t> workers() const;
+  /// Those of them that are a worker of their own under MPI.
+  std::vector<pid_t> ranks() const;
   /// Waits for the last process to end. False when some still run after so many seconds.
   bool falls_silent(double seconds) const;
   /// Waits until a run can be resumed. False when there is no checkpoint after so many seconds.

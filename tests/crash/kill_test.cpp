@@ -1,12 +1,14 @@
 // SIGKILL at any time, to any of the processes: nothing that counts is lost.
 //
-// ACID_CRASH_SEED chooses other times; ACID_CRASH_ROUNDS and ACID_CRASH_THREADS_ROUNDS ask for more
-// rounds and have each of them reported. scripts/stress sets all three.
+// ACID_CRASH_SEED chooses other times; ACID_CRASH_ROUNDS, ACID_CRASH_THREADS_ROUNDS and
+// ACID_CRASH_MPI_ROUNDS ask for more rounds and have each of them reported. scripts/stress sets
+// all.
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -41,6 +43,16 @@ struct Rounds {
     if (reported) std::cerr << fmt::format("round {} of {}: {}\n", round + 1, count, what);
   }
 };
+
+// A process that is stopped while MPI starts is noticed after a minute, otherwise within 10 s.
+constexpr double kMpiPatienceSeconds = 180;
+
+bool there_is_mpi() {
+  const bool found = std::ifstream(std::string(BINARY_ROOT) + "/acid-mpi.so").good() &&
+                     std::system("command -v mpirun >/dev/null 2>&1") == 0;
+  if (!found) WARN("mpirun or acid-mpi.so is missing: processes under MPI are not killed");
+  return found;
+}
 
 enum class Victim { acid, worker, both };
 const char* name_of(Victim victim) {
@@ -179,6 +191,40 @@ TEST_CASE("a run on threads that is killed at any time can be finished and verif
     rounds.say(round, fmt::format("{}: {}", variants[index].name, story.text));
   }
   CHECK(kills >= static_cast<int>(rounds.count / 2));
+}
+
+TEST_CASE("a run with a process per worker gets over the loss of any of them at any time") {
+  if (!there_is_mpi()) return;
+  const Rounds rounds("ACID_CRASH_MPI_ROUNDS", 3);
+  const auto variants = mpi_variants();
+  int hits = 0;
+  for (std::uint64_t round = 0; round < rounds.count; ++round) {
+    const std::size_t index = round % variants.size();
+    const Whole& whole = uninterrupted_once(variants, index);
+    acid::Stream stream(seed(), (2ULL << 32) + round);
+    INFO("ACID_CRASH_SEED=" << seed() << ", round " << round << ": " << variants[index].name);
+    const Bench bench(variants[index].recipe);
+    const double delay = stream.uniform(0, 0.8 * whole.seconds);
+    const int number = stream.below(2) == 0 ? SIGKILL : SIGSTOP;
+    Running running = bench.start();
+    sleep_seconds(delay);
+    const std::vector<pid_t> ranks = bench.ranks();
+    const std::uint64_t victim = ranks.empty() ? 0 : stream.below(ranks.size());
+    const int hit = !ranks.empty() && kill(ranks[victim], number) == 0 ? 1 : 0;
+    hits += hit;
+    const Result result = wait_at_most(bench, running, kMpiPatienceSeconds);
+    const std::string story =
+        fmt::format("{} to process {} of {} at {:.3f} s, {} hit, ended after {:.1f} s",
+                    number == SIGKILL ? "SIGKILL" : "SIGSTOP", victim, ranks.size(), delay, hit,
+                    result.seconds);
+    INFO(story << "\n" << result.err);
+    CHECK(result.code == 0);
+    CHECK(bench.falls_silent(20));
+    CHECK(faults(bench.path("acid-store")) == "");
+    if (result.code == 0) check_verifies(bench);
+    rounds.say(round, fmt::format("{}: {}", variants[index].name, story));
+  }
+  CHECK(hits >= static_cast<int>(rounds.count / 3));
 }
 
 TEST_CASE("a run whose worker is killed again and again is restarted three times, not more") {

@@ -23,13 +23,14 @@ struct Parts {
   std::string optimizer = kMomentum;
   std::string rest = "";  // sections that only this recipe has
   int gradients = 20'000;
+  int workers = kWorkers;
   int checkpoints = kCheckpoints;
   std::string batch = "";
 };
 
 std::string recipe(const Parts& parts) {
   const int gradients = kSanitized ? parts.gradients / 8 : parts.gradients;
-  const double time = static_cast<double>(gradients) / kWorkers;
+  const double time = static_cast<double>(gradients) / parts.workers;
   return fmt::format(R"(name = "crash"
 [task]
 dataset = {}
@@ -51,7 +52,7 @@ every_time = {:.6f}
 keep = 2
 {}
 )",
-                     parts.dataset, parts.batch, parts.optimizer, kWorkers, gradients,
+                     parts.dataset, parts.batch, parts.optimizer, parts.workers, gradients,
                      parts.algorithms, time / 9.3, time / 41.7, time / (parts.checkpoints + 0.5),
                      parts.rest);
 }
@@ -82,6 +83,7 @@ network = { latency_seconds = 0.005, gradient_seconds = 0.05 }
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
+constexpr const char* kMpi = "[execution]\ndriver = \"mpi\"\n";
 
 }  // namespace
 
@@ -125,6 +127,16 @@ std::vector<Variant> threads_variants() {
                                      .gradients = 60'000,
                                      .batch = "batch_size = 8"})},
   };
+}
+
+std::vector<Variant> mpi_variants() {
+  const auto variant = [](const std::string& kind, double rate) {
+    return Variant{
+        kind,
+        recipe(
+            {.algorithms = algorithm(kind, rate), .rest = kMpi, .gradients = 9'000, .workers = 3})};
+  };
+  return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0)};
 }
 
 std::string plain_recipe(double length) {

@@ -20,6 +20,9 @@ std::vector<Variant> virtual_variants();
 /// Threads against the wall clock, where no two runs are equal.
 std::vector<Variant> threads_variants();
 
+/// The same with a process per worker, three of them.
+std::vector<Variant> mpi_variants();
+
 /// One virtual run of a²cid², `length` times as long as the variants.
 std::string plain_recipe(double length = 1);
 
