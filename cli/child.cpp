@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -100,7 +101,9 @@ pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
 }  // namespace
 
 Child::Child(const Command& command, Output output)
-    : kept_(output), stop_signal_(command.stop_signal) {
+    : kept_(output),
+      stop_signal_(command.stop_signal),
+      outlived_by_children_(command.outlived_by_children) {
   std::array<int, 2> pipe_ends{};
   if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0)
     throw Error(fmt::format("cannot start {}: cannot make a pipe: {}; {}", command.arguments[0],
@@ -130,6 +133,8 @@ Child::~Child() {
 Child::Child(Child&& other) noexcept
     : kept_(other.kept_),
       stop_signal_(other.stop_signal_),
+      outlived_by_children_(other.outlived_by_children_),
+      accompanied_(other.accompanied_),
       pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       text_(std::move(other.text_)),
@@ -153,6 +158,19 @@ void Child::read_output() {
 
 void Child::signal(int number) {
   if (!status()) kill(pid_, number);
+}
+
+double Child::seconds_alone(double now) {
+  if (outlived_by_children_) return 0;
+  bool accompanied = accompanied_ < 0;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid_), gone), end;
+       !gone && task != end; task.increment(gone)) {
+    std::ifstream children(task->path() / "children");
+    accompanied = accompanied || !children || children.peek() != std::ifstream::traits_type::eof();
+  }
+  if (accompanied || gone) accompanied_ = now;
+  return now - accompanied_;
 }
 
 std::optional<int> Child::status() {

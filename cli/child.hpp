@@ -18,6 +18,7 @@ struct Command {
   std::vector<std::string> arguments;    // the first is the program
   std::vector<std::string> environment;  // "NAME=VALUE": added to ours, or instead of ours
   int stop_signal = SIGTERM;             // asks it to stop in good order
+  bool outlived_by_children = true;      // false: has no business without child processes
 };
 
 /// A child process in a process group of its own (a terminal's ^C does not reach it), with
@@ -49,12 +50,17 @@ class Child {
   void signal(int number);
   /// The command's stop_signal.
   int stop_signal() const { return stop_signal_; }
+  /// How long a process that has no business without children has been seen without any, by
+  /// `now` on the caller's clock: Open MPI's launcher sometimes misses the end of its processes.
+  double seconds_alone(double now);
   /// The status as waitpid gives it, once the process has ended. Never blocks.
   std::optional<int> status();
 
  private:
   Output kept_;
   int stop_signal_;
+  bool outlived_by_children_;
+  double accompanied_ = -1;  // when it was last seen with children, or first seen; −1: never looked
   pid_t pid_ = -1;
   int output_ = -1;
   std::string text_;

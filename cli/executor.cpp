@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <deque>
 #include <map>
 #include <string_view>
+#include <thread>
 
 #include "cli/launcher.hpp"
 #include "cli/machine.hpp"
@@ -137,6 +139,18 @@ class Executor {
 
   RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
 
+  // A launcher that was killed takes a moment to take its processes with it.
+  RunSummary summary_after(const std::string& id) const {
+    constexpr int kLooks = 10;
+    RunSummary run = summary(id);
+    const bool launched = needs_launcher(run_detail(store_, id).settings);
+    for (int k = 0; launched && k < kLooks && run.state == RunState::running; ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
+      run = summary(id);
+    }
+    return run;
+  }
+
   struct Started {
     int times = 0;
     std::size_t attempts_at_first = 0;  // that the run had before we started it the first time
@@ -219,7 +233,7 @@ class Executor {
   }
 
   void settle(const Supervisor::Ending& ending) {
-    const RunSummary run = summary(ending.name);
+    const RunSummary run = summary_after(ending.name);
     // Our worker is gone, so a run that lives belongs to someone else who was faster.
     if (run.state == RunState::running) return hold(run);
     const bool exited = WIFEXITED(ending.status);

@@ -196,11 +196,18 @@ Command launch_command(const json& settings, const std::vector<std::string>& wor
   command.arguments.insert(command.arguments.end(), worker.begin() + 1, worker.end());
   if (launcher == "mpirun") command.environment = launcher_environment(around);
   command.stop_signal = SIGUSR1;
+  command.outlived_by_children = launcher != "mpirun";
   return command;
 }
 
 std::vector<std::string> launcher_environment(const Surroundings& around) {
-  std::vector<std::string> wanted{"OMPI_MCA_btl_base_warn_component_unused=0"};
+  // A process that crashes is named by its signal; its stack is nothing for the user.
+  std::vector<std::string> wanted{
+      "OMPI_MCA_btl_base_warn_component_unused=0", "OMPI_MCA_opal_signal=",
+      // So that it notices a host that is gone, but not before the
+      // run's own processes, who can name it.
+      "OMPI_MCA_oob_tcp_keepalive_time=5", "OMPI_MCA_oob_tcp_keepalive_intvl=2",
+      "OMPI_MCA_oob_tcp_keepalive_probes=2"};
   if (around.root)  // Version 4 looks for the former, version 5 for the latter.
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});

@@ -72,6 +72,7 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   poll(waited.data(), waited.size(), timeout_milliseconds);
   read_signals();
   ask_again();
+  end_what_is_alone();
 
   std::vector<Ending> endings;
   for (auto entry = children_.begin(); entry != children_.end();) {
@@ -99,6 +100,12 @@ void Supervisor::ask_again() {
   asked_ = clock_.seconds();
   for (auto& [name, child] : children_)
     if (child.stop_signal() != SIGTERM) child.signal(child.stop_signal());
+}
+
+void Supervisor::end_what_is_alone() {
+  constexpr double kSeconds = 10;
+  for (auto& [name, child] : children_)
+    if (child.seconds_alone(clock_.seconds()) > kSeconds) child.signal(SIGKILL);
 }
 
 void Supervisor::stop_and_wait(double seconds) {

@@ -50,6 +50,7 @@ class Supervisor {
 
  private:
   void read_signals();
+  void end_what_is_alone();
   void ask_again();
 
   std::map<std::string, Child> children_;

@@ -37,6 +37,7 @@ constexpr double kSecondsToMeet = 90;  // longer than connect() itself waits for
 constexpr double kSecondsForLauncher = 1;
 constexpr double kSecondsToBeRead = 0.2;  // by the launcher, before it hears of the end
 constexpr double kSecondsForRankZero = 5;
+constexpr double kSecondsToFail = 15;  // for rank 0 itself, to record and say its own error
 
 constexpr double kLongestPause = 0.25;  // between two signs of life
 
@@ -129,14 +130,24 @@ class Company {
   }
   /// The others wait for that. Throws LostProcess.
   static void await_parting(Transport& transport) {
-    while (!transport.next()) transport.wait(kLongestPause);
+    while (true) {
+      const auto mail = transport.next();
+      if (!mail)
+        transport.wait(kLongestPause);
+      else if (mail->from == 0)
+        break;
+    }
     transport.leave();
   }
 
  private:
   void keep(std::stop_token over) {
     try {
-      while (!over.stop_requested()) transport_->wait(kLongestPause);
+      while (!over.stop_requested()) {
+        transport_->wait(kLongestPause);
+        while (transport_->next()) {  // what came late; it would keep wait() from sleeping
+        }
+      }
     } catch (const LostProcess&) {
       lost_ = true;
     }
@@ -260,7 +271,10 @@ class Member {
     if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
     if (composed_->mpi_library_sum)
-      options.library_sum = [this](std::span<float> values) { mpi_.library_sum(values); };
+      options.library_sum = [this](std::span<float> values) {
+        const Patience patience(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
+        mpi_.library_sum(values);
+      };
     Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
                               *transport, SteadyClock(), stop_);
     if (leads())
@@ -287,9 +301,15 @@ class Member {
 // Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
 // time to notice a death by itself, to name its signal and to end us.
 void give_up(MpiRuntime& mpi, const LostProcess& loss) {
+  // A rank 0 that failed by itself closes its connections before it has said why; of one that died
+  // the launcher hears first.
   const bool rank_zero_lost = loss.rank() == 0;
-  sleep(mpi.rank() == 0 || rank_zero_lost ? kSecondsForLauncher : kSecondsForRankZero);
-  if (mpi.rank() == 0 || (rank_zero_lost && mpi.rank() == 1)) complain(loss.what());
+  const bool may_have_failed = rank_zero_lost && !loss.silent();
+  sleep(may_have_failed                     ? kSecondsToFail
+        : mpi.rank() == 0 || rank_zero_lost ? kSecondsForLauncher
+                                            : kSecondsForRankZero);
+  const int next_speaker = loss.rank() == 1 ? 2 : 1;  // where rank 0 cannot, or not in time
+  if (mpi.rank() == 0 || mpi.rank() == next_speaker) complain(loss.what());
   sleep(kSecondsToBeRead);
   mpi.abort(static_cast<int>(Exit::lost));
 }

@@ -70,6 +70,7 @@ void MpiAsync::converse(std::stop_token stop) {
 void MpiAsync::deliver(const Mail& mail) {
   switch (MailReader(mail).kind()) {
     case MailKind::start:
+    case MailKind::start_notes:
     case MailKind::start_vector:
       return start(mail);
     case MailKind::clock:
@@ -95,6 +96,7 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::offer:
       return fetch_offer(mail);
     case MailKind::events:
+    case MailKind::notes:
     case MailKind::mark:
     case MailKind::state_vector:
       ACID_ASSERT(collector_ != nullptr, "rank {} collects nothing", rank_);
@@ -107,8 +109,10 @@ void MpiAsync::deliver(const Mail& mail) {
 
 void MpiAsync::start(const Mail& mail) {
   MailReader reader(mail);
+  if (reader.kind() == MailKind::start_notes) return read_notes(reader, start_notes_);
   if (reader.kind() == MailKind::start) {
     reader(start_);
+    start_.report.notes = std::move(start_notes_);
     missing_vectors_ = start_.vectors;
     if (missing_vectors_ == 0) started();
     return;

@@ -109,6 +109,7 @@ class MpiAsync {
   std::unique_ptr<Recorder> no_recorder_;
   Sampler calendar_;
   Start start_;
+  GradientNotes start_notes_;
   int missing_vectors_ = 0;
   Stage stage_ = Stage::none;
   DueEdge edge_;              // of stage_

@@ -13,7 +13,7 @@ namespace acid {
 /// ahead of the truth, because news only ever tell of gradients that were committed, and never goes
 /// back. Marks stop it until they are passed, and an answer that is awaited freezes it, so that an
 /// exchange can still be at a time that is not before any event of either partner.
-/// Guarded by its user.
+/// It begins only once stop_at() was called. Guarded by its user.
 class WorkerClock {
  public:
   static constexpr std::int64_t kFree = std::numeric_limits<std::int64_t>::max();
@@ -59,7 +59,8 @@ class WorkerClock {
 
   int workers_;
   int frozen_ = 0;
-  std::int64_t known_ = 0, count_ = 0, limit_ = kFree;
+  std::int64_t known_ = 0, count_ = 0;
+  std::int64_t limit_ = 0;  // news may come before it is known how far the first mark is
 };
 
 /// Gives out the run's gradients, so that together the workers commit exactly as many as it has:

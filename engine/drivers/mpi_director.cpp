@@ -32,19 +32,26 @@ void Director::persist(Archive& archive) {
   archive(ensemble_, kept_, sampler_);
 }
 
+void Director::load() {
+  if (continuity_.resume == nullptr) return;
+  load_state(*continuity_.resume, kLayout, *this);
+  ensemble_.restore(*continuity_.resume);
+}
+
 void Director::begin() {
   started_seconds_ = clock_.seconds();
   Ensemble* resumed = nullptr;
   std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
+  std::vector<std::int64_t> exchanges(committed.size());
   if (continuity_.resume != nullptr) {
-    load_state(*continuity_.resume, kLayout, *this);
-    ensemble_.restore(*continuity_.resume);
     started_seconds_ -= kept_.seconds;
     resumed = &ensemble_;
-    for (int w = 0; w < spec_.workers; ++w)
-      committed[static_cast<std::size_t>(w)] = ensemble_.worker(w).gradients();
+    for (std::size_t w = 0; w < committed.size(); ++w) {
+      committed[w] = ensemble_.worker(static_cast<int>(w)).gradients();
+      exchanges[w] = kept_.reports[w].exchanges;
+    }
   }
-  lead_.begin(committed, kept_.exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  lead_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
   ArchiveWriter more;
@@ -130,10 +137,10 @@ void Director::save(Gathered& gathered) {
 
 Outcome Director::end(Gathered& gathered) {
   const Position here = position(gathered);
-  if (lead_.was_stopped()) {
-    if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
+  if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
+  // What the last sample found may have come too late to stop the stopping.
+  if (lead_.was_stopped() && !sampler_.diverged() && !sampler_.target_reached())
     return ended_early(Ending::stopped, "", here);
-  }
   gathered.restore(ensemble_);
   const GradientNotes notes = gathered.take_notes();
   if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, here);
@@ -161,9 +168,13 @@ Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective&
   std::optional<Collector> collector;
   std::optional<Director> director;
   if (post.rank() == 0) {
-    lead.emplace(spec, objective.dimension(), post, clock, recorder);
     collector.emplace(spec, recorder, post);
-    director.emplace(spec, objective, recorder, continuity, post, clock, *lead, *collector);
+    lead.emplace(spec, objective.dimension(), post, clock, recorder,
+                 [&] { return collector->crowded(); });
+    post.stay_in_touch([&] {
+      director.emplace(spec, objective, recorder, continuity, post, clock, *lead, *collector);
+      director->load();
+    });
     director->begin();
   }
   MpiAsync process(spec, options, objective, post, clock, lead ? &*lead : nullptr,
@@ -179,7 +190,7 @@ Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective&
   Outcome outcome;
   if (director) try {
       outcome = director->direct([&] { return failed.load(); });
-      lead->request_farewell();
+      if (!failed.load()) lead->request_farewell();
     } catch (...) {
       process.abandon();
       throw;

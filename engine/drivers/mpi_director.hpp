@@ -21,6 +21,8 @@ class Director {
            const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
            Collector& collector);
 
+  /// Reads the checkpoint that the run goes on from, if it does. Any thread, alone.
+  void load();
   /// Tells all processes how the run begins; before any other thread uses the post.
   void begin();
   /// Until the run has ended, or `failed` says that it cannot go on.

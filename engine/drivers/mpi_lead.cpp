@@ -1,6 +1,7 @@
 #include "engine/drivers/mpi_lead.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -14,32 +15,46 @@ constexpr double kIdleSeconds = 0.5;
 }  // namespace
 
 Lead::Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
-           Recorder& recorder)
+           Recorder& recorder, std::function<bool()> crowded)
     : spec_(spec),
       post_(post),
       clock_(clock),
       recorder_(recorder),
       bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * dimension)),
+      crowded_(std::move(crowded)),
       workers_(static_cast<std::size_t>(spec.workers)) {}
 
-void Lead::begin(const std::vector<std::int64_t>& committed, std::int64_t exchanges,
-                 std::int64_t cut, double started_seconds) {
+void Lead::begin(const std::vector<std::int64_t>& committed,
+                 const std::vector<std::int64_t>& exchanges, std::int64_t cut,
+                 double started_seconds) {
   started_seconds_ = started_seconds;
   cut_ = cut;
   std::int64_t total = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     workers_[w].committed = committed[w];
+    workers_[w].exchanges = exchanges[w];
     total += committed[w];
   }
-  workers_[0].exchanges = 2 * exchanges;  // whose does not matter: only the sum is told
   for (Own& one : workers_) one.told_total = total;
   gradients_.store(total);
-  exchanges_.store(exchanges);
+  add_exchanges();
   permits_.emplace(spec_.budget.gradients, committed, clock_.seconds());
+}
+
+// Each is counted by both its workers.
+void Lead::add_exchanges() {
+  std::int64_t halves = 0;
+  for (const Own& one : workers_) halves += one.exchanges;
+  exchanges_.store(halves / 2);
 }
 
 std::int64_t Lead::first_grant(int worker) {
   return own(worker).told_grant = permits_->grant(worker, own(worker).committed, clock_.seconds());
+}
+
+std::int64_t Lead::grant(int worker, double now) {
+  if (crowded_()) return own(worker).told_grant;
+  return permits_->grant(worker, own(worker).committed, now);
 }
 
 Position Lead::position() const {
@@ -84,9 +99,7 @@ void Lead::progress(int from, MailReader& reader) {
   gradients_.fetch_add(committed - sender.committed);
   sender.committed = committed;
   sender.exchanges = exchanges;
-  std::int64_t halves = 0;
-  for (const Own& one : workers_) halves += one.exchanges;
-  exchanges_.store(halves / 2);
+  add_exchanges();
   recorder_.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
@@ -129,34 +142,34 @@ void Lead::closed(int from, MailReader& reader) {
   post_.send_to_all(mail_header(MailKind::end, gradients, save));
 }
 
+// News of a quarter of a unit of time, or of anything for whoever waits; gradients before the last
+// ones are used up.
 double Lead::spread() {
   if (!permits_ || ending_.load()) return kIdleSeconds;
   const double now = clock_.seconds();
   const double wait = spread_seconds_ + kSpreadSeconds - now;
   if (wait > 0) return wait;
   bool told = false;
-  for (int w = 1; w < spec_.workers; ++w) {
+  for (int w = 0; w < spec_.workers; ++w) {
     const Own& one = own(w);
-    const std::int64_t grant = permits_->grant(w, one.committed, now);
-    const bool news = 4 * (gradients_.load() - one.told_total) >= spec_.workers;
-    const bool needs_more =
-        grant > one.told_grant && 2 * (one.told_grant - one.committed) <= grant - one.committed;
-    if (!news && !needs_more) continue;
-    tell(w);
+    const std::int64_t granted = grant(w, now);
+    const std::int64_t news = gradients_.load() - one.told_total;
+    const bool waits = one.told_grant <= one.committed;
+    const bool wants_more =
+        granted > one.told_grant && 2 * (one.told_grant - one.committed) <= granted - one.committed;
+    if (4 * news < spec_.workers && !(waits && news > 0) && !wants_more) continue;
+    tell(w, granted);
     told = true;
   }
-  tell(0);
   if (told) spread_seconds_ = now;
   return told ? kSpreadSeconds : kIdleSeconds;
 }
 
-void Lead::tell(int worker) {
+void Lead::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
-  const std::int64_t grant = permits_->grant(worker, one.committed, clock_.seconds());
-  if (one.told_total == gradients_.load() && one.told_grant == grant) return;
   one.told_total = gradients_.load();
-  one.told_grant = grant;
-  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, grant));
+  one.told_grant = granted;
+  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted));
 }
 
 }  // namespace acid

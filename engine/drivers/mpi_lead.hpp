@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,13 +18,16 @@ namespace acid {
 /// communication thread's, the counters and the requests apart.
 class Lead {
  public:
+  /// While `crowded` says so, because rank 0 cannot keep up with what it is to look at, nobody is
+  /// given more gradients.
   Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
-       Recorder& recorder);
+       Recorder& recorder, std::function<bool()> crowded);
 
-  /// The run begins, or goes on after so many gradients and exchanges; `cut` is the count of the
-  /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on `clock`.
-  void begin(const std::vector<std::int64_t>& committed, std::int64_t exchanges, std::int64_t cut,
-             double started_seconds);
+  /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
+  /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
+  /// on `clock`.
+  void begin(const std::vector<std::int64_t>& committed, const std::vector<std::int64_t>& exchanges,
+             std::int64_t cut, double started_seconds);
   /// Gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   /// Takes a message of the kinds that are meant for it.
@@ -53,7 +57,9 @@ class Lead {
   void promise(MailReader& reader);
   void closed(int from, MailReader& reader);
   void end(bool by_person);
-  void tell(int worker);
+  void tell(int worker, std::int64_t granted);
+  std::int64_t grant(int worker, double now);
+  void add_exchanges();
   Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
 
   const RunSpec& spec_;
@@ -61,6 +67,7 @@ class Lead {
   const Clock& clock_;
   Recorder& recorder_;
   const std::int64_t bytes_per_exchange_;
+  const std::function<bool()> crowded_;
   double started_seconds_ = 0;
   std::vector<Own> workers_;
   std::optional<Permits> permits_;

@@ -1,9 +1,11 @@
 #include "engine/drivers/mpi_post.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <exception>
 #include <memory>
+#include <thread>
 #include <utility>
-
-#include "engine/base/clock.hpp"
 
 namespace acid {
 
@@ -27,9 +29,38 @@ void Post::fetch(const Mail& mail, std::span<float> into, std::function<void()> 
 }
 
 void Post::pump(double seconds, const std::function<void(const Mail&)>& deliver) {
-  if (work(deliver)) return;
+  constexpr double kLongestSeconds = 0.5;  // of work without a heartbeat
+  const bool worked = work(deliver);
+  if (worked && clock_.seconds() < waited_seconds_ + kLongestSeconds) return;
+  wait(worked ? 0 : seconds);
+  if (!worked) work(deliver);
+}
+
+void Post::wait(double seconds) {
   transport_.wait(seconds);
-  work(deliver);
+  waited_seconds_ = clock_.seconds();
+}
+
+void Post::stay_in_touch(const std::function<void()>& job) {
+  constexpr double kSeconds = 0.25;
+  std::atomic<bool> over{false};
+  std::exception_ptr failure;
+  std::jthread thread([&] {
+    try {
+      job();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    over.store(true);
+    transport_.wake();
+  });
+  while (!over.load()) {
+    wait(kSeconds);
+    // It does not sleep while messages wait to be read.
+    if (!over.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  thread.join();
+  if (failure) std::rethrow_exception(failure);
 }
 
 bool Post::work(const std::function<void(const Mail&)>& deliver) {
@@ -60,9 +91,8 @@ bool Post::work(const std::function<void(const Mail&)>& deliver) {
 
 void Post::let_go() {
   constexpr double kSeconds = 0.5;
-  const SteadyClock clock;
-  const double until = clock.seconds() + kSeconds;
-  while (!idle() && clock.seconds() < until) pump(until - clock.seconds(), [](const Mail&) {});
+  const double until = clock_.seconds() + kSeconds;
+  while (!idle() && clock_.seconds() < until) pump(until - clock_.seconds(), [](const Mail&) {});
 }
 
 void Post::submit(int to, std::vector<std::byte> header, std::vector<float> body) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/archive.hpp"
+#include "engine/base/clock.hpp"
 #include "engine/base/mutex.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -16,10 +17,12 @@ namespace acid {
 enum class MailKind : std::uint8_t {
   // From every process to rank 0's collector (mpi_report.hpp).
   events,
+  notes,
   mark,
   state_vector,
   // Rank 0 to all, at the start.
   start,
+  start_notes,
   start_vector,
   // Asynchronous methods: to rank 0's lead (mpi_lead.hpp), …
   progress,
@@ -102,6 +105,10 @@ class Post {
   /// reading of its memory, for half a second at most. What arrives meanwhile is dropped.
   void let_go() EXCLUDES_LOCK(mutex_);
 
+  /// Runs `job`, which takes long and does not use the post, on another thread, and lets the others
+  /// know meanwhile that this process lives. Messages wait. Rethrows what the job throws.
+  void stay_in_touch(const std::function<void()>& job);
+
   /// The same as send(), from any thread; in the order of submission.
   void submit(int to, std::vector<std::byte> header, std::vector<float> body = {})
       EXCLUDES_LOCK(mutex_);
@@ -118,9 +125,12 @@ class Post {
     Transport::Ticket ticket = 0;
     std::function<void()> done;
   };
+  void wait(double seconds);
   bool work(const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);
 
   Transport& transport_;
+  const SteadyClock clock_;
+  double waited_seconds_ = 0;  // when the transport last had time for heartbeats
   std::deque<Pending> pending_;
   Mutex mutex_;
   std::vector<Submitted> submitted_ GUARDED_BY(mutex_);

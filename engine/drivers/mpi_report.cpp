@@ -8,6 +8,8 @@
 namespace acid {
 namespace {
 
+constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not looked at
+
 std::vector<Arena<float>*> filled_vectors(Worker& worker) {
   std::vector<Arena<float>*> list;
   worker.for_each_vector([&](std::string_view, Arena<float>& arena) {
@@ -29,6 +31,18 @@ std::vector<std::vector<float>> measured_state(double time, const Worker& worker
   worker.read_at(time, 0, copies[0]);
   copies[1].assign(worker.buffers().begin(), worker.buffers().end());
   return copies;
+}
+
+// A header has a limit.
+void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKind kind,
+                GradientNotes& notes) {
+  constexpr std::size_t kPortion = 4096;
+  for (std::size_t first = 0; first < notes.size(); first += kPortion) {
+    const auto begin = notes.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto size = static_cast<std::ptrdiff_t>(std::min(kPortion, notes.size() - first));
+    send(mail_header(kind, GradientNotes(begin, begin + size)));
+  }
+  notes.clear();
 }
 
 }  // namespace
@@ -54,6 +68,8 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
       kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
   ArchiveWriter numbers;
   numbers(worker);
+  send_notes([this](std::vector<std::byte> header) { post_.submit(0, std::move(header)); },
+             MailKind::notes, report.notes);
   post_.submit(0, mail_header(MailKind::mark, kind, time, worker.gradients(), report,
                               numbers.take(), vectors.size()));
   for (std::uint64_t k = 0; k < vectors.size(); ++k)
@@ -110,7 +126,9 @@ void Gathered::restore(Ensemble& ensemble) const {
 Collector::Collector(const RunSpec& spec, Recorder& recorder, Post& post)
     : recorder_(recorder),
       post_(post),
+      workers_(spec.workers),
       queues_(static_cast<std::size_t>(spec.workers)),
+      notes_(static_cast<std::size_t>(spec.workers)),
       open_(static_cast<std::size_t>(spec.workers)) {}
 
 void Collector::deliver(const Mail& mail) {
@@ -124,9 +142,14 @@ void Collector::deliver(const Mail& mail) {
       queues_[w].push_back({std::move(events), nullptr});
       break;
     }
+    case MailKind::notes:
+      return read_notes(reader, notes_[w]);
     case MailKind::mark: {
       auto mark = std::make_shared<Mark>();
       reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
+      mark->report.notes = std::move(notes_[w]);
+      notes_[w].clear();
+      ++marks_;
       mark->vectors.resize(mark->expected);
       queues_[w].push_back({std::nullopt, mark});
       if (mark->expected > 0) open_[w].push_back(mark);
@@ -206,7 +229,21 @@ std::optional<Gathered> Collector::wait(double seconds) {
   if (gathered_.empty()) return std::nullopt;
   Gathered gathered = std::move(gathered_.front());
   gathered_.pop_front();
+  const bool was_crowded = marks_ > kMostMarks * workers_;
+  marks_ -= workers_;
+  if (was_crowded) post_.wake();
   return gathered;
+}
+
+bool Collector::crowded() {
+  MutexLock lock(mutex_);
+  return marks_ > kMostMarks * workers_;
+}
+
+void read_notes(MailReader& reader, GradientNotes& notes) {
+  GradientNotes portion;
+  reader(portion);
+  notes.insert(notes.end(), portion.begin(), portion.end());
 }
 
 void Collector::go_on() {
@@ -238,6 +275,8 @@ void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>&
     start.report = reports[static_cast<std::size_t>(w)];
     std::vector<std::vector<float>> vectors = whole_state(worker);
     start.vectors = static_cast<int>(vectors.size());
+    send_notes([&](const std::vector<std::byte>& header) { post.send(w, header); },
+               MailKind::start_notes, start.report.notes);
     post.send(w, mail_header(MailKind::start, start));
     for (std::uint64_t k = 0; k < vectors.size(); ++k)
       post.send(w, mail_header(MailKind::start_vector, k), std::move(vectors[k]));

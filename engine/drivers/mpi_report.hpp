@@ -26,7 +26,7 @@ enum class MarkKind : std::uint8_t {
 
 /// What a worker says of itself at a mark, besides its vectors.
 struct WorkerReport {
-  GradientNotes notes;  // since the last mark that was measured, in commit order
+  GradientNotes notes;  // since the last mark that was measured, in commit order; sent in portions
   double idle_seconds = 0;
   std::int64_t exchanges = 0;  // of this worker
   std::int64_t holds = 0;
@@ -107,6 +107,8 @@ class Collector {
   std::optional<Gathered> wait(double seconds) EXCLUDES_LOCK(mutex_);
   /// The checkpoint that was gathered is saved.
   void go_on() EXCLUDES_LOCK(mutex_);
+  /// So much waits to be looked at that no more should come. Any thread.
+  bool crowded() EXCLUDES_LOCK(mutex_);
   /// Ends a wait(); any thread.
   void wake() EXCLUDES_LOCK(mutex_);
 
@@ -140,13 +142,19 @@ class Collector {
   Post& post_;
   Mutex mutex_;
   Condition changed_;
+  const int workers_;
   std::vector<Queue> queues_ GUARDED_BY(mutex_);
+  std::vector<GradientNotes> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
   /// The marks whose vectors are still on their way, by worker.
   std::vector<std::deque<std::shared_ptr<Mark>>> open_ GUARDED_BY(mutex_);
   std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
+  int marks_ GUARDED_BY(mutex_) = 0;  // of single workers, not yet looked at
   bool held_ GUARDED_BY(mutex_) = false;
   bool woken_ GUARDED_BY(mutex_) = false;
 };
+
+/// Adds a portion of notes to those that came before it.
+void read_notes(MailReader& reader, GradientNotes& notes);
 
 /// How a worker begins: rank 0's `start` message, followed by as many start_vector messages as it
 /// says when the run goes on from a checkpoint.

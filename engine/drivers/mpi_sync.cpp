@@ -280,6 +280,7 @@ void MpiSync::deliver(const Mail& mail) {
   MailReader reader(mail);
   switch (reader.kind()) {
     case MailKind::start:
+    case MailKind::start_notes:
     case MailKind::start_vector:
       return start(mail);
     case MailKind::slice:
@@ -297,6 +298,7 @@ void MpiSync::deliver(const Mail& mail) {
       over_ = true;
       return;
     case MailKind::events:
+    case MailKind::notes:
     case MailKind::mark:
     case MailKind::state_vector:
       ACID_ASSERT(collector_ != nullptr, "rank {} collects nothing", rank_);
@@ -309,8 +311,10 @@ void MpiSync::deliver(const Mail& mail) {
 
 void MpiSync::start(const Mail& mail) {
   MailReader reader(mail);
+  if (reader.kind() == MailKind::start_notes) return read_notes(reader, start_notes_);
   if (reader.kind() == MailKind::start) {
     reader(start_);
+    start_.report.notes = std::move(start_notes_);
     missing_vectors_ = start_.vectors;
     if (missing_vectors_ == 0) started();
     return;
@@ -362,7 +366,8 @@ Outcome run_mpi_sync(const RunSpec& spec, const MpiOptions& options, Objective& 
   std::optional<RoundDirector> director;
   if (post.rank() == 0) {
     collector.emplace(spec, recorder, post);
-    director.emplace(spec, objective, recorder, continuity, post, clock, *collector);
+    post.stay_in_touch(
+        [&] { director.emplace(spec, objective, recorder, continuity, post, clock, *collector); });
     director->begin();
   }
   MpiSync process(spec, options, objective, post, clock, director ? &director->lead() : nullptr,
@@ -378,7 +383,7 @@ Outcome run_mpi_sync(const RunSpec& spec, const MpiOptions& options, Objective& 
   Outcome outcome;
   if (director) try {
       outcome = director->direct([&] { return failed.load(); });
-      post.submit(0, mail_header(MailKind::farewell_wanted));
+      if (!failed.load()) post.submit(0, mail_header(MailKind::farewell_wanted));
     } catch (...) {
       process.abandon();
       throw;

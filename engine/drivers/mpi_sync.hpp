@@ -102,6 +102,7 @@ class MpiSync {
   std::optional<AllReduce> all_reduce_;
   std::optional<NeighbourExchange> neighbours_;
   Start start_;
+  GradientNotes start_notes_;
   int missing_vectors_ = 0;
   bool over_ = false, told_stop_ = false;
   std::atomic<bool> abandoned_{false};

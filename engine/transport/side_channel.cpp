@@ -225,9 +225,9 @@ void SideChannel::close_connection(int rank, const std::string& how) {
   if (!other.left) lose(rank, how);
 }
 
-void SideChannel::lose(int rank, const std::string& how) {
+void SideChannel::lose(int rank, const std::string& how, bool silent) {
   if (lost_ || leaving_) return;
-  lost_.emplace(places_[static_cast<std::size_t>(rank)], how);
+  lost_.emplace(places_[static_cast<std::size_t>(rank)], how, silent);
   const std::int32_t who = rank;
   for (int other = 0; other < static_cast<int>(peers_.size()); ++other)
     send_frame(other, Kind::loss, std::as_bytes(std::span(&who, 1)), std::as_bytes(std::span(how)));
@@ -282,7 +282,7 @@ void SideChannel::tick(double now) {
     if (!peer(other).socket || peer(other).left) continue;
     const double silence = awake_seconds_ - peer(other).heard;
     if (silence > options_.silence_seconds)
-      return lose(other, fmt::format("nothing was heard of it for {:.0f} s", silence));
+      return lose(other, fmt::format("nothing was heard of it for {:.0f} s", silence), true);
     send_frame(other, Kind::heartbeat, {});
   }
 }

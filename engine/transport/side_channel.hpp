@@ -80,7 +80,7 @@ class SideChannel {
   void take_frames(int rank);
   void take_frame(int rank, Kind kind, std::span<const std::byte> bytes);
   void close_connection(int rank, const std::string& how);
-  void lose(int rank, const std::string& how);
+  void lose(int rank, const std::string& how, bool silent = false);
   void tick(double now);
   bool has_news();
   bool all_sent() const;

@@ -23,11 +23,14 @@ struct ProcessPlace {
 /// A process of the run can no longer be reached; the message names it and says how one knows.
 class LostProcess : public Error {
  public:
-  LostProcess(const ProcessPlace& place, const std::string& how);
+  LostProcess(const ProcessPlace& place, const std::string& how, bool silent = false);
   int rank() const { return rank_; }
+  /// It still had its connection, and said nothing.
+  bool silent() const { return silent_; }
 
  private:
   int rank_;
+  bool silent_;
 };
 
 /// A message as it arrives. Its body, if it has one, still waits to be fetched.

@@ -86,7 +86,7 @@ Whole uninterrupted(const Variant& variant) {
   REQUIRE(faults(bench.path("acid-store")) == "");
   for (const auto& run : bench.runs()) {
     const auto shown = bench.call({"show", run["id"], "--json"}).json();
-    REQUIRE(shown["checkpoints"].size() >= 10);
+    REQUIRE(shown["checkpoints"].size() >= variant.least_checkpoints);
   }
   return {bench.kept(), result.seconds};
 }

@@ -134,7 +134,8 @@ std::vector<Variant> mpi_variants() {
     return Variant{
         kind,
         recipe(
-            {.algorithms = algorithm(kind, rate), .rest = kMpi, .gradients = 9'000, .workers = 3})};
+            {.algorithms = algorithm(kind, rate), .rest = kMpi, .gradients = 9'000, .workers = 3}),
+        2};
   };
   return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0)};
 }

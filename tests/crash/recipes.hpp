@@ -10,6 +10,7 @@ namespace acid::test {
 struct Variant {
   std::string name;
   std::string recipe;
+  std::size_t least_checkpoints = 10;
 };
 
 /// Virtual time, where an interrupted run must end with the same bits: every algorithm, momentum,
@@ -20,7 +21,8 @@ std::vector<Variant> virtual_variants();
 /// Threads against the wall clock, where no two runs are equal.
 std::vector<Variant> threads_variants();
 
-/// The same with a process per worker, three of them.
+/// The same with a process per worker, three of them. To agree on a checkpoint takes them longer
+/// than these runs take from one to the next.
 std::vector<Variant> mpi_variants();
 
 /// One virtual run of a²cid², `length` times as long as the variants.

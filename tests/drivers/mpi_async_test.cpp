@@ -133,9 +133,9 @@ TEST_CASE("mpi: a slow worker does not slow the others, and the end waits for no
 }
 
 TEST_CASE("mpi: an asynchronous run goes on from a cut, and all of it replays as one run") {
-  Replayable run({.workers = 3, .rate = 2, .gradients = 3000, .dimension = 30'000});
+  Replayable run({.workers = 3, .rate = 2, .gradients = 3000, .dimension = 3'000});
   MemoryRecorder whole;
-  CheckpointFolder folder(100);
+  CheckpointFolder folder(50);
   Processes processes{run.spec, run.task};
   const Outcome outcome = processes.run(whole, {&folder, nullptr});
   check_no_errors(processes);
@@ -251,9 +251,29 @@ TEST_CASE("mpi: a lost process ends the others, and nobody hangs") {
   }
 }
 
+TEST_CASE("mpi: any number of gradients may lie between two samples") {
+  Replayable run({.workers = 2, .gradients = 40'000, .dimension = 2});
+  run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = 1e9;
+  CheckpointFolder folder(18'000);
+  Processes processes{run.spec, run.task};
+  MemoryRecorder recorder;
+  const Outcome outcome = processes.run(recorder, {&folder, nullptr});
+  check_no_errors(processes);
+  CHECK(outcome.position.gradients == 40'000);
+  REQUIRE_FALSE(folder.saved().empty());
+  const CheckpointFile file(folder.saved()[0].path);
+  MemoryRecorder rest;
+  rest.events_may_start_late();
+  CHECK(processes.run(rest, {nullptr, &file}).position.gradients == 40'000);
+  check_no_errors(processes);
+  check_replays(run, recorder, outcome);
+}
+
 TEST_CASE("mpi: a worker's clock never goes back and stops where it is told") {
   WorkerClock clock(4);
   clock.hear(10);
+  CHECK(clock.count() == 0);  // nobody has said how far it may go
+  clock.stop_at(WorkerClock::kFree);
   CHECK(clock.count() == 10);
   CHECK(clock.time() == 2.5);
   clock.hear(7);
