@@ -21,6 +21,7 @@
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi.hpp"
 #include "engine/drivers/threads_shared.hpp"
+#include "engine/recorder/null_recorder.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 #include "store/queries.hpp"
 
@@ -71,14 +72,6 @@ class Patience {
  private:
   Closing over_;
   std::thread thread_;
-};
-
-class NoRecorder final : public Recorder {
- public:
-  void sample(const Position&, std::span<const Value>) override {}
-  void progress(const Position&) override {}
-  void note(Severity, std::string_view) override {}
-  void events(int, std::int64_t, std::span<const Event>) override {}
 };
 
 /// What every process does `job` says, in its words, by rank; never empty. Each works at its own
@@ -183,7 +176,7 @@ class Member {
       company_->part();
       return exit;
     }
-    NoRecorder nothing;
+    NullRecorder nothing;
     drive(nothing, {});
     return Exit::ok;
   }

@@ -132,8 +132,10 @@ void AllReduce::add(std::size_t bucket) {
   state.contributed = false;
   state.arrived = 0;
   std::vector<const float*> parts;
-  for (const Arena<float>& from : incoming_) parts.push_back(from.data() + state.offset);
-  parts[static_cast<std::size_t>(rank_)] = own_.data() + first;
+  for (int from = 0; from < size_; ++from)
+    parts.push_back(from == rank_
+                        ? own_.data() + first
+                        : incoming_[static_cast<std::size_t>(from)].data() + state.offset);
   mean_in_order<float>(parts, mean_.data() + first, 0, last - first);
   for (int to = 0; to < size_; ++to) {
     if (to == rank_) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "engine/drivers/mpi_process.hpp"
 
 namespace acid {
 namespace {
@@ -13,15 +14,6 @@ constexpr double kReportSeconds = 0.5e-3;
 constexpr double kIdleSeconds = 0.5;
 
 }  // namespace
-
-/// For the calendar of samples, which measures nothing.
-class MpiAsync::NoRecorder final : public Recorder {
- public:
-  void sample(const Position&, std::span<const Value>) override {}
-  void progress(const Position&) override {}
-  void note(Severity, std::string_view) override {}
-  void events(int, std::int64_t, std::span<const Event>) override {}
-};
 
 MpiAsync::MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
                    const Clock& clock, Lead* lead, Collector* collector)
@@ -40,8 +32,8 @@ MpiAsync::MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& ob
       reporter_(spec, post),
       time_(spec.workers),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
-      no_recorder_(std::make_unique<NoRecorder>()),
-      calendar_(spec, objective, *no_recorder_, {}),
+      calendar_(spec, objective, nobody_, {}),
+      start_(post, worker_, [this](Start& start) { started(start); }),
       own_offer_(settings_.dimension),
       partner_offer_(settings_.dimension) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
@@ -72,7 +64,7 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::start:
     case MailKind::start_notes:
     case MailKind::start_vector:
-      return start(mail);
+      return start_.deliver(mail);
     case MailKind::clock:
     case MailKind::ask_cut:
     case MailKind::cut:
@@ -95,47 +87,21 @@ void MpiAsync::deliver(const Mail& mail) {
       return answer(mail);
     case MailKind::offer:
       return fetch_offer(mail);
-    case MailKind::events:
-    case MailKind::notes:
-    case MailKind::mark:
-    case MailKind::state_vector:
-      ACID_ASSERT(collector_ != nullptr, "rank {} collects nothing", rank_);
-      return collector_->deliver(mail);
     default:
-      ACID_ASSERT(lead_ != nullptr, "rank {} does not lead", rank_);
-      return lead_->deliver(mail);
+      return deliver_to_rank_zero(mail, lead_, collector_);
   }
-}
-
-void MpiAsync::start(const Mail& mail) {
-  MailReader reader(mail);
-  if (reader.kind() == MailKind::start_notes) return read_notes(reader, start_notes_);
-  if (reader.kind() == MailKind::start) {
-    reader(start_);
-    start_.report.notes = std::move(start_notes_);
-    missing_vectors_ = start_.vectors;
-    if (missing_vectors_ == 0) started();
-    return;
-  }
-  const auto arrived = [this] {
-    if (--missing_vectors_ == 0) started();
-  };
-  if (mail.body_size == 0) return arrived();
-  fetch_vector(post_, mail, worker_, arrived);
 }
 
 // The first sample is of the start itself, so it is placed before anything can happen.
-void MpiAsync::started() {
-  ArchiveReader more(start_.more);
+void MpiAsync::started(Start& start) {
+  ArchiveReader more(start.more);
   std::int64_t known = 0, count = 0;
   std::vector<std::int64_t> granted;
   more(known, count, granted, calendar_);
   {
     MutexLock lock(mutex_);
-    if (start_.resumed) {
-      restore_numbers(start_, worker_);
-      worker_.restart_gradient();
-      report_ = std::move(start_.report);
+    if (start.resumed) {
+      report_ = std::move(start.report);
       reporter_.log().resume_at(rank_, report_.events);
       committed_ = worker_.gradients();
       time_.restore(count, known);

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <set>
 #include <stop_token>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "engine/drivers/mpi_clock.hpp"
 #include "engine/drivers/mpi_lead.hpp"
 #include "engine/drivers/mpi_report.hpp"
+#include "engine/recorder/null_recorder.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
 namespace acid {
@@ -57,8 +57,7 @@ class MpiAsync {
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex_);
 
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  void start(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  void started() EXCLUDES_LOCK(mutex_);
+  void started(Start& start) EXCLUDES_LOCK(mutex_);
   void news(const Mail& mail) EXCLUDES_LOCK(mutex_);
   void act() EXCLUDES_LOCK(mutex_);
   void make_due() REQUIRES_LOCK(mutex_);
@@ -105,12 +104,9 @@ class MpiAsync {
   bool diverged_ GUARDED_BY(mutex_) = false;
 
   // The communication thread's own.
-  class NoRecorder;
-  std::unique_ptr<Recorder> no_recorder_;
-  Sampler calendar_;
-  Start start_;
-  GradientNotes start_notes_;
-  int missing_vectors_ = 0;
+  NullRecorder nobody_;
+  Sampler calendar_;  // of samples; measures nothing
+  StartReceiver start_;
   Stage stage_ = Stage::none;
   DueEdge edge_;              // of stage_
   std::int64_t offered_ = 0;  // count at which edge_ was offered

@@ -1,10 +1,9 @@
 #include "engine/drivers/mpi_director.hpp"
 
-#include <atomic>
 #include <cmath>
 
 #include "engine/drivers/mpi_async.hpp"
-#include "engine/drivers/threads_shared.hpp"
+#include "engine/drivers/mpi_process.hpp"
 
 namespace acid {
 namespace {
@@ -123,7 +122,6 @@ void Director::save(Gathered& gathered) {
     const Position here = position(gathered);
     kept_ = {.gradients = gathered.gradients,
              .count = std::llround(gathered.time * spec_.workers),
-             .exchanges = gathered.exchanges(),
              .seconds = here.seconds,
              .reports = gathered.reports};
     continuity_.checkpoints->save({.step = here.gradients,
@@ -177,26 +175,10 @@ Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective&
     });
     director->begin();
   }
-  MpiAsync process(spec, options, objective, post, clock, lead ? &*lead : nullptr,
-                   collector ? &*collector : nullptr);
-  std::atomic<bool> failed{false};
-  Crew crew([&] {
-    failed.store(true);
-    process.abandon();
-    if (collector) collector->wake();
-  });
-  crew.start([&] { process.train(); });
-  crew.start([&] { process.converse(stop); });
-  Outcome outcome;
-  if (director) try {
-      outcome = director->direct([&] { return failed.load(); });
-      if (!failed.load()) lead->request_farewell();
-    } catch (...) {
-      process.abandon();
-      throw;
-    }
-  crew.join();
-  return outcome;
+  Lead* const leading = lead ? &*lead : nullptr;
+  Collector* const collecting = collector ? &*collector : nullptr;
+  MpiAsync process(spec, options, objective, post, clock, leading, collecting);
+  return run_process(process, director ? &*director : nullptr, collecting, post, stop);
 }
 
 }  // namespace acid

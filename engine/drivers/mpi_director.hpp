@@ -57,12 +57,11 @@ class Director {
   struct Kept {
     std::int64_t gradients = 0;  // by all workers together
     std::int64_t count = 0;      // of every worker's clock
-    std::int64_t exchanges = 0;
     double seconds = 0;
     std::vector<WorkerReport> reports;
     template <class Archive>
     void persist(Archive& archive) {
-      archive(gradients, count, exchanges, seconds, reports);
+      archive(gradients, count, seconds, reports);
     }
   };
   Kept kept_;

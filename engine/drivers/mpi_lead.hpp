@@ -46,7 +46,6 @@ class Lead {
   void request_cut() { post_.submit(0, mail_header(MailKind::cut_wanted)); }
   /// `by_person`: the run is to go on later.
   void request_end(bool by_person) { post_.submit(0, mail_header(MailKind::stop, by_person)); }
-  void request_farewell() { post_.submit(0, mail_header(MailKind::farewell_wanted)); }
 
  private:
   struct Own {

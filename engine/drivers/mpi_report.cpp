@@ -45,6 +45,13 @@ void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKin
   notes.clear();
 }
 
+// Adds a portion to those that came before it.
+void read_notes(MailReader& reader, GradientNotes& notes) {
+  GradientNotes portion;
+  reader(portion);
+  notes.insert(notes.end(), portion.begin(), portion.end());
+}
+
 }  // namespace
 
 Reporter::Reporter(const RunSpec& spec, Post& post)
@@ -240,12 +247,6 @@ bool Collector::crowded() {
   return marks_ > kMostMarks * workers_;
 }
 
-void read_notes(MailReader& reader, GradientNotes& notes) {
-  GradientNotes portion;
-  reader(portion);
-  notes.insert(notes.end(), portion.begin(), portion.end());
-}
-
 void Collector::go_on() {
   MutexLock lock(mutex_);
   held_ = false;
@@ -283,19 +284,39 @@ void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>&
   }
 }
 
-void restore_numbers(const Start& start, Worker& worker) {
-  ArchiveReader reader(start.numbers);
-  reader(worker);
+StartReceiver::StartReceiver(Post& post, Worker& worker, std::function<void(Start&)> complete)
+    : post_(post), worker_(worker), complete_(std::move(complete)) {}
+
+void StartReceiver::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  if (reader.kind() == MailKind::start_notes) return read_notes(reader, notes_);
+  if (reader.kind() == MailKind::start_vector) {
+    std::uint64_t index = 0;
+    reader(index);
+    return fetch(mail, index);
+  }
+  reader(start_);
+  start_.report.notes = std::move(notes_);
+  missing_vectors_ = start_.vectors;
+  if (missing_vectors_ == 0) finish();
 }
 
-void fetch_vector(Post& post, const Mail& mail, Worker& worker, std::function<void()> arrived) {
-  std::uint64_t k = 0;
-  MailReader reader(mail);
-  reader(k);
-  const auto arenas = filled_vectors(worker);
-  ACID_ASSERT(k < arenas.size() && arenas[k]->size() == mail.body_size,
-              "vector {} of {} elements does not fit the worker", k, mail.body_size);
-  post.fetch(mail, arenas[k]->span(), std::move(arrived));
+void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
+  const auto arenas = filled_vectors(worker_);
+  ACID_ASSERT(index < arenas.size() && arenas[index]->size() == mail.body_size,
+              "vector {} of {} elements does not fit the worker", index, mail.body_size);
+  post_.fetch(mail, arenas[index]->span(), [this] {
+    if (--missing_vectors_ == 0) finish();
+  });
+}
+
+void StartReceiver::finish() {
+  if (start_.resumed) {
+    ArchiveReader numbers(start_.numbers);
+    numbers(worker_);
+    worker_.restart_gradient();
+  }
+  complete_(start_);
 }
 
 }  // namespace acid

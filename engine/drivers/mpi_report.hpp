@@ -12,6 +12,7 @@
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/mpi_post.hpp"
 #include "engine/drivers/sampler.hpp"
+#include "engine/recorder/null_recorder.hpp"
 
 namespace acid {
 
@@ -53,12 +54,9 @@ class Reporter {
 
  private:
   /// Sends portions of the log on.
-  class Forward final : public Recorder {
+  class Forward final : public NullRecorder {
    public:
     explicit Forward(Post& post) : post_(post) {}
-    void sample(const Position&, std::span<const Value>) override {}
-    void progress(const Position&) override {}
-    void note(Severity, std::string_view) override {}
     void events(int worker, std::int64_t first, std::span<const Event> events) override;
 
    private:
@@ -153,9 +151,6 @@ class Collector {
   bool woken_ GUARDED_BY(mutex_) = false;
 };
 
-/// Adds a portion of notes to those that came before it.
-void read_notes(MailReader& reader, GradientNotes& notes);
-
 /// How a worker begins: rank 0's `start` message, followed by as many start_vector messages as it
 /// says when the run goes on from a checkpoint.
 struct Start {
@@ -172,9 +167,26 @@ struct Start {
 /// Rank 0 tells everybody, itself included. Without an ensemble the run starts at its beginning.
 void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
                 const std::vector<std::byte>& more);
-/// Puts the numbers of a start into the worker; its vectors follow by fetch_vector().
-void restore_numbers(const Start& start, Worker& worker);
-/// Fetches the body of a start_vector message into the worker.
-void fetch_vector(Post& post, const Mail& mail, Worker& worker, std::function<void()> arrived);
+
+/// Puts together what send_start() sends, and makes the worker what it says. The communication
+/// thread's.
+class StartReceiver {
+ public:
+  /// `complete` is called once all of it has arrived; until then nobody else uses the worker.
+  StartReceiver(Post& post, Worker& worker, std::function<void(Start&)> complete);
+  /// Takes a message of the kinds start, start_notes and start_vector.
+  void deliver(const Mail& mail);
+
+ private:
+  void fetch(const Mail& mail, std::uint64_t index);
+  void finish();
+
+  Post& post_;
+  Worker& worker_;
+  const std::function<void(Start&)> complete_;
+  Start start_;
+  GradientNotes notes_;  // they come first
+  int missing_vectors_ = 0;
+};
 
 }  // namespace acid

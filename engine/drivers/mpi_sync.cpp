@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/drivers/threads_shared.hpp"
+#include "engine/drivers/mpi_process.hpp"
 
 namespace acid {
 namespace {
@@ -48,7 +48,8 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
       average_(all_reduces_ ? 0 : settings_.dimension),
       reporter_(spec, post),
       missing_(buckets_.size()),
-      started_seconds_(clock.seconds()) {
+      started_seconds_(clock.seconds()),
+      start_(post, worker_, [this](Start& start) { started(start); }) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   objective.start(rank_, x0, buffers);
   worker_.start(x0, buffers);
@@ -282,7 +283,7 @@ void MpiSync::deliver(const Mail& mail) {
     case MailKind::start:
     case MailKind::start_notes:
     case MailKind::start_vector:
-      return start(mail);
+      return start_.deliver(mail);
     case MailKind::slice:
     case MailKind::slice_mean:
     case MailKind::round_ready:
@@ -297,42 +298,18 @@ void MpiSync::deliver(const Mail& mail) {
     case MailKind::farewell:
       over_ = true;
       return;
-    case MailKind::events:
-    case MailKind::notes:
-    case MailKind::mark:
-    case MailKind::state_vector:
-      ACID_ASSERT(collector_ != nullptr, "rank {} collects nothing", rank_);
-      return collector_->deliver(mail);
     default:
-      ACID_ASSERT(lead_ != nullptr, "rank {} does not lead", rank_);
-      return lead_->deliver(mail);
+      return deliver_to_rank_zero(mail, lead_, collector_);
   }
 }
 
-void MpiSync::start(const Mail& mail) {
-  MailReader reader(mail);
-  if (reader.kind() == MailKind::start_notes) return read_notes(reader, start_notes_);
-  if (reader.kind() == MailKind::start) {
-    reader(start_);
-    start_.report.notes = std::move(start_notes_);
-    missing_vectors_ = start_.vectors;
-    if (missing_vectors_ == 0) started();
-    return;
-  }
-  fetch_vector(post_, mail, worker_, [this] {
-    if (--missing_vectors_ == 0) started();
-  });
-}
-
-void MpiSync::started() {
+void MpiSync::started(Start& start) {
   double seconds = 0;
-  ArchiveReader more(start_.more);
+  ArchiveReader more(start.more);
   more(seconds);
   started_seconds_ = clock_.seconds() - seconds;
-  if (start_.resumed) {
-    restore_numbers(start_, worker_);
-    worker_.restart_gradient();
-    report_ = std::move(start_.report);
+  if (start.resumed) {
+    report_ = std::move(start.report);
     reporter_.log().resume_at(rank_, report_.events);
   }
   MutexLock lock(mutex_);
@@ -370,26 +347,10 @@ Outcome run_mpi_sync(const RunSpec& spec, const MpiOptions& options, Objective& 
         [&] { director.emplace(spec, objective, recorder, continuity, post, clock, *collector); });
     director->begin();
   }
+  Collector* const collecting = collector ? &*collector : nullptr;
   MpiSync process(spec, options, objective, post, clock, director ? &director->lead() : nullptr,
-                  collector ? &*collector : nullptr);
-  std::atomic<bool> failed{false};
-  Crew crew([&] {
-    failed.store(true);
-    process.abandon();
-    if (collector) collector->wake();
-  });
-  crew.start([&] { process.train(); });
-  crew.start([&] { process.converse(stop); });
-  Outcome outcome;
-  if (director) try {
-      outcome = director->direct([&] { return failed.load(); });
-      if (!failed.load()) post.submit(0, mail_header(MailKind::farewell_wanted));
-    } catch (...) {
-      process.abandon();
-      throw;
-    }
-  crew.join();
-  return outcome;
+                  collecting);
+  return run_process(process, director ? &*director : nullptr, collecting, post, stop);
 }
 
 }  // namespace acid

@@ -57,8 +57,7 @@ class MpiSync {
   Position position(std::int64_t rounds) const;
 
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  void start(const Mail& mail) EXCLUDES_LOCK(mutex_);
-  void started() EXCLUDES_LOCK(mutex_);
+  void started(Start& start) EXCLUDES_LOCK(mutex_);
   void take_handed_over() EXCLUDES_LOCK(mutex_);
   void exchange_is_over() EXCLUDES_LOCK(mutex_);
 
@@ -101,9 +100,7 @@ class MpiSync {
   // The communication thread's own.
   std::optional<AllReduce> all_reduce_;
   std::optional<NeighbourExchange> neighbours_;
-  Start start_;
-  GradientNotes start_notes_;
-  int missing_vectors_ = 0;
+  StartReceiver start_;
   bool over_ = false, told_stop_ = false;
   std::atomic<bool> abandoned_{false};
 };

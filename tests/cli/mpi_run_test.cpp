@@ -18,14 +18,6 @@ namespace {
 using Catch::Matchers::Contains;
 using nlohmann::json;
 
-// Without MPI there is nothing to be seen here.
-bool there_is_mpi() {
-  const bool found = !find_program("mpirun").empty() &&
-                     std::ifstream(std::string(BINARY_ROOT) + "/acid-mpi.so").good();
-  if (!found) WARN("mpirun or acid-mpi.so is missing: the mpi driver is not tested");
-  return found;
-}
-
 constexpr const char* kRecipe = R"(
 name = "processes"
 seeds = [3]

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <stdexcept>
 
@@ -94,6 +95,13 @@ Result Running::wait() {
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment) {
   return Running(folder, arguments, environment).wait();
+}
+
+bool there_is_mpi() {
+  const bool found = fs::exists(std::string(BINARY_ROOT) + "/acid-mpi.so") &&
+                     std::system("command -v mpirun >/dev/null 2>&1") == 0;
+  if (!found) std::cerr << "mpirun or acid-mpi.so is missing: the mpi driver is not tested\n";
+  return found;
 }
 
 }  // namespace acid::test

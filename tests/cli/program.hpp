@@ -56,6 +56,9 @@ class Running {
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment = {});
 
+/// Whether runs under MPI can be tried here; says so on standard error when they cannot.
+bool there_is_mpi();
+
 /// A recipe on an analytic task that takes milliseconds: two seeds of three algorithms.
 inline constexpr const char* kSmallRecipe = R"(
 name = "small"

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -46,13 +45,6 @@ struct Rounds {
 
 // A process that is stopped while MPI starts is noticed after a minute, otherwise within 10 s.
 constexpr double kMpiPatienceSeconds = 180;
-
-bool there_is_mpi() {
-  const bool found = std::ifstream(std::string(BINARY_ROOT) + "/acid-mpi.so").good() &&
-                     std::system("command -v mpirun >/dev/null 2>&1") == 0;
-  if (!found) WARN("mpirun or acid-mpi.so is missing: processes under MPI are not killed");
-  return found;
-}
 
 enum class Victim { acid, worker, both };
 const char* name_of(Victim victim) {

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/recorder/recorder.hpp"
+
+namespace acid {
+
+/// Keeps nothing of what it is told.
+class NullRecorder : public Recorder {
+ public:
+  void sample(const Position&, std::span<const Value>) override {}
+  void progress(const Position&) override {}
+  void note(Severity, std::string_view) override {}
+  void events(int, std::int64_t, std::span<const Event>) override {}
+};
+
+}  // namespace acid
