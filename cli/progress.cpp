@@ -13,14 +13,14 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLines = 5;
-constexpr std::size_t kBarColumns = 20;
-
-std::string bar(double fraction) {
-  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(kBarColumns));
-  return fmt::format("[{:#<{}}{:-<{}}] ", "", full, "", kBarColumns - full);
-}
+constexpr std::size_t kProgressColumns = 20;
 
 }  // namespace
+
+std::string bar(double fraction, std::size_t columns) {
+  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
+  return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", columns - full);
+}
 
 double fraction_done(const RunSummary& run) {
   if (run.budget_gradients <= 0) return 0;
@@ -70,8 +70,9 @@ std::string Progress::line(const std::vector<RunSummary>& running) {
   std::string left;
   if (computed > 0.01 * (computed + to_do) && elapsed > 2)
     left = fmt::format(", about {} left", format_seconds(elapsed * to_do / computed));
-  return fmt::format("{}{} of {} runs done{}{}", terminal_ ? bar(fraction) : "", ended_, runs_,
-                     left, current);
+  return fmt::format("{}{} of {} runs done{}{}",
+                     terminal_ ? bar(fraction, kProgressColumns) + " " : "", ended_, runs_, left,
+                     current);
 }
 
 void Progress::show(const std::vector<RunSummary>& running) {

@@ -11,6 +11,8 @@ namespace acid {
 
 /// Of 0 to 1: of the budget's gradients.
 double fraction_done(const RunSummary& run);
+/// "[###---]", with as many columns between the brackets; fraction: 0 to 1.
+std::string bar(double fraction, std::size_t columns);
 
 /// How far a set of runs is, on standard error: one line that is redrawn on a terminal, else a
 /// line at most every five seconds.

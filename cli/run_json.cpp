@@ -13,8 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-json or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
-json or_null(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
+json null_if_empty(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json attempts_of(const RunDetail& run) {
   json attempts = json::array();
@@ -23,9 +22,9 @@ json attempts_of(const RunDetail& run) {
         {{"number", attempt.number},
          {"host", attempt.host},
          {"pid", attempt.pid},
-         {"started", or_null(attempt.started)},
-         {"finished", or_null(attempt.finished)},
-         {"outcome", or_null(attempt.outcome)},
+         {"started", null_if_empty(attempt.started)},
+         {"finished", null_if_empty(attempt.finished)},
+         {"outcome", null_if_empty(attempt.outcome)},
          {"message", attempt.message},
          {"wall_seconds", attempt.wall_seconds},
          {"resumed_from", attempt.resumed_from > 0 ? json(attempt.resumed_from) : json(nullptr)},
@@ -46,7 +45,7 @@ json checkpoints_of(const RunDetail& run) {
                            {"path", checkpoint.path},
                            {"sha256", checkpoint.sha256},
                            {"bytes", checkpoint.bytes},
-                           {"created", or_null(checkpoint.created)},
+                           {"created", null_if_empty(checkpoint.created)},
                            {"removed", checkpoint.removed}});
   return checkpoints;
 }
@@ -122,8 +121,8 @@ json to_json(const RunSummary& run) {
           {"driver", run.driver},
           {"workers", run.workers},
           {"topology", run.topology},
-          {"started", or_null(run.started)},
-          {"finished", or_null(run.finished)},
+          {"started", null_if_empty(run.started)},
+          {"finished", null_if_empty(run.finished)},
           {"budget_gradients", run.budget_gradients},
           {"progress",
            {{"gradients", run.progress.gradients},
@@ -150,7 +149,8 @@ json to_json(const RunDetail& run) {
   document["files"] = files;
   document["log"] = log_of(run);
   const AttemptResult result = run.result.value_or(AttemptResult{});
-  document["digests"] = {{"workers", result.worker_digests}, {"mean", or_null(result.mean_digest)}};
+  document["digests"] = {{"workers", result.worker_digests},
+                         {"mean", null_if_empty(result.mean_digest)}};
   document["realised"] = realised_of(result);
   document["worker_gradients"] = result.worker_gradients;
   document["worker_idle_seconds"] = result.worker_idle_seconds;

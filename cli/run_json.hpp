@@ -18,6 +18,10 @@ nlohmann::json to_json(const RunSummary& run);
 /// digests, realised, worker_gradients, worker_idle_seconds, files, log.
 nlohmann::json to_json(const RunDetail& run);
 
+inline nlohmann::json or_null(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
 /// The recipe's label where it gave one, else the algorithm's name.
 std::string shown_name(const std::string& algorithm, const std::string& label);
 /// The metric one asks for first, of those recorded: accuracy, else a loss, else the consensus

@@ -18,17 +18,12 @@ namespace {
 
 constexpr std::size_t kBarColumns = 10;
 
-std::string bar(double fraction) {
-  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(kBarColumns));
-  return fmt::format("[{:#<{}}{:-<{}}] {:>3.0f} %", "", full, "", kBarColumns - full,
-                     std::floor(100 * fraction));
-}
-
 // A run that was planned or interrupted waits for whoever executes its experiment.
 std::string progress_of(const RunSummary& run) {
   switch (run.state) {
     case RunState::running:
-      return bar(fraction_done(run));
+      return fmt::format("{} {:>3.0f} %", bar(fraction_done(run), kBarColumns),
+                         std::floor(100 * fraction_done(run)));
     case RunState::planned:
       return "waiting";
     default:
@@ -141,10 +136,6 @@ const char* colour_of(RunState state) {
       break;
   }
   return nullptr;
-}
-
-nlohmann::json or_null(std::optional<double> value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
 }  // namespace

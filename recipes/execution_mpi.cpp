@@ -49,7 +49,7 @@ constexpr std::array kMpi = {
           .help = "network interface over which processes find each other; absent: any",
           .choices = {}},
 };
-constexpr std::array<std::string_view, 3> kElsewhere = {"hosts", "arguments", "slow_workers"};
+constexpr std::array<std::string_view, 3> kMpiElsewhere = {"hosts", "arguments", "slow_workers"};
 constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
 
 // What only some launchers can obey, and what to do instead.
@@ -148,7 +148,7 @@ void check_obedience(Checker& checker, const Node& node, json& section) {
 }  // namespace
 
 json check_mpi(Checker& checker, const Node* node) {
-  json section = checker.table(node, kPath, {kMpi, kElsewhere});
+  json section = checker.table(node, kPath, {kMpi, kMpiElsewhere});
   const Node* table = node != nullptr && node->is_table() ? node : nullptr;
   const auto member = [&](std::string_view name) {
     return table == nullptr ? nullptr : table->find(name);

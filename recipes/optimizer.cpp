@@ -104,7 +104,7 @@ constexpr std::array kCosine = {
 };
 constexpr std::array kSchedules = {Kind{"constant", {}}, Kind{"step", kStep},
                                    Kind{"cosine", kCosine}, Kind{"inverse-sqrt", {}}};
-constexpr std::array<std::string_view, 1> kElsewhere = {"schedule"};
+constexpr std::array<std::string_view, 1> kOptimizerElsewhere = {"schedule"};
 
 void check_milestones(Checker& checker, const Node& node, const nlohmann::json& schedule) {
   const auto milestones = schedule.find("milestones");
@@ -125,7 +125,7 @@ void check_milestones(Checker& checker, const Node& node, const nlohmann::json& 
 
 nlohmann::json check_optimizer(Checker& checker, const Node* node) {
   nlohmann::json optimizer =
-      checker.kinded(node, "optimizer", kOptimizers, "sgd", {kCommon, kElsewhere});
+      checker.kinded(node, "optimizer", kOptimizers, "sgd", {kCommon, kOptimizerElsewhere});
   const Node* schedule = node == nullptr ? nullptr : node->find("schedule");
   optimizer["schedule"] =
       checker.kinded(schedule, "optimizer.schedule", kSchedules, "constant", {kScheduleCommon});

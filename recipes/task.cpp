@@ -23,8 +23,8 @@ constexpr Field kBatchSize = {.name = "batch_size",
                               .help = "examples per gradient and worker",
                               .minimum = 1,
                               .maximum = 1e9};
-constexpr std::array<std::string_view, 4> kElsewhere = {"dataset", "model", "batch_size",
-                                                        "partition"};
+constexpr std::array<std::string_view, 4> kTaskElsewhere = {"dataset", "model", "batch_size",
+                                                            "partition"};
 
 nlohmann::json dataset_of(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(dataset_catalog());
@@ -55,7 +55,7 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
     return nullptr;
   }
   if (!checker.is_type(node, Node::Type::table, "task", "a table")) return nullptr;
-  nlohmann::json task = checker.table(node, "task", {kPlain, kElsewhere});
+  nlohmann::json task = checker.table(node, "task", {kPlain, kTaskElsewhere});
   const auto require = [&](const char* key, const char* remedy) {
     const Node* found = node->find(key);
     if (found == nullptr)

@@ -241,6 +241,12 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   return comparison;
 }
 
+const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest) {
+  const auto found = std::ranges::find(comparison.groups, digest, &ComparedGroup::group);
+  ACID_ASSERT(found != comparison.groups.end(), "no group {}", digest);
+  return *found;
+}
+
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
                                           const std::string& metric) {
   for (const ComparedDifference& difference : comparison.differences)

@@ -91,6 +91,8 @@ std::optional<double> consensus_mid(const RunSummary& run, const std::vector<Ser
 /// compare() without the store.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
+/// The group of that digest, which the comparison has.
+const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
 /// nullptr when the group has no difference (ratio) in the metric.
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
                                           const std::string& metric);

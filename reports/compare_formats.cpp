@@ -28,12 +28,6 @@ void add_estimate(json& object, const Estimate& e) {
   object["ci_high"] = number_or_null(e.ci_high);
 }
 
-const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest) {
-  for (const ComparedGroup& group : comparison.groups)
-    if (group.group == digest) return group;
-  return comparison.groups.front();
-}
-
 json group_json(const ComparedGroup& group) {
   json object{{"group", group.group},           {"algorithm", group.algorithm},
               {"label", group.label},           {"settings", group.settings},

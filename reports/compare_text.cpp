@@ -42,12 +42,6 @@ struct Ink {
   }
 };
 
-const ComparedGroup* group_of(const Comparison& comparison, const std::string& digest) {
-  for (const ComparedGroup& group : comparison.groups)
-    if (group.group == digest) return &group;
-  return nullptr;
-}
-
 std::string metric_block(const Comparison& comparison, const ComparedPoint& point,
                          const std::string& metric) {
   const ComparedRatio* any_ratio = nullptr;
@@ -59,7 +53,7 @@ std::string metric_block(const Comparison& comparison, const ComparedPoint& poin
   table.total = kTerminalColumns;
   table.alignment = {Align::left, Align::right, Align::right, Align::right, Align::right};
   const std::string last =
-      any_ratio ? "/ " + shortened(group_of(comparison, any_ratio->reference)->label, 16) : "p";
+      any_ratio ? "/ " + shortened(group_of(comparison, any_ratio->reference).label, 16) : "p";
   table.rows.push_back({"", "n", "mean ± 95 %", any_ratio ? "" : "difference", last});
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];

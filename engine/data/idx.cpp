@@ -20,7 +20,7 @@ constexpr std::uint32_t kLargestSide = 4096;
 constexpr std::array<std::string_view, 4> kNames{
     "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte"};
-constexpr const char* kRemedy = "download the file again, or point task.dataset.root elsewhere";
+constexpr const char* kIdxRemedy = "download the file again, or point task.dataset.root elsewhere";
 
 struct Images {
   std::int64_t count = 0;
@@ -119,7 +119,7 @@ std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& imag
       static_cast<std::size_t>(images.count * images.height * images.width));
   image_file.read(pixels, "pixels");
   image_file.expect_end();
-  ByteFile label_file(label_path, kRemedy);
+  ByteFile label_file(label_path, kIdxRemedy);
   std::vector<std::uint8_t> labels = read_labels(label_file, images.count);
   return std::make_shared<ByteImages>(DataShape{1, images.height, images.width, kClasses},
                                       std::move(pixels), std::move(labels),
@@ -130,10 +130,10 @@ std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& imag
 
 DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set) {
   const std::vector<std::string> paths = locate(options, data_set);
-  ByteFile train_file(paths[0], kRemedy), test_file(paths[2], kRemedy);
+  ByteFile train_file(paths[0], kIdxRemedy), test_file(paths[2], kIdxRemedy);
   const Images train = read_image_header(train_file), test = read_image_header(test_file);
   expect_same_size(train, test, test_file);
-  ByteFile train_labels(paths[1], kRemedy), test_labels(paths[3], kRemedy);
+  ByteFile train_labels(paths[1], kIdxRemedy), test_labels(paths[3], kIdxRemedy);
   read_label_header(train_labels, train.count);
   read_label_header(test_labels, test.count);
   return {{1, train.height, train.width, kClasses}, train.count, test.count, paths};
@@ -142,7 +142,7 @@ DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set) {
 Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
                  const ChannelStatistics& statistics) {
   const std::vector<std::string> paths = locate(options, data_set);
-  ByteFile train_file(paths[0], kRemedy), test_file(paths[2], kRemedy);
+  ByteFile train_file(paths[0], kIdxRemedy), test_file(paths[2], kIdxRemedy);
   const Images train = read_image_header(train_file), test = read_image_header(test_file);
   expect_same_size(train, test, test_file);
   Dataset data;

@@ -11,7 +11,8 @@
 namespace acid {
 namespace {
 
-constexpr const char* kRemedy = "correct the line, or point task.dataset.path at a LIBSVM file";
+constexpr const char* kLibsvmRemedy =
+    "correct the line, or point task.dataset.path at a LIBSVM file";
 
 class LibsvmReader {
  public:
@@ -45,7 +46,7 @@ class LibsvmReader {
 
   [[noreturn]] void fail(std::string_view expected, std::string_view found) const {
     throw Error(fmt::format("{}:{}: expected {}, found '{}'; {}", path_, line_number_, expected,
-                            found, kRemedy));
+                            found, kLibsvmRemedy));
   }
 
   // The next word of the line; empty at its end.
@@ -109,13 +110,13 @@ class LibsvmReader {
   double larger_label() const {
     if (labels_.size() < 2)
       throw Error(fmt::format("{}: expected examples of two classes, found {} in {} lines; {}",
-                              path_, labels_.size(), line_number_, kRemedy));
+                              path_, labels_.size(), line_number_, kLibsvmRemedy));
     const auto [low, high] = std::minmax(labels_[0].label, labels_[1].label);
     if ((low != -1 || high != 1) && high != low + 1)
       throw Error(
           fmt::format("{}:{}: expected labels -1 and +1, 0 and 1, or 1 and 2, found {:g} "
                       "and {:g}; {}",
-                      path_, labels_[1].line, low, high, kRemedy));
+                      path_, labels_[1].line, low, high, kLibsvmRemedy));
     return high;
   }
 
@@ -123,7 +124,7 @@ class LibsvmReader {
     const double positive = larger_label();
     if (columns_ == 0)
       throw Error(fmt::format("{}: expected features (index:value), found labels only; {}", path_,
-                              kRemedy));
+                              kLibsvmRemedy));
     SparseRows rows(columns_);
     std::size_t next = 0;
     for (const Example& example : examples_) {

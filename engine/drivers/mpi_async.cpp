@@ -11,7 +11,6 @@ namespace {
 
 // Reports oftener than this would cost more than the clocks gain by it.
 constexpr double kReportSeconds = 0.5e-3;
-constexpr double kIdleSeconds = 0.5;
 
 }  // namespace
 

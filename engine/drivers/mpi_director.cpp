@@ -8,8 +8,6 @@
 namespace acid {
 namespace {
 
-constexpr int kEvaluationLane = 1;
-constexpr double kLookSeconds = 0.2;       // how often to look at what no message tells
 constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace {
 
 // News oftener than this would cost more than the clocks gain by it.
 constexpr double kSpreadSeconds = 0.5e-3;
-constexpr double kIdleSeconds = 0.5;
 
 }  // namespace
 

@@ -13,6 +13,9 @@
 
 namespace acid {
 
+/// How long a process that expects nothing in particular waits for messages at a time.
+constexpr double kIdleSeconds = 0.5;
+
 /// What a message is about; its header begins with it.
 enum class MailKind : std::uint8_t {
   // From every process to rank 0's collector (mpi_report.hpp).

@@ -91,6 +91,12 @@ struct Gathered {
   void restore(Ensemble& ensemble) const;
 };
 
+/// What the thread that calls the driver computes, evaluations, does not mix with the gradients of
+/// the other thread of rank 0.
+constexpr int kEvaluationLane = 1;
+/// How often that thread looks at what no message tells.
+constexpr double kLookSeconds = 0.2;
+
 /// Rank 0's side: passes the workers' events on and puts marks together. Events behind a checkpoint
 /// mark are held back until the checkpoint is saved, so that they are not recorded before it.
 /// deliver() is the communication thread's, the rest the calling thread's.

@@ -8,8 +8,6 @@
 namespace acid {
 namespace {
 
-constexpr int kEvaluationLane = 1;
-constexpr double kLookSeconds = 0.2;
 // A decision takes effect as many rounds late as rank 0 is ahead: no more than it takes to hide
 // that messages travel.
 constexpr double kAheadSeconds = 0.1;

@@ -10,8 +10,6 @@
 namespace acid {
 namespace {
 
-constexpr double kIdleSeconds = 0.5;
-
 MixingMatrix weights_of(const RunSpec& spec) {
   if (spec.method.pattern != Pattern::neighbours) return {};
   return spec.method.uniform_weights ? uniform_weights(*spec.topology)

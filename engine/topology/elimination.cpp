@@ -10,8 +10,6 @@
 namespace acid {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 std::vector<int> minimum_degree_order(const Laplacian& laplacian) {
   using Pattern = Eigen::SparseMatrix<double>;
   std::vector<Eigen::Triplet<double>> entries;

@@ -10,8 +10,6 @@
 namespace acid {
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 /// λ₂ from c·I − Λ, where c is at least the largest eigenvalue of Λ: on vectors of mean
 /// zero its largest eigenvalue is c − λ₂.
 double lambda2_of(const Laplacian& laplacian) {

@@ -3,10 +3,6 @@
 #include "engine/base/error.hpp"
 
 namespace acid {
-namespace {
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-}  // namespace
-
 Laplacian::Laplacian(int worker_count, std::span<const Edge> rates)
     : workers(worker_count),
       first(at(worker_count) + 1),

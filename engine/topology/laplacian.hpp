@@ -10,6 +10,9 @@
 // Inside this folder and its tests: the ways to what spectral() needs from Λ.
 namespace acid {
 
+/// An index as the containers take it.
+inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
 /// Λ = Σ λᵢⱼ(eᵢ−eⱼ)(eᵢ−eⱼ)ᵀ by rows, without its diagonal: row i is λᵢⱼ
 /// at [first[i], first[i + 1]), in the order given. Immutable once built.
 struct Laplacian {

@@ -7,11 +7,10 @@
 
 #include "engine/base/error.hpp"
 #include "engine/topology/components.hpp"
+#include "engine/topology/laplacian.hpp"
 
 namespace acid {
 namespace {
-
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 void check_edges(const std::string& kind, int workers, const std::vector<Edge>& edges) {
   for (const Edge& edge : edges) {

@@ -99,7 +99,8 @@ struct Alteration {
 
 }  // namespace
 
-TEST_CASE("a run is proven, and an altered event is found in the event it belongs to") {
+TEST_CASE("a run is proven, and an altered event is found in the event it belongs to",
+          "[release]") {
   for (const char* driver : {"threads", "virtual"}) {
     const Proof proof(driver);
     INFO(driver);
@@ -118,7 +119,7 @@ TEST_CASE("a run is proven, and an altered event is found in the event it belong
   }
 }
 
-TEST_CASE("no record of a run can be altered unseen") {
+TEST_CASE("no record of a run can be altered unseen", "[release]") {
   const Alteration alterations[] = {
       {"UPDATE cut_digests SET digest = 'x' WHERE worker = 1", "checkpoint"},
       {"UPDATE cut_digests SET tensors = X'0011223344556677' WHERE worker = 1", "checkpoint"},
@@ -146,7 +147,7 @@ TEST_CASE("no record of a run can be altered unseen") {
   }
 }
 
-TEST_CASE("another learning rate is found in the first event that it changes") {
+TEST_CASE("another learning rate is found in the first event that it changes", "[release]") {
   const Proof proof("virtual");
   const auto altered = proof.verify_altered(
       "UPDATE runs SET settings = json_set(settings, '$.optimizer.learning_rate', 0.021)");

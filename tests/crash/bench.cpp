@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/base/clock.hpp"
+#include "tests/catch.hpp"
 
 namespace acid::test {
 namespace fs = std::filesystem;
@@ -193,6 +194,12 @@ std::string difference(const std::map<std::string, Kept>& expected,
                          first_differing_line(kept.points, other->second.points));
   }
   return {};
+}
+
+std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
+  const Bench bench(recipe);
+  REQUIRE(bench.run().code == 0);
+  return bench.kept();
 }
 
 }  // namespace acid::test

@@ -85,4 +85,7 @@ std::string faults(const std::string& store_folder);
 std::string difference(const std::map<std::string, Kept>& expected,
                        const std::map<std::string, Kept>& found);
 
+/// What the runs of a recipe leave behind in a store of their own, without any trouble.
+std::map<std::string, Kept> uninterrupted(const std::string& recipe);
+
 }  // namespace acid::test

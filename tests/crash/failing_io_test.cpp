@@ -59,7 +59,7 @@ struct Sound {
   std::int64_t operations = 0;
 };
 
-const Sound& uninterrupted() {
+const Sound& without_failure() {
   static const Sound sound = [] {
     const Bench bench(short_recipe());
     const Attempt attempt = run_failing(bench, 0, "once", "EIO");
@@ -106,14 +106,14 @@ void check_failure(std::int64_t at, const std::string& mode, const std::string& 
   INFO("the second time, signal " << again.signal << ": " << again.err);
   REQUIRE(again.code == 0);
   CHECK(faults(bench.path("acid-store")) == "");
-  CHECK(difference(uninterrupted().kept, bench.kept()) == "");
+  CHECK(difference(without_failure().kept, bench.kept()) == "");
 }
 
 // Every operation in the stress run. Otherwise every third, from 1, 2 or 3: then the cases together
 // go through all of them.
 void go_through(const std::string& mode, const std::string& error, std::int64_t begin) {
   const std::int64_t step = std::getenv("ACID_CRASH_ROUNDS") != nullptr ? 1 : 3;
-  const std::int64_t operations = uninterrupted().operations;
+  const std::int64_t operations = without_failure().operations;
   REQUIRE(operations > 50);
   for (std::int64_t at = step == 1 ? 1 : begin; at <= operations; at += step)
     check_failure(at, mode, error);
@@ -122,7 +122,7 @@ void go_through(const std::string& mode, const std::string& error, std::int64_t 
 }  // namespace
 
 TEST_CASE("the harness counts the worker's file operations and strikes the one it is told to") {
-  CHECK(uninterrupted().operations > 50);
+  CHECK(without_failure().operations > 50);
   const Bench bench(short_recipe());
   const Attempt attempt = run_failing(bench, 10, "forever", "EIO");
   CHECK(attempt.count.struck > 0);

@@ -69,7 +69,7 @@ struct Whole {
   double seconds = 0;
 };
 
-Whole uninterrupted(const Variant& variant) {
+Whole never_killed(const Variant& variant) {
   const Bench bench(variant.recipe);
   INFO(variant.name);
   const Result result = bench.run();
@@ -87,7 +87,7 @@ const Whole& uninterrupted_once(const std::vector<Variant>& variants, std::size_
   static std::map<std::string, Whole> known;
   const auto found = known.find(variants[index].recipe);
   if (found != known.end()) return found->second;
-  return known[variants[index].recipe] = uninterrupted(variants[index]);
+  return known[variants[index].recipe] = never_killed(variants[index]);
 }
 
 // What was done to a run, for messages.

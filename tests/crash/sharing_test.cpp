@@ -14,12 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
-  const Bench bench(recipe);
-  REQUIRE(bench.run().code == 0);
-  return bench.kept();
-}
-
 void check_one_attempt_each(const Bench& bench) {
   for (const auto& run : bench.runs())
     CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);

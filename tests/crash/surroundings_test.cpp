@@ -12,12 +12,6 @@ using namespace acid::test;
 
 namespace {
 
-std::map<std::string, Kept> uninterrupted(const std::string& recipe) {
-  const Bench bench(recipe);
-  REQUIRE(bench.run().code == 0);
-  return bench.kept();
-}
-
 // Whether a private mount namespace with mounts of its own can be had here.
 bool can_mount(const Bench& bench) {
   return bench.shell("unshare -rm sh -c 'mkdir -p probe && mount -t tmpfs none probe'").code == 0;

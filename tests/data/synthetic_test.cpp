@@ -148,7 +148,7 @@ TEST_CASE("Without noise a glyph is ink on an empty ground, inside the image") {
   }
 }
 
-TEST_CASE("Glyphs are beyond class means, but neighbours know better") {
+TEST_CASE("Glyphs are beyond class means, but neighbours know better", "[release]") {
   const Dataset data = load("glyphs", {{"train", 2000}, {"test", 200}});
   const double linear = class_mean_accuracy(data), neighbour = neighbour_accuracy(data);
   CHECK(linear < 0.75);

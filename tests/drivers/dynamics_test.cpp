@@ -31,7 +31,7 @@ void consensus_setup(Setup& setup, const char* kind, int workers, const char* al
 
 }  // namespace
 
-TEST_CASE("CORRECTNESS 7: expected consensus decays as computed (Monte-Carlo)") {
+TEST_CASE("CORRECTNESS 7: expected consensus decays as computed (Monte-Carlo)", "[release]") {
   struct Case {
     const char* kind;
     int workers;
@@ -72,7 +72,7 @@ TEST_CASE("CORRECTNESS 7: expected consensus decays as computed (Monte-Carlo)") 
   }
 }
 
-TEST_CASE("CORRECTNESS 10: stationary noise has the computed consensus distance") {
+TEST_CASE("CORRECTNESS 10: stationary noise has the computed consensus distance", "[release]") {
   struct Case {
     const char* kind;
     double momentum;
@@ -146,7 +146,7 @@ TEST_CASE("CORRECTNESS 11: the mean model follows e^(−γt), whatever the graph
     }
 }
 
-TEST_CASE("a longer exchange keeps A²CiD² stable and close to instantaneous ones") {
+TEST_CASE("a longer exchange keeps A²CiD² stable and close to instantaneous ones", "[release]") {
   // Momentum noise on rings; one exchange in hand per worker makes this hold (DESIGN §3).
   const auto consensus = [](double exchange_seconds) {
     Average all;

@@ -24,10 +24,6 @@ ReplayScript script(const MemoryRecorder& recorder, int workers) {
   return events;
 }
 
-void check_no_errors(const Processes& processes) {
-  for (const std::string& error : processes.errors) CHECK(error == "");
-}
-
 void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded) {
   MemoryRecorder again;
   const Outcome replayed = run.replay(script(recorder, run.spec.workers), again);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "engine/base/clock.hpp"
+#include "tests/catch.hpp"
 
 namespace acid::test {
 
@@ -35,6 +36,10 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
   if (meanwhile) meanwhile(cluster);
   for (std::thread& thread : threads) thread.join();
   return outcome;
+}
+
+void check_no_errors(const Processes& processes) {
+  for (const std::string& error : processes.errors) CHECK(error == "");
 }
 
 }  // namespace acid::test

@@ -29,4 +29,7 @@ struct Processes {
               std::stop_token stop = {});
 };
 
+/// That no process ended by an error.
+void check_no_errors(const Processes& processes);
+
 }  // namespace acid::test

@@ -50,10 +50,6 @@ Processes processes_of(Replayable& run) {
   return {run.spec, run.task};
 }
 
-void check_no_errors(const Processes& processes) {
-  for (const std::string& error : processes.errors) CHECK(error == "");
-}
-
 void check_same_run(const MemoryRecorder& a, const Outcome& x, const MemoryRecorder& b,
                     const Outcome& y, int workers) {
   test::check_same_end(x, y);

@@ -315,7 +315,8 @@ TEST_CASE("a divergence near the end of the budget is seen with any number of th
   CHECK(endings.size() == 1);
 }
 
-TEST_CASE("CORRECTNESS 15: rounding of long times loses no gradient and misplaces no sample") {
+TEST_CASE("CORRECTNESS 15: rounding of long times loses no gradient and misplaces no sample",
+          "[release]") {
   for (const double gradient_seconds : {1.0, 0.1, 0.3, 0.007}) {
     Setup setup;
     setup.workers = 4;

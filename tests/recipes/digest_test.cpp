@@ -30,8 +30,6 @@ class Folder {
   fs::path path_;
 };
 
-std::string digest(const std::string& text) { return compiled(text).runs.at(0).digest; }
-
 const std::string kEdges = "[topology]\nkind = \"edges\"\nedges = \"graph.txt\"\n";
 
 }  // namespace

@@ -16,8 +16,8 @@ json section(const std::string& keys, const std::vector<std::string>& overrides 
   return plan.runs.at(0).settings["execution"]["mpi"];
 }
 
-std::string digest(const std::string& keys) {
-  return compiled(kMpi + "[execution.mpi]\n" + keys).runs.at(0).digest;
+std::string mpi_digest(const std::string& keys) {
+  return digest(kMpi + "[execution.mpi]\n" + keys);
 }
 
 }  // namespace
@@ -55,17 +55,17 @@ TEST_CASE("the command line reaches every key of execution.mpi") {
 }
 
 TEST_CASE("where the processes of a run are makes no other run, how they reduce does") {
-  const std::string base = digest("");
+  const std::string base = mpi_digest("");
   for (const char* keys : {"launcher = \"srun\"", "launcher = \"none\"", "hosts = [\"a\", \"b\"]",
                            "hostfile = \"h\"", "processes_per_host = 2", "arguments = [\"-v\"]",
                            "ports = \"1-9\"", "interface = \"eth0\""}) {
     INFO(keys);
-    CHECK(digest(keys) == base);
+    CHECK(mpi_digest(keys) == base);
   }
   std::set<std::string> seen{base, compiled("[execution]\ndriver = \"threads\"").runs[0].digest};
   for (const char* keys : {"all_reduce = \"library\"", "slow_workers = { 1 = 3.0 }"}) {
     INFO(keys);
-    CHECK(seen.insert(digest(keys)).second);
+    CHECK(seen.insert(mpi_digest(keys)).second);
   }
 }
 

@@ -24,6 +24,9 @@ inline Plan compiled(const std::string& text, const std::vector<std::string>& ov
   return compile_recipe("test.toml", completed(text), overrides);
 }
 
+/// Of the first run.
+inline std::string digest(const std::string& text) { return compiled(text).runs.at(0).digest; }
+
 inline std::vector<Diagnostic> errors_of(const std::string& text,
                                          const std::vector<std::string>& overrides = {}) {
   try {

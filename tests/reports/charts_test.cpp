@@ -9,14 +9,12 @@
 #include "reports/html/style.hpp"
 #include "reports/html/svg.hpp"
 #include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::has;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
   LineChart chart{"c", "Loss", "gradients", Axis::gradients, logarithmic, {}};

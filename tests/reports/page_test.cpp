@@ -10,13 +10,10 @@
 #include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::has;
 using synthetic::run;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string verdict_of(const std::vector<ComparedRun>& runs) {
   const Comparison comparison = compare_runs(runs);

@@ -9,6 +9,10 @@
 
 namespace acid::synthetic {
 
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// A made-up experiment with curves that look like training: every algorithm at every number of
 /// workers with every seed. Equal shapes give equal stores but for the times of day in them.
 struct Shape {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/digest.hpp"
+#include "store/impl.hpp"
 #include "store/queries.hpp"
 #include "store/writer.hpp"
 
@@ -76,6 +77,13 @@ inline AttemptResult ended_as(RunState state) {
   AttemptResult result;
   result.state = state;
   return result;
+}
+
+/// The first value that a query yields.
+inline std::int64_t number(const Store& store, const std::string& sql) {
+  sqlite::Statement statement(store.impl().connection(), sql);
+  statement.step();
+  return statement.integer(0);
 }
 
 }  // namespace acid::test

@@ -44,7 +44,7 @@ void record_chain(Store& store, const std::string& run) {
   third.end(RunState::interrupted);
 }
 
-struct Fixture {
+struct GarbageFixture {
   TempFolder temp;
   RunRecord run = make_run(1), other = make_run(2);
   Store store = make_store(temp.store(), {run, other});
@@ -52,7 +52,7 @@ struct Fixture {
 };
 
 TEST_CASE("a store without garbage has none, and collecting nothing changes nothing") {
-  Fixture f;
+  GarbageFixture f;
   CHECK(find_garbage(f.store, false).empty());
   Execution execution(f.store, f.run.id);
   execution.work(3);
@@ -65,7 +65,7 @@ TEST_CASE("a store without garbage has none, and collecting nothing changes noth
 }
 
 TEST_CASE("of a chain of attempts what counts stays and the rest goes") {
-  Fixture f;
+  GarbageFixture f;
   record_chain(f.store, f.run.id);
   const std::string before = shown(f.store, f.run.id);
   const Garbage garbage = find_garbage(f.store, false);
@@ -86,7 +86,7 @@ TEST_CASE("of a chain of attempts what counts stays and the rest goes") {
 }
 
 TEST_CASE("a run that began afresh leaves nothing of its earlier attempts but their history") {
-  Fixture f;
+  GarbageFixture f;
   record_chain(f.store, f.run.id);
   Execution fresh(f.store, f.run.id);
   fresh.work(3);
@@ -106,7 +106,7 @@ TEST_CASE("a run that began afresh leaves nothing of its earlier attempts but th
 }
 
 TEST_CASE("an attempt that was continued before its first value keeps the events that count") {
-  Fixture f;
+  GarbageFixture f;
   {
     Execution first(f.store, f.run.id);
     first.checkpoint("start");
@@ -126,7 +126,7 @@ TEST_CASE("an attempt that was continued before its first value keeps the events
 
 TEST_CASE("checkpoints of a finished run go, its digests and its model stay") {
   const bool keep = GENERATE(false, true);
-  Fixture f;
+  GarbageFixture f;
   Execution execution(f.store, f.run.id);
   execution.work(2);
   execution.checkpoint("one");
@@ -147,7 +147,7 @@ TEST_CASE("checkpoints of a finished run go, its digests and its model stay") {
 
 TEST_CASE("the final model of a superseded attempt goes, unless a later one wrote it again") {
   const bool finished_again = GENERATE(false, true);
-  Fixture f;
+  GarbageFixture f;
   Execution(f.store, f.run.id).end(RunState::finished);
   Execution(f.store, f.run.id).end(finished_again ? RunState::finished : RunState::interrupted);
   CHECK(find_garbage(f.store, false).files.size() == (finished_again ? 0 : 1));
@@ -157,7 +157,7 @@ TEST_CASE("the final model of a superseded attempt goes, unless a later one wrot
 }
 
 TEST_CASE("a file that a needed checkpoint wrote under the name of a superseded one stays") {
-  Fixture f;
+  GarbageFixture f;
   Execution first(f.store, f.run.id);
   first.checkpoint("one");
   first.work(1);
@@ -175,7 +175,7 @@ TEST_CASE("a file that a needed checkpoint wrote under the name of a superseded 
 }
 
 TEST_CASE("orphans and temporary files are garbage, young ones are not") {
-  Fixture f;
+  GarbageFixture f;
   write_file(f.temp.store(), "checkpoints/a", "x");
   write_file(f.temp.store(), f.path("b.12.tmp"), "x");
   write_file(f.temp.store(), f.path("young"), "x");
@@ -188,7 +188,7 @@ TEST_CASE("orphans and temporary files are garbage, young ones are not") {
 }
 
 TEST_CASE("a run that a living process executes keeps its rows and files") {
-  Fixture f;
+  GarbageFixture f;
   record_chain(f.store, f.run.id);
   const Garbage garbage = find_garbage(f.store, false);
   CHECK_FALSE(garbage.empty());
@@ -208,7 +208,7 @@ TEST_CASE("a run that a living process executes keeps its rows and files") {
 }
 
 TEST_CASE("another run's row cannot make gc delete a file of a living run") {
-  Fixture f;
+  GarbageFixture f;
   Execution live(f.store, f.run.id);
   live.work(1);
   live.checkpoint("one");
@@ -233,7 +233,7 @@ TEST_CASE("another run's row cannot make gc delete a file of a living run") {
 TEST_CASE("whatever rows and requests say, gc deletes nothing outside checkpoints") {
   const std::string path = GENERATE("../outside", "store.db", "checkpoints/../store.db",
                                     "checkpoints/../../outside", "checkpoints/linked/outside", "");
-  Fixture f;
+  GarbageFixture f;
   Execution ended(f.store, f.run.id);
   ended.checkpoint("one");
   ended.end(RunState::finished);
@@ -291,7 +291,7 @@ void record_much(Store& store, const std::string& run, int files) {
 }
 
 TEST_CASE("more rows than one transaction deletes go, and the file gets smaller") {
-  Fixture f;
+  GarbageFixture f;
   record_much(f.store, f.run.id, 1);
   const std::string before = shown(f.store, f.run.id);
   const auto database = f.temp.store() + "/store.db";

@@ -41,8 +41,8 @@ Lease dead_lease() {
 }
 
 /// A run with two checkpoints that was interrupted, and one that has finished.
-struct Fixture {
-  Fixture() {
+struct TwoRuns {
+  TwoRuns() {
     Execution first(store, a.id);
     first.work(2);
     first.checkpoint("one");
@@ -62,14 +62,14 @@ struct Fixture {
 };
 
 TEST_CASE("a store in which nothing is wrong is said to be sound") {
-  Fixture f;
+  TwoRuns f;
   check_sound(f.store);
   CHECK(repair_store(f.store).empty());
   check_sound(Store(f.folder(), Store::Access::read));
 }
 
 TEST_CASE("an attempt whose process is gone is ended as interrupted") {
-  Fixture f;
+  TwoRuns f;
   { Execution(f.store, f.a.id, 0, std::nullopt, dead_lease()).work(1); }
   CHECK(finding(f.store, "attempt 2 of run " + f.a.id).repairable);
   CHECK(repair_store(f.store).size() == 1);
@@ -80,7 +80,7 @@ TEST_CASE("an attempt whose process is gone is ended as interrupted") {
 }
 
 TEST_CASE("a run that a living process executes is left alone") {
-  Fixture f;
+  TwoRuns f;
   Execution live(f.store, f.a.id, 4, continuation(f.store, f.a.id));
   live.work(1);
   live.checkpoint("three");
@@ -96,7 +96,7 @@ TEST_CASE("a run that a living process executes is left alone") {
 
 TEST_CASE("checkpoints whose file was cut short or altered are found and let go of") {
   const bool cut_short = GENERATE(false, true);
-  Fixture f;
+  TwoRuns f;
   const std::string path = path_of(f.a.id, "two");
   write_file(f.folder(), path, cut_short ? "two at" : "two at 5");
   const StoreFinding found =
@@ -116,7 +116,7 @@ TEST_CASE("checkpoints whose file was cut short or altered are found and let go 
 }
 
 TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put back") {
-  Fixture f;
+  TwoRuns f;
   const std::string file = f.folder() + "/" + path_of(f.a.id, "two"), aside = f.temp.path() + "/2";
   fs::rename(file, aside);
   const StoreFinding found = finding(f.store, "is missing");
@@ -129,7 +129,7 @@ TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put
 }
 
 TEST_CASE("what doctor says is left of a run is true") {
-  Fixture f;
+  TwoRuns f;
   const auto remedies = [&] {
     std::string all;
     for (const StoreFinding& one : inspect_store(f.store)) all += one.remedy + "\n";
@@ -139,13 +139,13 @@ TEST_CASE("what doctor says is left of a run is true") {
   CHECK_THAT(remedies(), Catch::Contains("go on from checkpoint 2, the only one left"));
   write_file(f.folder(), path_of(f.a.id, "two"), "");
   CHECK_THAT(remedies(), !Catch::Contains("go on") && Catch::Contains("would start again"));
-  Fixture finished;
+  TwoRuns finished;
   fs::remove(finished.folder() + "/" + path_of(finished.b.id, "one"));
   CHECK_THAT(finding(finished.store, "is missing").remedy, Catch::Contains("needs no checkpoint"));
 }
 
 TEST_CASE("a lost final model is found, and no repair brings it back") {
-  Fixture f;
+  TwoRuns f;
   fs::remove(f.folder() + "/" + path_of(f.b.id, "final-mean.safetensors"));
   const StoreFinding found = finding(f.store, "final-mean of run " + f.b.id);
   CHECK_FALSE(found.repairable);
@@ -155,7 +155,7 @@ TEST_CASE("a lost final model is found, and no repair brings it back") {
 }
 
 TEST_CASE("files that no row names are found and deleted, but not young ones") {
-  Fixture f;
+  TwoRuns f;
   const std::string in_run = path_of(f.a.id, "left-over"), unknown = path_of("0123456789ab", "x/y");
   const std::string temporary = path_of(f.b.id, "one.4711.tmp"), young = path_of(f.a.id, "young");
   for (const std::string& path : {in_run, unknown, temporary, young})
@@ -175,7 +175,7 @@ TEST_CASE("files that no row names are found and deleted, but not young ones") {
 }
 
 TEST_CASE("the file of a checkpoint that was let go of is spared until the run has finished") {
-  Fixture f;
+  TwoRuns f;
   const std::string path = path_of(f.a.id, "two");
   f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
   check_sound(f.store);
@@ -189,14 +189,14 @@ TEST_CASE("the file of a checkpoint that was let go of is spared until the run h
 }
 
 TEST_CASE("once a run starts again, files of its earlier checkpoints are not spared") {
-  Fixture f;
+  TwoRuns f;
   f.store.impl().connection().execute("UPDATE checkpoints SET removed = created WHERE number = 2");
   Execution(f.store, f.a.id).end(RunState::interrupted);
   CHECK(finding(f.store, path_of(f.a.id, "two")).repairable);
 }
 
 TEST_CASE("rows that refer to rows which do not exist are found") {
-  Fixture f;
+  TwoRuns f;
   f.store.impl().connection().execute(
       "PRAGMA foreign_keys = OFF; INSERT INTO log (attempt, time, severity, text) VALUES"
       " (99, 't', 'info', 'x'), (98, 't', 'info', 'y'); PRAGMA foreign_keys = ON");
@@ -206,7 +206,7 @@ TEST_CASE("rows that refer to rows which do not exist are found") {
 }
 
 TEST_CASE("a checkpoint whose run was lost still keeps its file") {
-  Fixture f;
+  TwoRuns f;
   f.store.impl().connection().execute(
       "PRAGMA foreign_keys = OFF; UPDATE checkpoints SET attempt = attempt + 98; PRAGMA "
       "foreign_keys = ON");
@@ -218,7 +218,7 @@ TEST_CASE("paths in rows that lead elsewhere are findings and nothing else") {
   const std::string path =
       GENERATE("../outside", "/etc/hostname", "store.db", "checkpoints/../store.db", "checkpoints",
                "", "checkpoints/", "checkpoints//x", "checkpoints/./x", "notes.txt");
-  Fixture f;
+  TwoRuns f;
   write_file(f.temp.path(), "outside", "precious");
   write_file(f.folder(), "notes.txt", "precious");
   sqlite::Statement(f.store.impl().connection(),
@@ -235,7 +235,7 @@ TEST_CASE("paths in rows that lead elsewhere are findings and nothing else") {
 }
 
 TEST_CASE("symbolic links are reported, neither followed nor deleted") {
-  Fixture f;
+  TwoRuns f;
   write_file(f.temp.path(), "elsewhere/file", "precious");
   const std::string link = path_of(f.a.id, "link"), folder_link = "checkpoints/linked";
   fs::create_symlink(f.temp.path() + "/elsewhere/file", f.folder() + "/" + link);
@@ -260,7 +260,7 @@ TEST_CASE("symbolic links are reported, neither followed nor deleted") {
 }
 
 TEST_CASE("when checkpoints itself is a link, that is said once and nothing behind it is touched") {
-  Fixture f;
+  TwoRuns f;
   fs::rename(f.folder() + "/checkpoints", f.temp.path() + "/big-disk");
   fs::create_symlink(f.temp.path() + "/big-disk", f.folder() + "/checkpoints");
   write_file(f.temp.path(), "big-disk/orphan", "x");
@@ -310,7 +310,7 @@ TEST_CASE("damage of the database is reported, and then nothing is repaired or d
 }
 
 TEST_CASE("rows cannot make a program open or remove what is not under checkpoints") {
-  Fixture f;
+  TwoRuns f;
   const std::string path = path_of(f.a.id, "two");
   CHECK(checked_path(f.store, path) == f.folder() + "/" + path);
   CHECK(checked_path(f.store, path_of(f.a.id, "not there")) != "");

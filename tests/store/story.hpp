@@ -11,13 +11,6 @@
 
 namespace acid::test {
 
-/// The first value that a query yields.
-inline std::int64_t number(const Store& store, const std::string& sql) {
-  sqlite::Statement statement(store.impl().connection(), sql);
-  statement.step();
-  return statement.integer(0);
-}
-
 inline Position at(int step) { return {step, step / 2.0, step / 10.0, 100LL * step}; }
 
 inline CheckpointRecord record_at(int step, const std::string& mark = "") {

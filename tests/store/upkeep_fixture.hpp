@@ -124,10 +124,4 @@ inline std::string shown(const Store& store, const std::string& run) {
   return text + std::to_string(run_detail(store, run).attempts.size());
 }
 
-inline std::int64_t number(const Store& store, const std::string& sql) {
-  sqlite::Statement statement(store.impl().connection(), sql);
-  statement.step();
-  return statement.integer(0);
-}
-
 }  // namespace acid::test

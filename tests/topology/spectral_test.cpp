@@ -119,7 +119,8 @@ TEST_CASE("every way to the spectral numbers agrees with dense linear algebra") 
   }
 }
 
-TEST_CASE("the sparse ways agree with the closed forms and with each other at n = 400 and 512") {
+TEST_CASE("the sparse ways agree with the closed forms and with each other at n = 400 and 512",
+          "[release]") {
   const int n = GENERATE(400, 512);
   for (const Topology& topology : acid::samples::all_of_size(n)) {
     INFO(topology.kind() << " n=" << n);
@@ -165,7 +166,7 @@ TEST_CASE("100,000 workers: chains, stars, trees and tori in seconds, to 1e-6") 
   CHECK(closed.largest_resistance > 2.0 * (n - 1) / n);
 }
 
-TEST_CASE("40,000 workers: a torus by elimination has the digits of the closed form") {
+TEST_CASE("40,000 workers: a torus by elimination has the digits of the closed form", "[release]") {
   const TimeLimit limit(60);
   const int n = 40'000;
   const Topology torus = make("torus", n);

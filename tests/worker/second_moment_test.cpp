@@ -129,7 +129,8 @@ Topology named(const std::string& kind, int workers) {
 
 }  // namespace
 
-TEST_CASE("CORRECTNESS 7: expected consensus follows the exact second moments at all times") {
+TEST_CASE("CORRECTNESS 7: expected consensus follows the exact second moments at all times",
+          "[release]") {
   const auto rows = consensus_decay();
   REQUIRE(rows.size() == 24);
   for (std::size_t first = 0; first < rows.size(); first += 6) {
@@ -154,7 +155,7 @@ TEST_CASE("CORRECTNESS 7: expected consensus follows the exact second moments at
   }
 }
 
-TEST_CASE("CORRECTNESS 8: the Fiedler mode decays as the closed form says") {
+TEST_CASE("CORRECTNESS 8: the Fiedler mode decays as the closed form says", "[release]") {
   for (const int n : {8, 16}) {
     const Topology ring = named("ring", n);
     const Spectral s = spectral(ring, 1.0);
@@ -179,7 +180,7 @@ TEST_CASE("CORRECTNESS 8: the Fiedler mode decays as the closed form says") {
   }
 }
 
-TEST_CASE("CORRECTNESS 9: the Lyapunov function is bounded by e^(−ηt)") {
+TEST_CASE("CORRECTNESS 9: the Lyapunov function is bounded by e^(−ηt)", "[release]") {
   const Topology ring = named("ring", 16);
   const Spectral s = spectral(ring, 1.0);
   const Gossip gossip(ring, 1.0, true);
