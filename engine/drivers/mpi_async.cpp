@@ -26,7 +26,7 @@ MpiAsync::MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& ob
       rank_(post.rank()),
       backlog_limit_(spec.backlog_limit(rank_)),
       settings_(worker_settings(spec, objective)),
-      worker_(settings_),
+      worker_(settings_, post.open_window(Worker::shared_size(settings_))),
       gradient_(settings_.dimension),
       reporter_(spec, post),
       time_(spec.workers),
@@ -86,6 +86,10 @@ void MpiAsync::deliver(const Mail& mail) {
       return answer(mail);
     case MailKind::offer:
       return fetch_offer(mail);
+    case MailKind::lent:
+      return exchange(mail);
+    case MailKind::returned:
+      return take_back(mail);
     default:
       return deliver_to_rank_zero(mail, lead_, collector_);
   }
@@ -190,14 +194,22 @@ void MpiAsync::start_exchange() {
   MutexLock lock(mutex_);
   if (!starts_exchange()) return;
   edge_ = edges_.front();
-  if (edge_.j == rank_) {
-    post_.send(edge_.i, mail_header(MailKind::ready, edge_.number, time_.known()));
+  if (!leads()) {
+    post_.send(partner(), mail_header(MailKind::ready, edge_.number, time_.known()));
     stage_ = Stage::ready;
   } else if (ready_partners_.erase(edge_.number) > 0) {
     time_.freeze();
-    post_.send(edge_.j, mail_header(MailKind::go, edge_.number, time_.count()));
+    const bool reaches = !partners_memory().empty();
+    post_.send(partner(), mail_header(MailKind::go, edge_.number, time_.count(), reaches));
     stage_ = Stage::gone;
   }
+}
+
+// Who leads has more to do: the partners take turns.
+bool MpiAsync::leads() const { return (edge_.number % 2 == 0 ? edge_.i : edge_.j) == rank_; }
+
+std::span<float> MpiAsync::partners_memory() {
+  return post_.window(partner(), Worker::shared_size(settings_));
 }
 
 int MpiAsync::partner() const { return edge_.i == rank_ ? edge_.j : edge_.i; }
@@ -212,8 +224,10 @@ void MpiAsync::go(const Mail& mail) {
   MailReader reader(mail);
   std::uint64_t number = 0;
   std::int64_t count = 0;
-  reader(number, count);
+  bool reaches = false;
+  reader(number, count, reaches);
   expect(Stage::ready, number, mail);
+  if (reaches) return lend(count);
   {
     MutexLock lock(mutex_);
     time_.hear(count);
@@ -236,6 +250,56 @@ void MpiAsync::answer(const Mail& mail) {
   }
   send_offer(MailKind::offer);
   fetch_offer(mail);
+}
+
+// The gradient thread goes on, but its commits wait.
+void MpiAsync::lend(std::int64_t count) {
+  MutexLock lock(mutex_);
+  time_.hear(count);
+  time_.lift(count);
+  offered_ = time_.count();
+  const float c = worker_.lend(time_.time()).c;
+  lent_ = in_hand_ = true;
+  stage_ = Stage::lent;
+  post_.send(partner(), mail_header(MailKind::lent, edge_.number, offered_, c));
+}
+
+void MpiAsync::exchange(const Mail& mail) {
+  MailReader reader(mail);
+  std::uint64_t number = 0;
+  float c = 0;
+  {
+    MutexLock lock(mutex_);
+    reader(number, offered_, c);
+    expect(Stage::gone, number, mail);
+    time_.hear(offered_);
+    time_.lift(offered_);
+    Worker::exchange(settings_, worker_.lend(time_.time()),
+                     Worker::lent(settings_, partners_memory(), c));
+    log(EventKind::exchange, edge_.number);
+    exchanged();
+    time_.thaw();
+  }
+  post_.send(mail.from, mail_header(MailKind::returned, number));
+}
+
+void MpiAsync::take_back(const Mail& mail) {
+  MailReader reader(mail);
+  std::uint64_t number = 0;
+  reader(number);
+  expect(Stage::lent, number, mail);
+  MutexLock lock(mutex_);
+  reporter_.log().add(rank_, EventKind::exchange, time_.time_of(offered_), worker_, edge_.number);
+  lent_ = false;
+  exchanged();
+}
+
+void MpiAsync::exchanged() {
+  ++report_.exchanges;
+  edges_.pop_front();
+  in_hand_ = false;
+  stage_ = Stage::none;
+  changed_.notify_all();
 }
 
 void MpiAsync::offer(std::int64_t count) {
@@ -265,11 +329,7 @@ void MpiAsync::apply() {
   MutexLock lock(mutex_);
   worker_.apply(time_.time(), time_.time_of(offered_), own_offer_.span(), partner_offer_.span());
   log(EventKind::apply, edge_.number);
-  ++report_.exchanges;
-  edges_.pop_front();
-  in_hand_ = false;
-  stage_ = Stage::none;
-  changed_.notify_all();
+  exchanged();
 }
 
 // A sample at the very end is the final one.

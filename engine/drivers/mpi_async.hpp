@@ -35,10 +35,11 @@ class MpiAsync {
   void abandon() EXCLUDES_LOCK(mutex_);
 
  private:
-  /// How far the exchange of the worker's next edge is. The higher rank says that it is ready; the
-  /// lower one, once it is ready too, stops its clock and tells its time; the higher one sets the
-  /// time of the exchange, offers and sends; then the lower one does.
-  enum class Stage { none, ready, gone, in_hand };
+  /// How far the exchange of the worker's next edge is. One partner says that it is ready; the
+  /// other, once it is ready too, stops its clock and tells its time; the first sets the time of
+  /// the exchange and answers. Then either both offer, send and apply, or, where the second can
+  /// reach the first's memory, the first lends its vectors and the second changes those of both.
+  enum class Stage { none, ready, gone, in_hand, lent };
   struct Mark {
     std::int64_t count = WorkerClock::kFree;
     MarkKind kind = MarkKind::measured;
@@ -65,6 +66,12 @@ class MpiAsync {
   void start_exchange() EXCLUDES_LOCK(mutex_);
   void go(const Mail& mail) EXCLUDES_LOCK(mutex_);
   void answer(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  bool leads() const;
+  std::span<float> partners_memory();
+  void lend(std::int64_t count) EXCLUDES_LOCK(mutex_);
+  void exchange(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void take_back(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void exchanged() REQUIRES_LOCK(mutex_);
   void offer(std::int64_t count) REQUIRES_LOCK(mutex_);
   void send_offer(MailKind kind);
   void fetch_offer(const Mail& mail);
@@ -99,6 +106,7 @@ class MpiAsync {
   std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in hand
   bool in_hand_ GUARDED_BY(mutex_) = false;
   std::int64_t committed_ GUARDED_BY(mutex_) = 0, allowed_ GUARDED_BY(mutex_) = 0;
+  bool lent_ GUARDED_BY(mutex_) = false;  // the partner is changing the worker's vectors
   bool begun_ GUARDED_BY(mutex_) = false, closing_ GUARDED_BY(mutex_) = false;
   bool quiet_ GUARDED_BY(mutex_) = false;  // the gradient thread has ended
   bool diverged_ GUARDED_BY(mutex_) = false;
@@ -112,7 +120,7 @@ class MpiAsync {
   std::int64_t offered_ = 0;  // count at which edge_ was offered
   bool leaving_ = false;      // our offer is on its way to the partner
   Arena<float> own_offer_, partner_offer_;
-  std::set<std::uint64_t> ready_partners_;  // exchanges for which the higher rank is ready
+  std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
   std::int64_t cut_ = WorkerClock::kFree;   // count of the checkpoint to be taken
   std::int64_t end_ = WorkerClock::kFree;
   bool save_at_end_ = false, marked_end_ = false, started_ = false, over_ = false;

@@ -51,17 +51,20 @@ void MpiAsync::log(EventKind kind, std::uint64_t exchange) {
 
 void MpiAsync::begin() {
   MutexLock lock(mutex_);
+  while (lent_ && !closing_) changed_.wait(mutex_);
+  if (lent_) return;  // the run is over
   worker_.begin_gradient(time_.time());
   report_.computing = true;
   log(EventKind::begin_gradient);
 }
 
-// Waits where the run's other gradients are given to others, or are not known to be left.
+// Waits where the run's other gradients are given to others, or are not known to be left, and while
+// the partner of an exchange has the worker's vectors.
 bool MpiAsync::commit(double loss, bool begin_next) {
   MutexLock lock(mutex_);
-  if (committed_ >= allowed_) {
+  if (committed_ >= allowed_ || lent_) {
     const double since = clock_.seconds();
-    while (committed_ >= allowed_ && !closing_) changed_.wait(mutex_);
+    while ((committed_ >= allowed_ || lent_) && !closing_) changed_.wait(mutex_);
     report_.idle_seconds += clock_.seconds() - since;
   }
   if (closing_) return false;

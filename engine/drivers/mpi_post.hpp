@@ -46,6 +46,8 @@ enum class MailKind : std::uint8_t {
   go,
   answer,
   offer,
+  lent,
+  returned,
   // Synchronous methods (mpi_sync.hpp).
   slice,
   slice_mean,
@@ -100,6 +102,9 @@ class Post {
   /// for bodies that have left or arrived. Sleeps first, at most for `seconds`, when there is
   /// nothing of all that. Calls may be made from within `deliver` and the callbacks.
   void pump(double seconds, const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);
+
+  std::span<float> open_window(std::size_t floats) { return transport_.open_window(floats); }
+  std::span<float> window(int rank, std::size_t floats) { return transport_.window(rank, floats); }
 
   /// No body is on its way, in or out.
   bool idle() const { return pending_.empty(); }

@@ -11,6 +11,7 @@ namespace acid {
 struct MemorySign {
   std::int64_t pid = 0;
   std::uint64_t address = 0;
+  std::int64_t window = -1;  // the number of its SharedWindow
 };
 
 /// Copies straight out of other processes' memory on the same host (process_vm_readv): one copy,

@@ -8,6 +8,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/base/mutex.hpp"
+#include "engine/transport/shared_window.hpp"
 
 namespace acid {
 namespace {
@@ -30,6 +31,8 @@ struct Process {
   Transport::Ticket last_ticket = 0;
   bool news = false;  // since the last wait() a ticket was done or wake() was called
   bool left = false;
+  std::unique_ptr<SharedWindow> window;
+  std::span<float> window_memory;
   Condition changed;
 };
 
@@ -39,7 +42,7 @@ struct Process {
 /// meanwhile, and a cluster of threads has no use for more.
 class LocalCluster::Impl {
  public:
-  explicit Impl(int size);
+  Impl(int size, bool windows);
   Transport& at(int rank);
   void kill(int rank) EXCLUDES_LOCK(mutex_);
 
@@ -55,6 +58,7 @@ class LocalCluster::Impl {
   bool awaits_readers(int rank) REQUIRES_LOCK(mutex_);
   void drop_bodies(int rank) REQUIRES_LOCK(mutex_);  // that it sent or was to fetch
 
+  const bool windows_;
   std::vector<ProcessPlace> places_;
   std::vector<std::unique_ptr<Transport>> endpoints_;
   Mutex mutex_;
@@ -74,6 +78,8 @@ class LocalCluster::Impl::Endpoint final : public Transport {
   std::optional<Mail> next() override;
   Ticket fetch(const Mail& mail, std::span<float> into) override;
   bool done(Ticket ticket) override;
+  std::span<float> open_window(std::size_t floats) override;
+  std::span<float> window(int rank, std::size_t floats) override;
   void wait(double seconds) override;
   void wake() override;
   void leave() override;
@@ -85,7 +91,7 @@ class LocalCluster::Impl::Endpoint final : public Transport {
   const int rank_;
 };
 
-LocalCluster::Impl::Impl(int size) {
+LocalCluster::Impl::Impl(int size, bool windows) : windows_(windows) {
   ACID_ASSERT(size >= 1, "size {}", size);
   MutexLock lock(mutex_);
   for (int rank = 0; rank < size; ++rank) {
@@ -195,6 +201,19 @@ bool LocalCluster::Impl::Endpoint::done(Ticket ticket) {
   return self().unfinished.count(ticket) == 0;
 }
 
+std::span<float> LocalCluster::Impl::Endpoint::open_window(std::size_t floats) {
+  if (!cluster_.windows_) return {};
+  MutexLock lock(cluster_.mutex_);
+  self().window = std::make_unique<SharedWindow>();
+  return self().window_memory = self().window->open(floats);
+}
+
+std::span<float> LocalCluster::Impl::Endpoint::window(int rank, std::size_t floats) {
+  MutexLock lock(cluster_.mutex_);
+  const std::span<float> memory = cluster_.process(rank).window_memory;
+  return memory.size() == floats ? memory : std::span<float>{};
+}
+
 void LocalCluster::Impl::Endpoint::wait(double seconds) {
   const SteadyClock clock;
   const double until = clock.seconds() + seconds;
@@ -226,7 +245,7 @@ void LocalCluster::Impl::Endpoint::leave() {
   for (int rank = 0; rank < size(); ++rank) cluster_.notify(rank);
 }
 
-LocalCluster::LocalCluster(int size) : impl_(std::make_unique<Impl>(size)) {}
+LocalCluster::LocalCluster(int size, bool windows) : impl_(std::make_unique<Impl>(size, windows)) {}
 LocalCluster::~LocalCluster() = default;
 Transport& LocalCluster::at(int rank) { return impl_->at(rank); }
 void LocalCluster::kill(int rank) { impl_->kill(rank); }

@@ -12,10 +12,11 @@ namespace acid {
 /// sender is not done before its partner is, as with a message too large for any buffer.
 ///
 /// `kill(rank)` makes a process unreachable: its own calls and everybody else's throw LostProcess,
-/// unless it has left before. Worker i lives on host "node<i>".
+/// unless it has left before. Worker i lives on host "node<i>". With `windows` they can be mapped
+/// all the same.
 class LocalCluster {
  public:
-  explicit LocalCluster(int size);
+  explicit LocalCluster(int size, bool windows = false);
   ~LocalCluster();
   Transport& at(int rank);
   void kill(int rank);  // any thread

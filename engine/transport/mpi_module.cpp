@@ -91,7 +91,8 @@ class OpenedMpi final : public MpiRuntime {
   MPI_Comm duplicate() const;
   void barrier();
   std::vector<char> same_host() const;
-  std::vector<Neighbour> neighbours(const DirectMemory& memory, const std::string& secret);
+  std::vector<Neighbour> neighbours(const DirectMemory& memory, const SharedWindow& window,
+                                    const std::string& secret);
 
   int level_ = MPI_THREAD_SINGLE;
   int rank_ = 0;
@@ -214,25 +215,29 @@ std::vector<char> OpenedMpi::same_host() const {
   return shared;
 }
 
-/// ACID_MPI_BODIES=mpi leaves bodies to MPI everywhere.
-std::vector<Neighbour> OpenedMpi::neighbours(const DirectMemory& memory,
+/// ACID_MPI_BODIES=mpi leaves bodies to MPI everywhere, ACID_MPI_BODIES=memory sends them where a
+/// window would do without.
+std::vector<Neighbour> OpenedMpi::neighbours(const DirectMemory& memory, const SharedWindow& window,
                                              const std::string& secret) {
-  const char* bodies = std::getenv("ACID_MPI_BODIES");
-  const bool direct = bodies == nullptr || std::string(bodies) != "mpi";
+  const char* const wanted = std::getenv("ACID_MPI_BODIES");
+  const std::string bodies = wanted == nullptr ? "window" : wanted;
   const std::vector<char> shared = same_host();
-  const MemorySign own = memory.sign();
+  MemorySign own = memory.sign();
+  own.window = window.descriptor();
   const std::string shown(reinterpret_cast<const char*>(&own), sizeof own);
   const std::vector<std::string> signs = gather(shown);
   std::vector<Neighbour> result(signs.size());
   std::string readable(signs.size(), '0');
   for (std::size_t k = 0; k < signs.size(); ++k) {
-    if (!direct || shared[k] == 0) continue;
+    if (bodies == "mpi" || shared[k] == 0) continue;
     MemorySign sign;
     ACID_ASSERT(signs[k].size() == sizeof sign, "a sign of {} bytes", signs[k].size());
     std::copy(signs[k].begin(), signs[k].end(), reinterpret_cast<char*>(&sign));
     result[k].pid = sign.pid;
     result[k].can_be_read = DirectMemory::can_read(sign, static_cast<int>(k), secret);
-    if (result[k].can_be_read) readable[k] = '1';
+    if (!result[k].can_be_read) continue;
+    readable[k] = '1';
+    if (bodies == "window") result[k].window = static_cast<int>(sign.window);
   }
   const std::vector<std::string> tables = gather(readable);
   for (std::size_t k = 0; k < tables.size(); ++k)
@@ -261,10 +266,12 @@ std::unique_ptr<Transport> OpenedMpi::connect(const MpiTransportOptions& options
     places.push_back(cards.back().place);
   }
   memory_ = std::make_unique<DirectMemory>(rank_, secret);
-  std::vector<Neighbour> around = neighbours(*memory_, secret);
+  auto window = std::make_unique<SharedWindow>();
+  std::vector<Neighbour> around = neighbours(*memory_, *window, secret);
   auto side = std::make_unique<SideChannel>(rank_, std::move(places),
                                             meet(listener, cards, secret, kMeetingSeconds));
-  return std::make_unique<MpiTransport>(duplicate(), std::move(side), rank_, std::move(around));
+  return std::make_unique<MpiTransport>(duplicate(), std::move(side), rank_, std::move(around),
+                                        std::move(window));
 }
 
 void OpenedMpi::library_sum(std::span<float> values) {

@@ -30,11 +30,12 @@ std::uint64_t largest_tag(MPI_Comm communicator) {
 }  // namespace
 
 MpiTransport::MpiTransport(MPI_Comm bodies, std::unique_ptr<SideChannel> side, int rank,
-                           std::vector<Neighbour> neighbours)
+                           std::vector<Neighbour> neighbours, std::unique_ptr<SharedWindow> window)
     : bodies_(bodies),
       side_(std::move(side)),
       rank_(rank),
       neighbours_(std::move(neighbours)),
+      window_(std::move(window)),
       most_tag_(largest_tag(bodies)),
       sent_bodies_(neighbours_.size(), 0) {}
 
@@ -127,6 +128,14 @@ void MpiTransport::read_memory(const Head& head, int from, std::span<float> into
     throw LostProcess(places()[sender], error.what());
   }
   news_ = true;
+}
+
+std::span<float> MpiTransport::window(int rank, std::size_t floats) {
+  const Neighbour& owner = neighbours_[static_cast<std::size_t>(rank)];
+  if (owner.window < 0) return {};
+  const auto [found, fresh] = windows_.try_emplace(rank);
+  if (fresh) found->second = MappedWindow(owner.pid, owner.window, floats);
+  return found->second.memory();
 }
 
 void MpiTransport::start_receiving(const Head& head, int from, std::span<float> into,

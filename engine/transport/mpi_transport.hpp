@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "engine/transport/shared_window.hpp"
 #include "engine/transport/side_channel.hpp"
 #include "engine/transport/transport.hpp"
 
@@ -19,6 +20,7 @@ struct Neighbour {
   bool reads_here = false;   // it can copy out of this process's memory
   bool can_be_read = false;  // this process can copy out of its memory
   std::int64_t pid = 0;
+  int window = -1;  // the number of its SharedWindow, if this process may map it
 };
 
 /// Headers travel through the side channel, and announce the bodies. On one host the receiver
@@ -31,7 +33,7 @@ class MpiTransport final : public Transport {
  public:
   /// `bodies` is this transport's own communicator, with MPI_ERRORS_RETURN; it is not freed.
   MpiTransport(MPI_Comm bodies, std::unique_ptr<SideChannel> side, int rank,
-               std::vector<Neighbour> neighbours);
+               std::vector<Neighbour> neighbours, std::unique_ptr<SharedWindow> window);
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(side_->places().size()); }
@@ -40,6 +42,8 @@ class MpiTransport final : public Transport {
   std::optional<Mail> next() override;
   Ticket fetch(const Mail& mail, std::span<float> into) override;
   bool done(Ticket ticket) override;
+  std::span<float> open_window(std::size_t floats) override { return window_->open(floats); }
+  std::span<float> window(int rank, std::size_t floats) override;
   void wait(double seconds) override;
   void wake() override { side_->wake(); }
   void leave() override;
@@ -86,6 +90,8 @@ class MpiTransport final : public Transport {
   const std::unique_ptr<SideChannel> side_;
   const int rank_;
   const std::vector<Neighbour> neighbours_;
+  const std::unique_ptr<SharedWindow> window_;
+  std::unordered_map<int, MappedWindow> windows_;  // of others, by rank
   const SteadyClock clock_;
   std::uint64_t most_tag_ = 32767;
   std::vector<std::uint64_t> sent_bodies_;  // by receiver

@@ -76,6 +76,14 @@ class Transport {
   /// has said true, it goes on saying so; it also says so for a message without a body.
   virtual bool done(Ticket ticket) = 0;
 
+  /// Zeroed memory that other processes of this host can map, for as long as the transport lives;
+  /// at most once. Empty where there is none.
+  virtual std::span<float> open_window(std::size_t floats) = 0;
+  /// The memory that `rank` has opened, if it is of that size and can be mapped here, else empty.
+  /// To be asked when a message tells that it was opened. Who may use it when, messages agree on:
+  /// what was written before one was sent is there when it has arrived.
+  virtual std::span<float> window(int rank, std::size_t floats) = 0;
+
   /// Sleeps until a message has arrived, a ticket may have been done, wake() was called, or the
   /// time has passed. May wake for no reason.
   virtual void wait(double seconds) = 0;

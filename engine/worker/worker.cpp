@@ -20,11 +20,36 @@ ApplySteps apply_steps(const Mixing& mixing, double late) {
   return {mixing.alpha + shift, mixing.alpha_tilde - shift};
 }
 
+namespace {
+
+// Where x̃ lies behind x.
 template <class T>
-BasicWorker<T>::BasicWorker(const WorkerSettings& settings)
+std::size_t tilde_offset(const WorkerSettings& settings) {
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  return (settings.dimension + kLine - 1) / kLine * kLine;
+}
+
+std::size_t tilde_size(const WorkerSettings& settings) {
+  return settings.mixing.has_momentum() ? settings.dimension : 0;
+}
+
+template <class T>
+Arena<T> placed(std::span<T> shared, std::size_t offset, std::size_t size) {
+  return shared.empty() ? Arena<T>(size) : Arena<T>(shared.subspan(offset, size));
+}
+
+}  // namespace
+
+template <class T>
+std::size_t BasicWorker<T>::shared_size(const WorkerSettings& settings) {
+  return tilde_offset<T>(settings) + tilde_size(settings);
+}
+
+template <class T>
+BasicWorker<T>::BasicWorker(const WorkerSettings& settings, std::span<T> shared)
     : settings_(&settings),
-      x_(settings.dimension),
-      x_tilde_(settings.mixing.has_momentum() ? settings.dimension : 0),
+      x_(placed(shared, 0, settings.dimension)),
+      x_tilde_(placed(shared, tilde_offset<T>(settings), tilde_size(settings))),
       snapshot_(settings.dimension),
       buffers_(settings.buffer_size),
       gradient_buffers_(settings.buffer_size) {
@@ -141,13 +166,28 @@ void BasicWorker<T>::finish(double t_end) {
 
 template <class T>
 void BasicWorker<T>::exchange(BasicWorker& i, BasicWorker& j, double t) {
-  const Mixing& rule = i.settings_->mixing;
-  const T ci = i.advance(t), cj = j.advance(t);
-  ++i.updates_;
-  ++j.updates_;
-  kernels::exchange(kernels::Mixed<T>{i.x_.data(), i.tilde(), ci},
-                    kernels::Mixed<T>{j.x_.data(), j.tilde(), cj}, static_cast<T>(rule.alpha),
-                    static_cast<T>(rule.alpha_tilde), i.x_.size());
+  exchange(*i.settings_, i.lend(t), j.lend(t));
+}
+
+template <class T>
+kernels::Mixed<T> BasicWorker<T>::lend(double t) {
+  const T c = advance(t);
+  ++updates_;
+  return {x_.data(), tilde(), c};
+}
+
+template <class T>
+kernels::Mixed<T> BasicWorker<T>::lent(const WorkerSettings& settings, std::span<T> shared, T c) {
+  ACID_ASSERT(shared.size() == shared_size(settings), "{} shared elements", shared.size());
+  T* const x = shared.data();
+  return {x, settings.mixing.has_momentum() ? x + tilde_offset<T>(settings) : nullptr, c};
+}
+
+template <class T>
+void BasicWorker<T>::exchange(const WorkerSettings& settings, kernels::Mixed<T> i,
+                              kernels::Mixed<T> j) {
+  kernels::exchange(i, j, static_cast<T>(settings.mixing.alpha),
+                    static_cast<T>(settings.mixing.alpha_tilde), settings.dimension);
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 
 #include "engine/base/mixing.hpp"
 #include "engine/worker/arena.hpp"
+#include "engine/worker/kernels.hpp"
 #include "engine/worker/optimizer.hpp"
 
 namespace acid {
@@ -43,7 +44,10 @@ ApplySteps apply_steps(const Mixing& mixing, double late);
 template <class T>
 class BasicWorker {
  public:
-  explicit BasicWorker(const WorkerSettings& settings);
+  /// `shared`: where x and x̃ are to lie, shared_size() zeroed elements aligned to 64 bytes that
+  /// outlive the worker; empty: it has its own.
+  explicit BasicWorker(const WorkerSettings& settings, std::span<T> shared = {});
+  static std::size_t shared_size(const WorkerSettings& settings);
 
   /// x ← x0, x̃ ← x0; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
@@ -66,6 +70,14 @@ class BasicWorker {
 
   /// offer and apply of both partners at one t in a single pass; the same bits as the four events.
   static void exchange(BasicWorker& i, BasicWorker& j, double t);
+  /// A worker's part in that, where the pass is made by somebody else, perhaps in another process:
+  /// gives up its vectors, not yet mixed, until the pass is over.
+  kernels::Mixed<T> lend(double t);
+  /// The vectors of a worker with these settings that lie in memory shared with it and that lend()
+  /// gave up with the coefficient c.
+  static kernels::Mixed<T> lent(const WorkerSettings& settings, std::span<T> shared, T c);
+  /// The pass.
+  static void exchange(const WorkerSettings& settings, kernels::Mixed<T> i, kernels::Mixed<T> j);
 
   /// out ← elements [first, first + out.size()) of x as they would be when mixed to t; changes
   /// nothing (DESIGN §3: measuring never does).

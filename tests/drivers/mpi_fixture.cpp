@@ -10,7 +10,7 @@ namespace acid::test {
 Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
                        std::stop_token stop) {
   const auto n = static_cast<std::size_t>(spec.workers);
-  LocalCluster cluster(spec.workers);
+  LocalCluster cluster(spec.workers, windows);
   options.resize(n);
   errors.assign(n, "");
   Outcome outcome;

@@ -16,6 +16,7 @@ struct Processes {
   const RunSpec& spec;
   nlohmann::json task;                   // of the quadratic
   std::vector<MpiOptions> options = {};  // by rank; those that are missing are the default
+  bool windows = true;                   // partners reach each other's memory
   int asks_to_stop = 0;                  // the rank that hears of the stop request
   /// Called with the cluster by a thread of its own while the run goes on.
   std::function<void(LocalCluster&)> meanwhile = {};

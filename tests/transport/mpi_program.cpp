@@ -2,6 +2,7 @@
 // it holds in this process.
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -114,6 +115,21 @@ void try_waiting_for_the_other(Transport& transport) {
   expect(into == body, "a body fetched late");
 }
 
+/// Everybody opens a window, and writes into the next one's; there is none with bodies elsewhere.
+void try_windows(MpiRuntime& mpi, Transport& transport, bool any) {
+  constexpr std::size_t kFloats = 3'000'000;
+  const std::span<float> own = transport.open_window(kFloats);
+  expect(own.size() == kFloats && own.back() == 0, "a window of its own");
+  mpi.gather("");  // all are open
+  const int next = (transport.rank() + 1) % transport.size();
+  const std::span<float> others = transport.window(next, kFloats);
+  expect(others.size() == (any ? kFloats : 0), "the window of another process");
+  expect(transport.window(next, kFloats).data() == others.data(), "one mapping");
+  if (any) others.back() = 1;
+  mpi.gather("");
+  expect(own.back() == (any ? 1.0F : 0.0F), "what another process wrote is there");
+}
+
 void run(MpiRuntime& mpi) {
   try_collectives(mpi);
   try_failing_connect(mpi);
@@ -121,6 +137,10 @@ void run(MpiRuntime& mpi) {
   expect(transport->rank() == mpi.rank() && transport->size() == mpi.size(), "places");
   for (int repetition = 0; repetition < 3; ++repetition) try_bodies(*transport);
   try_waiting_for_the_other(*transport);
+  mpi.gather("");  // nobody is waiting any more
+  const char* const bodies = std::getenv("ACID_MPI_BODIES");
+  if (mpi.size() > 1)
+    try_windows(mpi, *transport, bodies == nullptr || std::string(bodies) == "window");
   transport->leave();
   mpi.finish();
 }

@@ -36,7 +36,8 @@ TEST_CASE("processes under mpirun exchange bodies by either way, and wait withou
     return;
   }
   using Job = std::pair<const char*, int>;
-  for (const auto& [bodies, processes] : {Job{"memory", 1}, Job{"memory", 3}, Job{"mpi", 2}}) {
+  for (const auto& [bodies, processes] :
+       {Job{"window", 1}, Job{"window", 3}, Job{"memory", 2}, Job{"mpi", 2}}) {
     const Ended ended = run_shell(
         fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
                     "ACID_MPI_BODIES={} timeout 120 "
