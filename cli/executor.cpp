@@ -17,6 +17,7 @@
 #include "cli/run_json.hpp"
 #include "cli/session.hpp"
 #include "cli/supervisor.hpp"
+#include "cli/worker_death.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -25,22 +26,13 @@ namespace {
 constexpr int kPollMilliseconds = 200;
 constexpr double kSecondsBetweenLooksAtHeld = 1;
 constexpr double kSecondsToSave = 30;
+// A launcher waits for all of its hosts, those that are cut off included.
+constexpr double kSecondsToOutlive = 5;
+constexpr double kSecondsToEnd = 5;
 
 std::string name_of(const RunSummary& run) {
   return fmt::format("run {} ({}, seed {})", run.id, shown_name(run.algorithm, run.label),
                      run.seed);
-}
-
-// The end of what a worker printed, without its prefix and a launcher's remarks.
-std::string last_words(std::string_view all) {
-  constexpr std::size_t kShown = 4000;
-  constexpr std::string_view kPrefix = "acid-worker: error: ";
-  const std::string kept = without_launcher_remarks(all);
-  std::string_view output = kept;
-  if (output.size() > kShown) output.remove_prefix(output.size() - kShown);
-  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
-  if (output.substr(0, kPrefix.size()) == kPrefix) output.remove_prefix(kPrefix.size());
-  return std::string(output);
 }
 
 int max_restarts(const RunDetail& run) {
@@ -69,15 +61,6 @@ std::int64_t total_budget(const std::vector<RunSummary>& runs) {
   return sum;
 }
 
-/// How a worker process came to its end. Of a run under MPI the launcher tells it for one of them.
-struct Death {
-  std::string how;       // "acid-worker ended with SIGKILL"
-  bool alone = false;    // nobody asked for it, and another attempt may succeed
-  bool told = false;     // by the launcher, which knows more than the run's own processes
-  int signal = 0;        // 0: none
-  std::int64_t pid = 0;  // of the process that holds the run's lease; 0: there was none yet
-};
-
 class Executor {
  public:
   Executor(const ExecutorOptions& options, const Store& store, const std::vector<RunSummary>& runs)
@@ -96,7 +79,7 @@ class Executor {
           start_next();
         for (const auto& ending : supervisor_.wait(kPollMilliseconds)) settle(ending);
         look_at_held();
-        show_progress();
+        look_at_running();
       }
     } catch (...) {
       let_workers_save();
@@ -117,14 +100,29 @@ class Executor {
     return supervisor_.stopping() || (waiting_.empty() && held_.empty());
   }
 
-  void show_progress() {
+  void look_at_running() {
     const auto running = supervisor_.running();
     if (running.empty()) return;
     try {
-      progress_.show(run_summaries(store_, running));
+      const std::vector<RunSummary> runs = run_summaries(store_, running);
+      progress_.show(runs);
+      for (const RunSummary& run : runs) end_what_outlives(run);
     } catch (const StoreError&) {
       // No reason to stop: whatever depends on the store meets the error by itself.
     }
+  }
+
+  // A launcher that goes on although the attempt it was started for has ended.
+  void end_what_outlives(const RunSummary& run) {
+    Started& started = started_[run.id];
+    if (!started.launched || run.state == RunState::running) return;
+    if (run_detail(store_, run.id).attempts.size() == started.attempts) return;
+    const double now = clock_.seconds();
+    if (!started.ended) started.ended = now;
+    if (now <= *started.ended + kSecondsToOutlive) return;
+    started.outlived = true;
+    const bool asked = now <= *started.ended + kSecondsToOutlive + kSecondsToEnd;
+    supervisor_.signal(run.id, asked ? SIGTERM : SIGKILL);
   }
 
   // The error on its way would kill them.
@@ -143,8 +141,7 @@ class Executor {
   RunSummary summary_after(const std::string& id) const {
     constexpr int kLooks = 10;
     RunSummary run = summary(id);
-    const bool launched = needs_launcher(run_detail(store_, id).settings);
-    for (int k = 0; launched && k < kLooks && run.state == RunState::running; ++k) {
+    for (int k = 0; started_.at(id).launched && k < kLooks && run.state == RunState::running; ++k) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
       run = summary(id);
     }
@@ -155,6 +152,9 @@ class Executor {
     int times = 0;
     std::size_t attempts_at_first = 0;  // that the run had before we started it the first time
     std::size_t attempts = 0;           // the last time
+    bool launched = false;              // by a launcher
+    std::optional<double> ended;        // when its last attempt was seen to have ended
+    bool outlived = false;              // by its launcher, which was told to end
   };
 
   void start_next() {
@@ -167,6 +167,9 @@ class Executor {
                                        id};
     Started& started = started_[id];
     started.attempts = detail.attempts.size();
+    started.launched = needs_launcher(detail.settings);
+    started.ended.reset();
+    started.outlived = false;
     if (started.times++ == 0) started.attempts_at_first = started.attempts;
     // What we began anew ourselves is continued from there.
     if (options_.fresh && started.attempts == started.attempts_at_first)
@@ -175,10 +178,9 @@ class Executor {
       announce_resuming(run, started.times == 1);
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
-      supervisor_.start(
-          id, needs_launcher(detail.settings)
-                  ? launch_command(detail.settings, arguments, Surroundings::of_this_process())
-                  : Command(arguments));
+      supervisor_.start(id, started.launched ? launch_command(detail.settings, arguments,
+                                                              Surroundings::of_this_process())
+                                             : Command(arguments));
     } catch (const Error& error) {  // The others may have more luck, and some may be under way.
       progress_.run_ended(run);
       progress_.say_above(
@@ -244,7 +246,9 @@ class Executor {
       if (!exited || code == Exit::ok) say_words(run, ending);
       return finish(run);
     }
-    const Death death = death_of(ending);
+    const Started& started = started_.at(run.id);
+    const Death death =
+        death_of(ending, run_detail(store_, run.id), started.attempts, started.outlived);
     if (death.alone) return settle_killed(run, ending, death);
     if (code == Exit::interrupted && supervisor_.stopping()) return say_words(run, ending);
     mark_interrupted(run, death);
@@ -264,34 +268,6 @@ class Executor {
     }
     report_failure(run, ending, death);
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
-  }
-
-  Death death_of(const Supervisor::Ending& ending) const {
-    const RunDetail detail = run_detail(store_, ending.name);
-    Death death;
-    death.how = fmt::format("acid-worker ended with {}", status_text(ending.status));
-    death.alone = WIFSIGNALED(ending.status);
-    death.signal = death.alone ? WTERMSIG(ending.status) : 0;
-    death.pid = ending.pid;
-    if (!needs_launcher(detail.settings)) return death;
-    const bool began = detail.attempts.size() > started_.at(ending.name).attempts;
-    death.pid = began ? detail.attempts.back().pid : 0;
-    if (death.alone) return death;
-    const AttemptRow last = began ? detail.attempts.back() : AttemptRow{};
-    if (const auto killed = killed_process(ending.output)) {
-      const auto& told = last.environment;
-      const bool known = told.is_object() && told.contains("processes");
-      death = {describe(*killed, known ? told["processes"] : nlohmann::json()), true, true,
-               killed->signal, death.pid};
-    } else if (WEXITSTATUS(ending.status) == static_cast<int>(Exit::lost)) {
-      // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
-      // who spoke first knows better.
-      const auto complaint = first_complaint(ending.output);
-      death.alone = true;
-      death.told = complaint.has_value();
-      death.how = complaint.value_or(last.message.empty() ? death.how : last.message);
-    }
-    return death;
   }
 
   // A process that died has nothing to say against starting it again.

@@ -62,6 +62,11 @@ std::optional<KilledProcess> killed_process(std::string_view words);
 /// environment has them; null when there was none.
 std::string describe(const KilledProcess& killed, const nlohmann::json& processes);
 
+/// A host that mpirun can no longer reach, in what it printed.
+std::optional<std::string> lost_host(std::string_view words);
+/// "workers 2 and 3 on node7 were lost: mpirun can no longer reach that host".
+std::string describe_lost_host(const std::string& host, const nlohmann::json& processes);
+
 /// What the first of the processes complained of that did complain; absent when none did.
 std::optional<std::string> first_complaint(std::string_view words);
 

@@ -1,5 +1,6 @@
 // What launchers print when a process has ended badly: mpirun of Open MPI 4 and 5, and srun.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -64,7 +65,8 @@ bool is_remark(const std::vector<std::string>& paragraph) {
                                    "prterun detected that one or more",
                                    "mpirun noticed that process rank",
                                    "prterun noticed that process rank",
-                                   "A process has executed an operation involving a call"};
+                                   "A process has executed an operation involving a call",
+                                   "ORTE has lost communication with a remote daemon"};
   return !paragraph.empty() &&
          std::any_of(kRemarks.begin(), kRemarks.end(),
                      [&](const char* remark) { return paragraph.front().starts_with(remark); });
@@ -101,6 +103,27 @@ std::string describe(const KilledProcess& killed, const json& processes) {
         process = fmt::format("process {} ", each.at("pid").get<std::int64_t>());
   return fmt::format("worker {} ({}on {}) was killed by {}", killed.rank, process, killed.host,
                      signal_text(killed.signal));
+}
+
+std::optional<std::string> lost_host(std::string_view words) {
+  static const std::regex pattern(R"(\s*Remote daemon: \S+ on node (\S+))");
+  if (words.find("lost communication with a remote daemon") == std::string_view::npos)
+    return std::nullopt;
+  for (const std::string& line : lines_of(words))
+    if (std::smatch match; std::regex_match(line, match, pattern)) return match[1];
+  return std::nullopt;
+}
+
+std::string describe_lost_host(const std::string& host, const json& processes) {
+  std::vector<int> ranks;
+  if (processes.is_array())
+    for (const json& each : processes)
+      if (each.at("host") == host) ranks.push_back(each.at("rank"));
+  const std::string who = ranks.empty() ? "the workers"
+                                        : fmt::format("worker{} {}", ranks.size() == 1 ? "" : "s",
+                                                      fmt::join(ranks, ", "));
+  return fmt::format("{} on {} {} lost: mpirun can no longer reach that host", who, host,
+                     ranks.size() == 1 ? "was" : "were");
 }
 
 std::optional<std::string> first_complaint(std::string_view words) {

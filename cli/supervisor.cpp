@@ -88,6 +88,8 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   return endings;
 }
 
+void Supervisor::signal(const std::string& name, int number) { children_.at(name).signal(number); }
+
 void Supervisor::stop() {
   stopping_ = true;
   asked_ = clock_.seconds();

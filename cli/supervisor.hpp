@@ -39,6 +39,8 @@ class Supervisor {
   /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
   std::vector<Ending> wait(int timeout_milliseconds);
 
+  /// Sends a signal to one that is running.
+  void signal(const std::string& name, int number);
   /// Asks every worker to stop.
   void stop();
   /// The same, and waits until all have ended, at most this long. Signals count meanwhile.

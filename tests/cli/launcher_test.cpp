@@ -211,6 +211,25 @@ TEST_CASE("of several complaints the first tells the cause") {
   CHECK_FALSE(first_complaint("noise\n"));
 }
 
+TEST_CASE("a host that mpirun lost is named, with the workers on it") {
+  const std::string words = std::string(74, '-') +
+                            "\nORTE has lost communication with a remote daemon.\n\n"
+                            "  HNP daemon   : [[24018,0],0] on node node0\n"
+                            "  Remote daemon: [[24018,0],1] on node node1\n\n"
+                            "This is usually due to either a failure of the TCP network\n" +
+                            std::string(74, '-') + "\n";
+  REQUIRE(lost_host(words) == "node1");
+  CHECK_FALSE(lost_host("on node node1"));
+  CHECK(without_launcher_remarks(words).empty());
+  const nlohmann::json processes = {{{"rank", 0}, {"host", "node0"}, {"pid", 1}},
+                                    {{"rank", 2}, {"host", "node1"}, {"pid", 1}},
+                                    {{"rank", 3}, {"host", "node1"}, {"pid", 2}}};
+  CHECK(describe_lost_host("node1", processes) ==
+        "workers 2, 3 on node1 were lost: mpirun can no longer reach that host");
+  CHECK(describe_lost_host("node1", nullptr) ==
+        "the workers on node1 were lost: mpirun can no longer reach that host");
+}
+
 TEST_CASE("what the launcher remarks on the end is no part of a worker's words") {
   CHECK(without_launcher_remarks("mpirun: Forwarding signal 10 to job\nhello\n" + kKilled) ==
         "hello\n");

@@ -3,11 +3,12 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <thread>
 
-#include "cli/child.hpp"
 #include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -172,6 +173,20 @@ TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed")
   CHECK(all_gone(pids, 10));
   CHECK(bench.shown(bench.id())["state"] == "interrupted");
   CHECK(acid(bench, {"resume"}).code == 0);
+}
+
+TEST_CASE("a launcher that goes on when its run has ended is told to end") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  bench.write("mpirun", "#!/bin/sh\nPATH=${PATH#*:} mpirun \"$@\"\nexec sleep 300\n");
+  std::filesystem::permissions(bench.path("mpirun"), std::filesystem::perms::owner_all);
+  const SteadyClock clock;
+  const double begun = clock.seconds();
+  const Result run = acid(bench, {"run", "r.toml", "--set", "algorithms=[{kind=\"ad-psgd\"}]"},
+                          {"PATH=" + bench.path() + ":" + std::getenv("PATH")});
+  INFO(run.out << run.err);
+  CHECK(run.code == 0);
+  CHECK(clock.seconds() - begun < 30);
 }
 
 TEST_CASE("a process with other data, or with none, keeps the run from beginning") {
