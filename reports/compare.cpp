@@ -17,18 +17,11 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 12> kDefaultMetrics{"eval_accuracy",
-                                                           "eval_loss",
-                                                           "train_loss",
-                                                           "consensus_distance",
-                                                           "consensus_distance_mid",
-                                                           "gradients_to_target",
-                                                           "seconds_to_target",
-                                                           "bytes_to_target",
-                                                           "gradients",
-                                                           "seconds",
-                                                           "bytes",
-                                                           "gradients_per_second"};
+constexpr std::array<std::string_view, 13> kDefaultMetrics{
+    "eval_accuracy",          "eval_loss",           "train_loss",     "consensus_distance",
+    "consensus_distance_mid", "gradients_to_target", "time_to_target", "seconds_to_target",
+    "bytes_to_target",        "gradients",           "seconds",        "bytes",
+    "gradients_per_second"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};
 constexpr double kSignificance = 0.05;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/read_at.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
 
@@ -16,17 +17,22 @@ struct CompareOptions {
   std::string baseline = "ar-sgd";   // algorithm or label
   std::vector<std::string> metrics;  // empty: eval_accuracy, eval_loss, train_loss,
                                      // consensus_distance and totals, as far as recorded
+  ReadAt at;                         // where in a run its series are read
+  std::optional<Target> target;      // instead of the recipe's
 };
 
-/// Beside the last values of recorded series (DESIGN §8), a run has these derived metrics:
+/// Beside the values of recorded series (DESIGN §8), where options.at says, a run has these derived
+/// metrics:
 ///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the
 ///                           gradient budget. The last value depends on where the last exchange
 ///                           fell and on a learning rate that has decayed; this one compares
 ///                           methods.
-///   gradients, seconds, bytes, gradients_per_second   totals where the run ended; seconds are
-///                           simulated in `virtual`.
-///   gradients_to_target, seconds_to_target, bytes_to_target   where the metric of the recipe's
-///                           budget.target first reached its value; absent in runs that never did.
+///   gradients, seconds, bytes, gradients_per_second   totals where the run ended or, with a
+///                           coordinate, at the last sample before it; seconds are simulated in
+///                           `virtual`.
+///   gradients_to_target, time_to_target, seconds_to_target, bytes_to_target   where the metric of
+///                           options.target, else of the recipe's budget.target, first reached its
+///                           value; absent in runs that never did. time: normalised.
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
@@ -85,7 +91,7 @@ struct ComparedRun {
 };
 /// The run with its derived metrics but for consensus_distance_mid.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
-                              const nlohmann::json& settings);
+                              const nlohmann::json& settings, const CompareOptions& options = {});
 /// consensus_distance_mid of a run from its consensus series.
 std::optional<double> consensus_mid(const RunSummary& run, const std::vector<SeriesPoint>& points);
 /// compare() without the store.
@@ -118,5 +124,8 @@ nlohmann::json to_json(const Comparison& comparison);
 /// ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
+/// A tabular for the booktabs package, one for each sweep point, with what its numbers are as a
+/// comment above.
+std::string to_latex(const Comparison& comparison);
 
 }  // namespace acid

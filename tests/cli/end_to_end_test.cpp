@@ -204,6 +204,17 @@ TEST_CASE("compare and report read what run left") {
   CHECK(report.out == "acid-report.html\n");
   CHECK_THAT(bench.read("acid-report.html"), Contains("</html>"));
   CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
+  const auto early = bench
+                         .call({"compare", "small", "--at", "gradients=100", "--target",
+                                "train_loss=1e9", "--json"})
+                         .json();
+  for (const auto& group : early["groups"]) {
+    CHECK(group["metrics"]["gradients"]["mean"] <= 100);
+    CHECK(group["metrics"]["gradients_to_target"]["n"] == group["n"]);
+  }
+  CHECK_THAT(bench.call({"compare", "small", "--latex"}).out, Contains("\\toprule"));
+  CHECK(bench.call({"compare", "small", "--latex", "--json"}).code == 2);
+  CHECK(bench.call({"compare", "small", "--at", "noon"}).code == 2);
 }
 
 TEST_CASE("a diverging run does not stop the others, and the exit code is 1") {

@@ -60,21 +60,21 @@ TEST_CASE("the text shows estimates, paired differences, p and notes, and colour
 }
 
 TEST_CASE("JSON has the documented keys, and null where there is no interval") {
-  const nlohmann::json json = to_json(sample(3));
-  CHECK(json["schema_version"] == 1);
-  CHECK(json["baseline"] == "ar-sgd");
-  const auto& group = json["groups"][1];
+  const nlohmann::json document = to_json(sample(3));
+  CHECK(document["schema_version"] == 1);
+  CHECK(document["baseline"] == "ar-sgd");
+  const auto& group = document["groups"][1];
   CHECK(group["algorithm"] == "ad-psgd");
   CHECK(group["n"] == 3);
   CHECK(group["settings"]["algorithm"]["kind"] == "ad-psgd");
   CHECK(group["seeds"] == nlohmann::json({1, 2, 3}));
   for (const char* key : {"mean", "sd", "se", "ci_low", "ci_high"})
     CHECK(group["metrics"]["eval_loss"][key].is_number());
-  const auto& difference = json["differences"][0];
+  const auto& difference = document["differences"][0];
   for (const char* key : {"mean", "ci_low", "ci_high", "p", "p_holm"})
     CHECK(difference[key].is_number());
   CHECK(difference["metric"] == "eval_accuracy");
-  CHECK(json["ratios"][0]["mean"].get<double>() == Approx(0.25));
+  CHECK(document["ratios"][0]["mean"].get<double>() == Approx(0.25));
 
   const nlohmann::json one = to_json(sample(1));
   CHECK(one["groups"][0]["metrics"]["eval_loss"]["ci_low"].is_null());
@@ -86,10 +86,10 @@ TEST_CASE("values that are not finite are null in JSON and named in CSV and text
   const Comparison comparison = compare_runs(
       {run("ar-sgd", 1, {{"eval_loss", 1}}), run("ar-sgd", 2, {{"eval_loss", inf}}),
        run("ad-psgd", 1, {{"eval_loss", std::nan("")}}), run("ad-psgd", 2, {{"eval_loss", 1}})});
-  const nlohmann::json json = to_json(comparison);
-  CHECK(json["groups"][0]["metrics"]["eval_loss"]["mean"].is_null());
-  CHECK(json["differences"][0]["p"].is_null());
-  CHECK(nlohmann::json::parse(json.dump()) == json);
+  const nlohmann::json document = to_json(comparison);
+  CHECK(document["groups"][0]["metrics"]["eval_loss"]["mean"].is_null());
+  CHECK(document["differences"][0]["p"].is_null());
+  CHECK(nlohmann::json::parse(document.dump()) == document);
   CHECK(to_csv(comparison).find(",inf,") != std::string::npos);
   CHECK(to_text(comparison, false).find("nan") != std::string::npos);
 }
@@ -118,4 +118,22 @@ TEST_CASE("Markdown escapes the bars of labels") {
   CHECK(markdown.find("lr 0.1, \\| a long") != std::string::npos);
   CHECK(markdown.find("| ar-sgd | 3 |") != std::string::npos);
   CHECK(markdown.find("Paired differences to ar-sgd") != std::string::npos);
+}
+
+TEST_CASE("the LaTeX table has a row for every group, and what is special there is escaped") {
+  Comparison comparison = sample(3);
+  comparison.groups[0].label = "50 % of #1_a & {b} \\ ~^$";
+  comparison.notes.push_back("one\n\\input{two}");
+  const std::string text = to_latex(comparison);
+  INFO(text);
+  CHECK(text.find("% one \\input{two}\n") != std::string::npos);
+  CHECK(text.find("50 \\% of \\#1\\_a \\& \\{b\\} \\textbackslash{} \\textasciitilde{}"
+                  "\\textasciicircum{}\\$ & 3 &") != std::string::npos);
+  CHECK(text.find("0.9130 $\\pm$ 0.0043") != std::string::npos);
+  CHECK(text.find("eval\\_accuracy") != std::string::npos);
+  std::size_t rows = 0;
+  for (std::size_t at = text.find(" \\\\\n"); at != std::string::npos;
+       at = text.find(" \\\\\n", at + 1))
+    ++rows;
+  CHECK(rows == 4);
 }

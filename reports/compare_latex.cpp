@@ -1,0 +1,70 @@
+// A comparison as a table for a paper.
+#include <fmt/format.h>
+
+#include "reports/compare.hpp"
+
+namespace acid {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    constexpr std::string_view kPlusMinus = "±";
+    const char c = text[at];
+    if (text.substr(at, kPlusMinus.size()) == kPlusMinus) {
+      result += "$\\pm$";
+      at += kPlusMinus.size() - 1;
+    } else if (c == '\\') {
+      result += "\\textbackslash{}";
+    } else if (c == '~') {
+      result += "\\textasciitilde{}";
+    } else if (c == '^') {
+      result += "\\textasciicircum{}";
+    } else if (c == '<' || c == '>' || c == '|') {
+      result += fmt::format("${}$", c);
+    } else if (c == '\n') {
+      result += ' ';
+    } else {
+      if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+// A comment must not end before its line does.
+std::string comment(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return "% " + text + "\n";
+}
+
+}  // namespace
+
+std::string to_latex(const Comparison& comparison) {
+  std::string text = comment(
+      "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
+      "interval over n seeds");
+  for (const std::string& note : comparison.notes) text += comment(note);
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.settings.empty()) text += comment(point_title(point));
+    text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\nAlgorithm & $n$",
+                        std::string(comparison.metrics.size(), 'r'));
+    for (const std::string& metric : comparison.metrics) text += " & " + escaped(metric);
+    text += " \\\\\n\\midrule\n";
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      text += fmt::format("{} & {}", escaped(group.label), group.runs.size());
+      for (const std::string& metric : comparison.metrics) {
+        const auto found = group.metrics.find(metric);
+        text += " & ";
+        text += found == group.metrics.end() ? "--" : escaped(format_metric(metric, found->second));
+      }
+      text += " \\\\\n";
+    }
+    text += "\\bottomrule\n\\end{tabular}\n";
+  }
+  return text;
+}
+
+}  // namespace acid
