@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "reports/grouping.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
@@ -52,15 +53,30 @@ void choose_metrics(Comparison& comparison, const std::vector<std::string>& aske
   }
 }
 
+std::vector<double> values_of(const ComparedGroup& group, const std::string& metric) {
+  std::vector<double> values;
+  for (const RunSummary& run : group.runs)
+    if (const auto found = run.metrics.find(metric); found != run.metrics.end())
+      values.push_back(found->second);
+  return values;
+}
+
 void estimate_metrics(Comparison& comparison) {
   for (ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics) {
-      std::vector<double> values;
-      for (const RunSummary& run : group.runs)
-        if (const auto found = run.metrics.find(metric); found != run.metrics.end())
-          values.push_back(found->second);
-      if (!values.empty()) group.metrics[metric] = estimate(values);
+      const std::vector<double> values = values_of(group, metric);
+      if (values.empty()) continue;
+      group.metrics[metric] = estimate(values);
+      group.robust[metric] = robust(values);
     }
+}
+
+std::optional<double> improvement(const ComparedGroup& group, const ComparedGroup& baseline,
+                                  const std::string& name) {
+  const Metric* const metric = find_metric(name);
+  if (metric == nullptr || metric->better == 0) return std::nullopt;
+  const std::vector<double> own = values_of(group, name), other = values_of(baseline, name);
+  return metric->better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
 struct Pairs {
@@ -92,7 +108,8 @@ void find_differences(Comparison& comparison) {
         const Pairs pairs = pairs_by_seed(comparison.groups[g], baseline, metric);
         if (pairs.a.empty()) continue;
         comparison.differences.push_back({comparison.groups[g].group, baseline.group, metric,
-                                          paired_difference(pairs.a, pairs.b), std::nullopt});
+                                          paired_difference(pairs.a, pairs.b), std::nullopt,
+                                          improvement(comparison.groups[g], baseline, metric)});
       }
     }
     std::vector<double> p;

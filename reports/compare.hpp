@@ -42,7 +42,8 @@ struct ComparedGroup {
   std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
   std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
   int unfinished = 0;
-  std::map<std::string, Estimate> metrics;  // last values over seeds
+  std::map<std::string, Estimate> metrics;  // values over seeds
+  std::map<std::string, Robust> robust;     // the same ones
 };
 
 struct ComparedDifference {
@@ -50,6 +51,9 @@ struct ComparedDifference {
   std::string metric;
   PairedDifference value;        // by seed: this group − baseline
   std::optional<double> p_holm;  // p adjusted over all differences of the metric
+  /// Chance that a run of this group has a better value than one of the baseline, whatever their
+  /// seeds; absent for a metric without a better direction.
+  std::optional<double> improvement;
 };
 
 /// How many times larger a positive metric is than the reference's: the honest scale for consensus
@@ -113,10 +117,12 @@ std::string format_metric(const std::string& metric, const Estimate& estimate);
 std::string to_text(const Comparison& comparison, bool colour);
 /// {"schema_version", "baseline", "metrics": [name], "groups": [{"group", "algorithm", "label",
 /// "settings", "varying": {key: value}, "n", "unfinished", "runs": [id], "seeds": [seed],
-/// "metrics": {name: {"n", "mean", "sd", "se", "ci_low", "ci_high"}}}], "differences": [{"group",
+/// "metrics": {name: {"n", "mean", "sd", "se", "ci_low", "ci_high", "median",
+/// "iqm", "iqm_ci_low", "iqm_ci_high"}}}], "differences": [{"group",
 /// "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low", "ci_high", "p",
-/// "p_holm"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean", "ci_low",
-/// "ci_high"}], "notes": [text]}. A missing interval and a value that is not finite are null.
+/// "p_holm", "improvement"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean",
+/// "ci_low", "ci_high"}], "notes": [text]}. A missing interval and a value that is not finite are
+/// null.
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key,
 /// metric, n, mean, sd, se, ci_low, ci_high, baseline, difference, difference_ci_low,

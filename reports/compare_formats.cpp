@@ -40,7 +40,15 @@ json group_json(const ComparedGroup& group) {
     object["runs"].push_back(run.id);
     object["seeds"].push_back(run.seed);
   }
-  for (const auto& [name, e] : group.metrics) add_estimate(object["metrics"][name], e);
+  for (const auto& [name, e] : group.metrics) {
+    json& metric = object["metrics"][name];
+    add_estimate(metric, e);
+    const Robust& robust = group.robust.at(name);
+    metric["median"] = number_or_null(robust.median);
+    metric["iqm"] = number_or_null(robust.iqm);
+    metric["iqm_ci_low"] = number_or_null(robust.iqm_low);
+    metric["iqm_ci_high"] = number_or_null(robust.iqm_high);
+  }
   return object;
 }
 
@@ -102,7 +110,8 @@ json to_json(const Comparison& comparison) {
                 {"baseline", difference.baseline},
                 {"metric", difference.metric},
                 {"p", number_or_null(difference.value.p)},
-                {"p_holm", number_or_null(difference.p_holm)}};
+                {"p_holm", number_or_null(difference.p_holm)},
+                {"improvement", number_or_null(difference.improvement)}};
     add_estimate(object, difference.value.difference);
     result["differences"].push_back(std::move(object));
   }
@@ -123,7 +132,8 @@ std::string to_csv(const Comparison& comparison) {
   std::vector<std::string> header{"group", "algorithm", "label"};
   header.insert(header.end(), varying.begin(), varying.end());
   for (const char* name : {"metric", "n", "mean", "sd", "se", "ci_low", "ci_high", "baseline",
-                           "difference", "difference_ci_low", "difference_ci_high", "p", "p_holm"})
+                           "difference", "difference_ci_low", "difference_ci_high", "p", "p_holm",
+                           "improvement", "median", "iqm", "iqm_ci_low", "iqm_ci_high"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
@@ -142,11 +152,15 @@ std::string to_csv(const Comparison& comparison) {
         const Estimate& e = d->value.difference;
         fields.push_back(d->baseline);
         for (const std::optional<double>& value :
-             {std::optional<double>(e.mean), e.ci_low, e.ci_high, d->value.p, d->p_holm})
+             {std::optional<double>(e.mean), e.ci_low, e.ci_high, d->value.p, d->p_holm,
+              d->improvement})
           fields.push_back(csv_number(value));
       } else {
-        fields.insert(fields.end(), 6, "");
+        fields.insert(fields.end(), 7, "");
       }
+      const Robust& robust = group.robust.at(metric);
+      for (const auto& value : {robust.median, robust.iqm, robust.iqm_low, robust.iqm_high})
+        fields.push_back(csv_number(value));
       text += csv_line(fields);
     }
   return text;

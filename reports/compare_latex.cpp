@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-std::string escaped(std::string_view text) {
+std::string latex_text(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size(); ++at) {
     constexpr std::string_view kPlusMinus = "±";
@@ -33,7 +33,7 @@ std::string escaped(std::string_view text) {
 }
 
 // A comment must not end before its line does.
-std::string comment(std::string text) {
+std::string latex_comment(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
   return "% " + text + "\n";
@@ -42,23 +42,24 @@ std::string comment(std::string text) {
 }  // namespace
 
 std::string to_latex(const Comparison& comparison) {
-  std::string text = comment(
+  std::string text = latex_comment(
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
-  for (const std::string& note : comparison.notes) text += comment(note);
+  for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedPoint& point : comparison.points) {
-    if (!point.settings.empty()) text += comment(point_title(point));
+    if (!point.settings.empty()) text += latex_comment(point_title(point));
     text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\nAlgorithm & $n$",
                         std::string(comparison.metrics.size(), 'r'));
-    for (const std::string& metric : comparison.metrics) text += " & " + escaped(metric);
+    for (const std::string& metric : comparison.metrics) text += " & " + latex_text(metric);
     text += " \\\\\n\\midrule\n";
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      text += fmt::format("{} & {}", escaped(group.label), group.runs.size());
+      text += fmt::format("{} & {}", latex_text(group.label), group.runs.size());
       for (const std::string& metric : comparison.metrics) {
         const auto found = group.metrics.find(metric);
         text += " & ";
-        text += found == group.metrics.end() ? "--" : escaped(format_metric(metric, found->second));
+        text +=
+            found == group.metrics.end() ? "--" : latex_text(format_metric(metric, found->second));
       }
       text += " \\\\\n";
     }

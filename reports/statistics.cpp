@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/base/error.hpp"
+#include "engine/base/rng.hpp"
 
 namespace acid {
 namespace {
@@ -49,7 +50,65 @@ double sign_flip_p(std::span<const double> differences) {
   return reached / std::exp2(static_cast<double>(differences.size()));
 }
 
+double median_of(std::span<const double> ascending) {
+  const std::size_t middle = ascending.size() / 2;
+  if (ascending.size() % 2 == 1) return ascending[middle];
+  return (ascending[middle - 1] + ascending[middle]) / 2;
+}
+
+double interquartile_mean(std::span<const double> ascending) {
+  const std::size_t cut = ascending.size() / 4;
+  const auto kept = ascending.subspan(cut, ascending.size() - 2 * cut);
+  return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+}
+
+/// The interquartile means of samples drawn from the values with replacement, ascending. The draws
+/// are always the same: a comparison must not change from one look to the next.
+std::vector<double> resampled_means(std::span<const double> ascending) {
+  constexpr std::size_t kSamples = 2000;
+  constexpr std::uint64_t kKey = 0x626f6f7473747261;  // "bootstra"
+  Stream draws(kKey);
+  std::vector<double> means(kSamples), sample(ascending.size());
+  for (double& mean : means) {
+    for (double& value : sample) value = ascending[draws.below(ascending.size())];
+    std::sort(sample.begin(), sample.end());
+    mean = interquartile_mean(sample);
+  }
+  std::sort(means.begin(), means.end());
+  return means;
+}
+
 }  // namespace
+
+Robust robust(std::span<const double> values) {
+  const bool finite =
+      std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  if (values.empty() || !finite) return {};
+  std::vector<double> ascending(values.begin(), values.end());
+  std::sort(ascending.begin(), ascending.end());
+  Robust result{.median = median_of(ascending), .iqm = {}, .iqm_low = {}, .iqm_high = {}};
+  if (ascending.size() < kFewestForIqm) return result;
+  const std::vector<double> means = resampled_means(ascending);
+  const auto quantile = [&](double share) {
+    return means[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(means.size() - 1)))];
+  };
+  result.iqm = interquartile_mean(ascending);
+  result.iqm_low = quantile(0.025);
+  result.iqm_high = quantile(0.975);
+  return result;
+}
+
+std::optional<double> chance_above(std::span<const double> a, std::span<const double> b) {
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  if (a.empty() || b.empty() || std::any_of(a.begin(), a.end(), is_nan) ||
+      std::any_of(b.begin(), b.end(), is_nan))
+    return std::nullopt;
+  double above = 0;
+  for (const double x : a)
+    for (const double y : b) above += x > y ? 1 : x == y ? 0.5 : 0;
+  return above / static_cast<double>(a.size() * b.size());
+}
 
 Estimate estimate(std::span<const double> values) {
   Estimate result;

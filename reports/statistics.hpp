@@ -15,6 +15,20 @@ struct Estimate {
 /// A value that is not finite makes mean and spread not finite: nothing is left out silently.
 Estimate estimate(std::span<const double> values);
 
+/// What a few odd seeds hardly move. The interquartile mean is that of the values left when the
+/// ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap (Agarwal et al.
+/// 2021, 2108.13264). Absent below kFewestForIqm values, where a bootstrap interval covers far less
+/// than it says; all are absent when a value is not finite, the median when there is none.
+struct Robust {
+  std::optional<double> median, iqm, iqm_low, iqm_high;
+};
+inline constexpr int kFewestForIqm = 8;
+Robust robust(std::span<const double> values);
+
+/// Chance that a value of `a` is above one of `b`, ties counting half: Mann–Whitney's U over the
+/// number of pairs. Absent without a pair and when a value is not a number.
+std::optional<double> chance_above(std::span<const double> a, std::span<const double> b);
+
 /// Differences a − b of values paired by seed: mean, t interval, and the exact two-sided p of the
 /// sign-flip permutation test (absent for n < 2 pairs, for more than kMaxExactPairs, and when a
 /// difference is not finite). Smallest possible p is 2/2ⁿ.

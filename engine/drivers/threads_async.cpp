@@ -290,12 +290,12 @@ void ThreadsAsync::watch(std::stop_token stop) {
 
 // Wakes for the end of the budget too, and now and then to look at what no commit tells.
 bool ThreadsAsync::sleep_until(double time) {
-  constexpr double kLookSeconds = 0.2;
+  constexpr double kWatchSeconds = 0.2;
   const double gradients = std::ceil(time * spec_.workers - 1e-9);
   MutexLock lock(matching_);
   next_watch_ = static_cast<std::int64_t>(
       std::min(gradients, static_cast<double>(spec_.budget.gradients)));
-  if (commits_.load() < next_watch_) watch_due_.wait_for(matching_, kLookSeconds);
+  if (commits_.load() < next_watch_) watch_due_.wait_for(matching_, kWatchSeconds);
   return commits_.load() >= next_watch_;
 }
 

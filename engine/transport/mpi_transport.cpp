@@ -135,7 +135,8 @@ std::span<float> MpiTransport::window(int rank, std::size_t floats) {
   if (owner.window < 0) return {};
   const auto [found, fresh] = windows_.try_emplace(rank);
   if (fresh) found->second = MappedWindow(owner.pid, owner.window, floats);
-  return found->second.memory();
+  const std::span<float> memory = found->second.memory();
+  return memory.size() == floats ? memory : std::span<float>{};
 }
 
 void MpiTransport::start_receiving(const Head& head, int from, std::span<float> into,

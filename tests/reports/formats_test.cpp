@@ -76,6 +76,11 @@ TEST_CASE("JSON has the documented keys, and null where there is no interval") {
   CHECK(difference["metric"] == "eval_accuracy");
   CHECK(document["ratios"][0]["mean"].get<double>() == Approx(0.25));
 
+  CHECK(difference["improvement"] == 0.5);
+  CHECK(group["metrics"]["eval_loss"]["median"].is_number());
+  CHECK(group["metrics"]["eval_loss"]["iqm"].is_null());
+  CHECK(to_json(sample(8))["groups"][1]["metrics"]["eval_loss"]["iqm_ci_low"].is_number());
+
   const nlohmann::json one = to_json(sample(1));
   CHECK(one["groups"][0]["metrics"]["eval_loss"]["ci_low"].is_null());
   CHECK(one["differences"][0]["p"].is_null());
@@ -98,7 +103,8 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
   const Comparison comparison = sample(3);
   const std::string csv = to_csv(comparison);
   CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
-                  "difference_ci_low,difference_ci_high,p,p_holm\n",
+                  "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
+                  "iqm_ci_high\n",
                   0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);

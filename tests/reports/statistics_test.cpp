@@ -53,6 +53,50 @@ TEST_CASE("a value that is not finite is never left out silently") {
   CHECK_FALSE(difference.p);
 }
 
+TEST_CASE("the median, and the interquartile mean where enough values are left to trim") {
+  CHECK(*robust(std::vector<double>{3, 1, 2}).median == 2);
+  CHECK(*robust(std::vector<double>{4, 1, 2, 10}).median == 3);
+  CHECK_FALSE(robust({}).median);
+  CHECK_FALSE(robust(std::vector<double>{1, 2, 3, 4, 5, 6, 7}).iqm);
+  // As scipy.stats.trim_mean(values, 0.25): ⌊n/4⌋ from each end.
+  CHECK(*robust(std::vector<double>{8, 1, 2, 3, 100, 5, 6, 7}).iqm ==
+        Approx((3.0 + 5 + 6 + 7) / 4));
+  CHECK(*robust(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).iqm == Approx(6));
+  CHECK_FALSE(robust(std::vector<double>{1, 2, 3, 4, 5, 6, 7, std::nan("")}).median);
+}
+
+TEST_CASE("the bootstrap interval of the interquartile mean is that of all resamples") {
+  // Of eight values, five 0 and three 1: k ones in a resample with probability binomial(8, 3/8),
+  // and the middle four hold max(0, min(4, k − 2)) ones. P(k ≤ 2) = 0.384 > 0.025, so low = 0; and
+  // P(k ≤ 5) = 0.9697 < 0.975 ≤ P(k ≤ 6), so high = 1.
+  const Robust coin = robust(std::vector<double>{0, 1, 0, 1, 0, 1, 0, 0});
+  CHECK(*coin.iqm == 0.25);
+  CHECK(*coin.iqm_low == 0);
+  CHECK(*coin.iqm_high == Approx(1).margin(0.2501));
+  const Robust same = robust(std::vector<double>(9, 0.1));
+  CHECK(*same.iqm_low == Approx(0.1));
+  CHECK(*same.iqm_high == Approx(0.1));
+  // Of n uniform values the trimmed mean has, for large n, the variance of a value clamped to the
+  // middle half, times 4/n (its influence function, Huber 1981): in [¼, ¾] and beyond it.
+  std::vector<double> uniform;
+  for (int k = 0; k < 400; ++k) uniform.push_back((k + 0.5) / 400);
+  const double middle = 2 * 0.25 * 0.25 * 0.25 / 3, tails = 2 * 0.25 * 0.25 * 0.25;
+  const double sd = std::sqrt(4 * (middle + tails) / 400);
+  const Robust many = robust(uniform);
+  CHECK(*many.iqm == Approx(0.5));
+  CHECK(*many.iqm_high - *many.iqm_low == Approx(2 * 1.96 * sd).epsilon(0.06));
+  CHECK(*robust(uniform).iqm_low == *many.iqm_low);
+}
+
+TEST_CASE("the chance to be above counts pairs, ties by half") {
+  const std::vector<double> a{1, 2, 3}, b{0, 2};
+  CHECK(*chance_above(a, b) == Approx((3 + 0 + 0.5 + 1) / 6));
+  CHECK(*chance_above(b, a) == Approx(1 - 4.5 / 6));
+  CHECK(*chance_above(a, a) == 0.5);
+  CHECK_FALSE(chance_above(a, {}));
+  CHECK_FALSE(chance_above(a, std::vector<double>{std::nan("")}));
+}
+
 TEST_CASE("the smallest sign-flip p of n pairs is 2/2ⁿ") {
   for (const int n : {2, 3, 5, 6, 16, 20, 33, 40}) {
     const std::vector<double> a(static_cast<std::size_t>(n), 1.5), b(a.size(), 1.0);
