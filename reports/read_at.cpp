@@ -24,7 +24,7 @@ constexpr std::array kNames = {AxisName{Axis::gradients, "gradients", "gradients
                                AxisName{Axis::seconds, "seconds", "seconds"},
                                AxisName{Axis::bytes, "bytes", "bytes"}};
 
-std::optional<double> whole_number(std::string_view text) {
+std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
@@ -48,7 +48,7 @@ ReadAt parse_read_at(const std::string& text) {
   if (equals == std::string::npos || axis == kNames.end())
     throw UsageError(fmt::format(
         "--at: '{}' is none of last, best, gradients=N, time=T, seconds=S and bytes=B", text));
-  const auto value = whole_number(std::string_view(text).substr(equals + 1));
+  const auto value = number_in(std::string_view(text).substr(equals + 1));
   if (!value || *value < 0)
     throw UsageError(fmt::format("--at: '{}' is not a number of {}; write {}=1000, say",
                                  text.substr(equals + 1), axis->unit, axis->name));
@@ -67,7 +67,7 @@ Target parse_target(const std::string& text) {
   const std::size_t equals = text.find('=');
   const auto value = equals == std::string::npos
                          ? std::nullopt
-                         : whole_number(std::string_view(text).substr(equals + 1));
+                         : number_in(std::string_view(text).substr(equals + 1));
   if (!value)
     throw UsageError(fmt::format(
         "--target: '{}' is not a metric and the value to reach; write eval_accuracy=0.9, say",
