@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "reports/compare_settings.hpp"
 
 namespace acid {
 namespace {
@@ -14,25 +15,88 @@ struct Options {
   std::string at = "last", target;
   Format format;
   bool latex = false;
+  bool only_changed = false;
 };
+
+template <class Result>
+void print_result(const Result& result, const Format& format) {
+  if (format.json)
+    print_json(to_json(result));
+  else if (format.csv)
+    print_data(to_csv(result));
+  else if (format.markdown)
+    print_data(to_markdown(result));
+  else
+    print_data(to_text(result, colour_on_standard_output()));
+}
 
 Exit compare_runs(const Session& session, const Options& options) {
   CompareOptions asked = options.compare;
   asked.at = parse_read_at(options.at);
+  asked.derive_all = options.format.json || options.format.csv;
   if (!options.target.empty()) asked.target = parse_target(options.target);
   const Store store(session.store_folder, Store::Access::read);
-  const Comparison comparison = compare(store, resolve_runs(store, options.names), asked);
-  if (options.format.json)
-    print_json(to_json(comparison));
-  else if (options.format.csv)
-    print_data(to_csv(comparison));
-  else if (options.format.markdown)
-    print_data(to_markdown(comparison));
-  else if (options.latex)
+  const std::vector<std::string> runs = resolve_runs(store, options.names);
+  if (options.only_changed) {
+    print_result(diff_settings(store, runs), options.format);
+    return Exit::ok;
+  }
+  const Comparison comparison = compare(store, runs, asked);
+  if (options.latex)
     print_data(to_latex(comparison));
   else
-    print_data(to_text(comparison, colour_on_standard_output()));
+    print_result(comparison, options.format);
   return Exit::ok;
+}
+
+void add_what_options(CLI::App& command, Options& options) {
+  command
+      .add_option("NAMES", options.names,
+                  "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
+      ->type_name(" ");
+  command
+      .add_option("--baseline", options.compare.baseline,
+                  "Algorithm or label that differences are taken to (default: ar-sgd)")
+      ->type_name("NAME");
+  command
+      .add_option("--metric", options.compare.metrics,
+                  "Only this metric; may be given several times. Also auc_eval_accuracy,\n"
+                  "auc_eval_loss (mean height of the curve) and exchanges_to_target")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      .add_option("--at", options.at,
+                  "Where metrics are read: last (default), best, or the last sample at\n"
+                  "gradients=N, time=T (normalised), seconds=S or bytes=B")
+      ->type_name("WHERE");
+  command
+      .add_option("--target", options.target,
+                  "Gradients, time, seconds and bytes until a metric reached a value, as in\n"
+                  "eval_accuracy=0.9 (default: the recipe's budget.target)")
+      ->type_name("METRIC=VALUE");
+}
+
+void add_layout_options(CLI::App& command, Options& options) {
+  command
+      .add_option("--by", options.compare.by,
+                  "One table for each value of these settings (topology.kind,workers.count);\n"
+                  "others that a sweep varies become columns. Nothing is averaged over them, and\n"
+                  "differences stay to the baseline at the same settings")
+      ->type_name("KEY[,KEY]")
+      ->delimiter(',')
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_flag("--latex", options.latex, "Print a LaTeX table (booktabs)")
+      ->excludes("--json")
+      ->excludes("--csv")
+      ->excludes("--markdown");
+  CLI::Option* const changed = command.add_flag(
+      "--only-changed", options.only_changed,
+      "Instead: the settings that differ between any runs, and what differs in how they\n"
+      "were asked for and executed (overrides, acid, host, CPU)");
+  for (const char* other : {"--baseline", "--metric", "--at", "--target", "--by", "--latex"})
+    changed->excludes(other);
 }
 
 }  // namespace
@@ -41,35 +105,9 @@ void add_compare_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("compare", "Compare algorithms: mean and 95 % interval over seeds");
-  command
-      ->add_option("NAMES", options->names,
-                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
-      ->type_name(" ");
-  command
-      ->add_option("--baseline", options->compare.baseline,
-                   "Algorithm or label that differences are taken to (default: ar-sgd)")
-      ->type_name("NAME");
-  command
-      ->add_option("--metric", options->compare.metrics,
-                   "Only this metric; may be given several times")
-      ->type_name("NAME")
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      ->add_option("--at", options->at,
-                   "Where metrics are read: last (default), best, or the last sample at\n"
-                   "gradients=N, time=T (normalised), seconds=S or bytes=B")
-      ->type_name("WHERE");
-  command
-      ->add_option("--target", options->target,
-                   "Gradients, time, seconds and bytes until a metric reached a value, as in\n"
-                   "eval_accuracy=0.9 (default: the recipe's budget.target)")
-      ->type_name("METRIC=VALUE");
+  add_what_options(*command, *options);
   add_table_options(*command, options->format);
-  command->add_flag("--latex", options->latex, "Print a LaTeX table (booktabs)")
-      ->excludes("--json")
-      ->excludes("--csv")
-      ->excludes("--markdown");
+  add_layout_options(*command, *options);
   add_store_option(*command, session);
   command->callback([&session, options] {
     session.action = [&session, options] { return compare_runs(session, *options); };

@@ -1,140 +1,131 @@
+#include "cli/export.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "cli/commands.hpp"
+#include "cli/progress.hpp"
 #include "cli/run_json.hpp"
-#include "cli/table.hpp"
-#include "engine/base/digest.hpp"
+#include "engine/base/clock.hpp"
+#include "exports/crate.hpp"
 
 namespace acid {
 namespace {
 
-using nlohmann::json;
-
 struct ExportOptions {
   std::vector<std::string> names;
   std::string format = "csv";
-  std::string file;
+  std::string output;
+  bool wide = false;
+  std::string crate;  // a file ending in .zip, or a folder; empty: none is asked for
+  CrateStatement statement;
 };
 
-// Standard output, or a file.
-class Output {
- public:
-  explicit Output(const std::string& path) {
-    if (!path.empty()) file_.emplace(path);
-  }
-  void write(std::string_view text) { file_ ? file_->write(text) : print_data(text); }
-  void finish() {
-    if (file_) file_->commit();
-  }
-
- private:
-  std::optional<OutputFile> file_;
-};
-
-void export_csv(const Store& store, const std::vector<std::string>& runs, Output& output) {
-  output.write("run,metric,worker,gradients,normalised_time,seconds,bytes,value\n");
-  std::string rows;
-  for (const std::string& run : runs)
-    for (const Series& series : read_series(store, run)) {
-      rows.clear();
-      const std::string worker = series.worker == kWholeRun ? "" : fmt::format("{}", series.worker);
-      for (const auto& [at, value] : series.points)
-        fmt::format_to(std::back_inserter(rows), "{},{},{},{},{},{},{},{}\n", run, series.metric,
-                       worker, at.gradients, exact_number(at.normalised_time),
-                       exact_number(at.seconds), at.bytes, exact_number(value));
-      output.write(rows);
-    }
+const ExportFormat& format_named(const std::string& name) {
+  const auto& formats = export_formats();
+  return *std::find_if(formats.begin(), formats.end(),
+                       [&](const ExportFormat& format) { return format.name == name; });
 }
 
-// JSON has no NaN and no infinities; they are the texts that CSV uses.
-json exact_json(double value) {
-  return std::isfinite(value) ? json(value) : json(exact_number(value));
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
+  return names;
 }
 
-json series_json(const Series& series) {
-  json document{{"metric", series.metric},
-                {"unit", series.unit},
-                {"worker", series.worker == kWholeRun ? json(nullptr) : json(series.worker)}};
-  for (const char* name : {"gradients", "normalised_time", "seconds", "bytes", "value"})
-    document[name] = json::array();
-  for (const auto& [at, value] : series.points) {
-    document["gradients"].push_back(at.gradients);
-    document["normalised_time"].push_back(at.normalised_time);
-    document["seconds"].push_back(at.seconds);
-    document["bytes"].push_back(at.bytes);
-    document["value"].push_back(exact_json(value));
-  }
-  return document;
+std::string formats_help() {
+  std::string text = "What to write (default: csv)";
+  for (const ExportFormat& format : export_formats())
+    text += fmt::format("\n  {}: {}", format.name, format.help);
+  return text;
 }
 
-void export_json(const Store& store, const std::vector<std::string>& runs, Output& output) {
-  output.write(fmt::format("{{\"schema_version\":{},\"runs\":[", kJsonSchemaVersion));
-  bool first = true;
-  for (const std::string& run : runs) {
-    json document = to_json(run_detail(store, run));
-    document["series"] = json::array();
-    for (const Series& series : read_series(store, run))
-      document["series"].push_back(series_json(series));
-    output.write((first ? "\n" : ",\n") +
-                 document.dump(-1, ' ', false, json::error_handler_t::replace));
-    first = false;
-  }
-  output.write("\n]}\n");
-}
-
-void export_model(const Store& store, const std::vector<std::string>& runs, Output& output) {
-  if (runs.size() != 1)
+void check(const ExportOptions& options, const ExportFormat& format) {
+  if (options.wide && !format.has_wide)
     throw UsageError(
-        fmt::format("safetensors holds the model of one run, but {} are named; "
-                    "'acid list' shows their ids",
-                    runs.size()));
-  const RunDetail detail = run_detail(store, runs.front());
-  const AttemptResult result = detail.result.value_or(AttemptResult{});
-  for (const auto& artifact : result.artifacts) {
-    if (artifact.role != "final-mean") continue;
-    const std::string path = (std::filesystem::path(store.folder()) / artifact.path).string();
-    std::ifstream file(path, std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    if (!file)
-      throw StoreError(
-          fmt::format("cannot read {}, the final model of run {}; was the store "
-                      "moved without its checkpoints folder?",
-                      path, runs.front()));
-    if (sha256_hex(std::string_view(content)) != artifact.sha256)
-      throw StoreError(
-          fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the "
-                      "recipe again with --force",
-                      path, artifact.sha256));
-    output.write(content);
-    return;
+        fmt::format("--wide is a form of csv and jsonl; {} has only one", options.format));
+  const bool to_standard_output = options.output.empty() || options.output == "-";
+  if (to_standard_output && format.to == ExportFormat::To::folder)
+    throw UsageError(fmt::format(
+        "{} is made of several files: name a folder for them with -o FOLDER", options.format));
+}
+
+// Of one run: @latest is the newest run, not the newest experiment.
+std::vector<std::string> runs_of(const Store& store, const ExportOptions& options,
+                                 const ExportFormat& format) {
+  const bool one = format.of == ExportFormat::Of::one_run;
+  const auto runs = one && options.names.size() == 1
+                        ? std::vector{resolve_run(store, options.names.front())}
+                        : resolve_runs(store, options.names);
+  if (one && runs.size() != 1)
+    throw UsageError(fmt::format("{} is of one run, but {} are named; 'acid list' shows their ids",
+                                 options.format, runs.size()));
+  return runs;
+}
+
+// What was never recorded cannot be exported, and an empty file would hide that.
+void require_values(const Store& store, const std::vector<std::string>& run_ids) {
+  const auto runs = run_summaries(store, run_ids);
+  const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {
+    return run.state != RunState::planned;
+  });
+  if (!any)
+    throw UsageError(
+        fmt::format("there is nothing to export: none of the {} run{} has begun; 'acid run' of "
+                    "their recipe executes them",
+                    runs.size(), runs.size() == 1 ? "" : "s"));
+}
+
+Exit export_crate(const Session& session, const ExportOptions& options) {
+  const Store store(session.store_folder, Store::Access::read);
+  const auto runs = resolve_runs(store, options.names);
+  const bool zip = options.crate.ends_with(".zip");
+  StagedFolder folder(options.crate, zip);
+  {
+    const SteadyClock clock;
+    ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+    const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
+    fill_crate(store, runs, folder, options.statement, run_json,
+               [&](std::size_t done) { progress.show(done, runs.size()); });
   }
-  throw UsageError(fmt::format("run {} ({}) has no final model", runs.front(),
-                               state_name(detail.summary.state)));
+  zip ? folder.commit_zip() : folder.commit_folder();
+  print_data(options.crate + "\n");
+  return Exit::ok;
 }
 
 Exit export_runs(const Session& session, const ExportOptions& options) {
+  if (!options.crate.empty()) return export_crate(session, options);
+  const ExportFormat& format = format_named(options.format);
+  check(options, format);
   const Store store(session.store_folder, Store::Access::read);
-  const bool model = options.format == "safetensors";  // one run's, so @latest is the newest run
-  const auto runs = model && options.names.size() == 1
-                        ? std::vector{resolve_run(store, options.names.front())}
-                        : resolve_runs(store, options.names);
-  Output output(options.file == "-" ? "" : options.file);
-  if (options.format == "csv")
-    export_csv(store, runs, output);
-  else if (options.format == "json")
-    export_json(store, runs, output);
-  else
-    export_model(store, runs, output);
-  output.finish();
+  const auto runs = runs_of(store, options, format);
+  if (format.of == ExportFormat::Of::any_runs) require_values(store, runs);
+  format.write({session, store, runs, options.output == "-" ? "" : options.output, options.wide});
   return Exit::ok;
+}
+
+void add_crate_options(CLI::App& command, ExportOptions& options) {
+  command
+      .add_option("--crate", options.crate,
+                  "Instead, everything about the runs in a new FILE.zip or folder, to be\n"
+                  "published with a paper (RO-Crate): recipe, settings, seeds, values, models,\n"
+                  "events, report, digests, a store to verify, and REPRODUCE.md. It names hosts\n"
+                  "and paths as they were recorded")
+      ->type_name("FILE.zip|DIR")
+      ->excludes("--format")
+      ->excludes("--output")
+      ->excludes("--wide");
+  command.add_option("--author", options.statement.author, "Who publishes the crate")
+      ->type_name("NAME")
+      ->needs("--crate");
+  command
+      .add_option("--license", options.statement.license,
+                  "Address of the licence that the crate is under")
+      ->type_name("URL")
+      ->needs("--crate");
 }
 
 }  // namespace
@@ -143,19 +134,25 @@ void add_export_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Take metrics and final models elsewhere");
   command
-      ->add_option("RUN", options->names,
+      ->add_option("NAMES", options->names,
                    "Runs or experiments: ids, prefixes, an experiment's name, @latest")
       ->required()
       ->type_name(" ");
-  command
-      ->add_option("--format", options->format,
-                   "csv or json: every metric point; safetensors: the final model of one run "
-                   "(default: csv)")
+  command->add_option("--format", options->format, formats_help())
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"csv", "json", "safetensors"}));
-  command->add_option("-o,--output", options->file, "Where to (default: standard output)")
-      ->type_name("FILE");
+      ->check(CLI::IsMember(format_names()).description(""));
+  command->add_flag(
+      "--wide", options->wide,
+      "csv, jsonl: one row per run and moment, with a column per metric of the whole\n"
+      "run; single workers' series are in the long form only");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Where to: a file, or a folder for tensorboard (default: standard output)")
+      ->type_name("PATH");
+  add_crate_options(*command, *options);
   add_store_option(*command, session);
+  command->footer(
+      "Parquet: duckdb -c \"COPY 'points.csv' TO 'points.parquet'\" makes it of the CSV.");
   command->callback([&session, options] {
     session.action = [&session, options] { return export_runs(session, *options); };
   });

@@ -9,6 +9,7 @@
 #include "cli/recipe_options.hpp"
 #include "cli/run_json.hpp"
 #include "cli/table.hpp"
+#include "exports/text.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
@@ -37,7 +38,7 @@ std::vector<std::string> extra_keys(const std::vector<FlatSettings>& settings) {
 Table table_of(const Plan& plan, bool exact) {
   const auto number = [&](std::optional<double> value) {
     if (!exact) return short_number(value);
-    return value ? exact_number(*value) : std::string();
+    return value ? exact_digits(*value) : std::string();
   };
   std::vector<FlatSettings> settings;
   for (const PlannedRun& run : plan.runs) settings.push_back(flatten(run.settings));
@@ -71,7 +72,7 @@ Table table_of(const Plan& plan, bool exact) {
                                  number(run.eta),
                                  number(run.alpha_tilde),
                                  fmt::format("{}", run.budget_gradients),
-                                 exact ? exact_number(run.bytes) : format_bytes(run.bytes),
+                                 exact ? exact_digits(run.bytes) : format_bytes(run.bytes),
                                  number(run.largest_load)};
     if (exact) row.push_back(run.digest);
     for (const std::string& key : extra) row.push_back(value_text(value_at(settings[r], key)));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/run_json.hpp"
 #include "cli/session.hpp"
@@ -13,6 +14,7 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLines = 5;
+constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.1;  // of ReadingProgress
 constexpr std::size_t kProgressColumns = 20;
 
 }  // namespace
@@ -26,6 +28,28 @@ double fraction_done(const RunSummary& run) {
   if (run.budget_gradients <= 0) return 0;
   return std::min(
       1.0, static_cast<double>(run.progress.gradients) / static_cast<double>(run.budget_gradients));
+}
+
+ReadingProgress::ReadingProgress(const Clock& clock, std::string verb, bool terminal)
+    : clock_(clock),
+      verb_(std::move(verb)),
+      terminal_(terminal),
+      next_seconds_(clock.seconds() + kQuietSeconds) {}
+
+ReadingProgress::~ReadingProgress() {
+  if (drawn_) say_raw("\r\x1b[K");
+}
+
+void ReadingProgress::show(std::size_t done, std::size_t runs) {
+  const double now = clock_.seconds();
+  if (done == runs || now < next_seconds_) return;
+  next_seconds_ = now + (terminal_ ? kSecondsBetweenDrawings : kSecondsBetweenLines);
+  const std::string line = fmt::format("{} of {} runs {}", done, runs, verb_);
+  if (terminal_)
+    say_raw("\r" + line + "\x1b[K");
+  else
+    say(line);
+  drawn_ = terminal_;
 }
 
 Progress::Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal)

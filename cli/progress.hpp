@@ -14,6 +14,26 @@ double fraction_done(const RunSummary& run);
 /// "[###---]", with as many columns between the brackets; fraction: 0 to 1.
 std::string bar(double fraction, std::size_t columns);
 
+/// How many runs a command that only reads is through with, on standard error; nothing within the
+/// first second. As Progress, one line that is redrawn on a terminal, else one now and then.
+class ReadingProgress {
+ public:
+  /// `verb`: "read", of "3 of 9 runs read".
+  ReadingProgress(const Clock& clock, std::string verb, bool terminal);
+  ~ReadingProgress();
+  ReadingProgress(const ReadingProgress&) = delete;
+  ReadingProgress& operator=(const ReadingProgress&) = delete;
+
+  void show(std::size_t done, std::size_t runs);
+
+ private:
+  const Clock& clock_;
+  const std::string verb_;
+  const bool terminal_;
+  double next_seconds_;  // when something may be said again
+  bool drawn_ = false;
+};
+
 /// How far a set of runs is, on standard error: one line that is redrawn on a terminal, else a
 /// line at most every five seconds.
 class Progress {

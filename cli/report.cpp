@@ -1,41 +1,77 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/progress.hpp"
 #include "reports/html.hpp"
+#include "reports/html/page_script.hpp"
 
 namespace acid {
 namespace {
 
-struct ReportOptions {
+struct ReportCommand {
   std::vector<std::string> names;
   bool html = false;
   std::string file = "acid-report.html";
 };
 
-Exit report(const Session& session, const ReportOptions& options) {
+/// A page without a single result would only hide that there is none.
+void require_results(const Store& store, const std::vector<std::string>& ids) {
+  std::map<RunState, std::size_t> states;
+  for (const RunSummary& run : run_summaries(store, ids)) ++states[run.state];
+  if (states.count(RunState::finished) > 0) return;
+  std::string counts;
+  for (const auto& [state, count] : states)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, state_name(state));
+  throw UsageError(fmt::format(
+      "there is nothing to report: none of the {} {} has finished ({}). 'acid watch' shows those "
+      "that go on, 'acid resume' continues interrupted ones, 'acid show RUN' says why one failed",
+      ids.size(), ids.size() == 1 ? "run" : "runs", counts));
+}
+
+std::string make_page(const Store& store, const std::vector<std::string>& ids) {
+  const SteadyClock clock;
+  ReadingProgress progress(clock, "read", standard_error_is_terminal());
+  ReportOptions options;
+  options.progress = [&](std::size_t done, std::size_t runs) { progress.show(done, runs); };
+  return render_report(store, ids, options);
+}
+
+Exit report(const Session& session, const ReportCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
-  const std::string page = render_report(store, resolve_runs(store, options.names));
-  OutputFile file(options.file);
+  const std::vector<std::string> ids = resolve_runs(store, command.names);
+  require_results(store, ids);
+  const std::string page = make_page(store, ids);
+  if (page_script().script.empty())
+    say("static charts: this acid was built without npm; with it, charts zoom and tables can be "
+        "saved");
+  if (command.file == "-") {
+    print_data(page);
+    return Exit::ok;
+  }
+  OutputFile file(command.file);
   file.write(page);
   file.commit();
-  print_data(options.file + "\n");
+  print_data(command.file + "\n");
   return Exit::ok;
 }
 
 }  // namespace
 
 void add_report_command(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ReportOptions>();
+  auto options = std::make_shared<ReportCommand>();
   CLI::App* command = app.add_subcommand("report", "Write a self-contained HTML page");
   command
       ->add_option("NAMES", options->names,
                    "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
       ->type_name(" ");
   command->add_flag("--html", options->html, "An HTML page (the only kind there is)");
-  command->add_option("-o,--output", options->file, "Where to (default: acid-report.html)")
+  command
+      ->add_option("-o,--output", options->file,
+                   "Where to (default: acid-report.html); - for standard output")
       ->type_name("FILE");
   add_store_option(*command, session);
   command->callback([&session, options] {

@@ -154,6 +154,7 @@ json to_json(const RunDetail& run) {
   document["realised"] = realised_of(result);
   document["worker_gradients"] = result.worker_gradients;
   document["worker_idle_seconds"] = result.worker_idle_seconds;
+  document["staleness"] = result.staleness;
   json artifacts = json::array();
   for (const auto& artifact : result.artifacts)
     artifacts.push_back({{"role", artifact.role},

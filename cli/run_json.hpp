@@ -15,7 +15,8 @@ nlohmann::json to_json(const RunSummary& run);
 
 /// Everything `acid show --json` prints: the keys of to_json(RunSummary), of which `topology`
 /// becomes an object, and settings, plan, seeds, environment, attempts, checkpoints, verifications,
-/// digests, realised, worker_gradients, worker_idle_seconds, files, log.
+/// digests, realised, worker_gradients, worker_idle_seconds, staleness
+/// (gradients by staleness 0, 1, 2, …), files, log.
 nlohmann::json to_json(const RunDetail& run);
 
 inline nlohmann::json or_null(std::optional<double> value) {

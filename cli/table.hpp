@@ -26,7 +26,5 @@ std::string to_markdown(const Table& table);
 inline constexpr const char* kDash = "–";
 /// Four significant digits; kDash when absent.
 std::string short_number(std::optional<double> value);
-/// The shortest digits that read back as the same number; nan, inf and -inf by name.
-std::string exact_number(double value);
 
 }  // namespace acid

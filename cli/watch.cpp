@@ -6,9 +6,12 @@
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/live_screen.hpp"
+#include "cli/watch_html.hpp"
+#include "cli/watch_html_browser.hpp"
 #include "cli/watch_view.hpp"
 #include "cli/watched_runs.hpp"
 
@@ -18,11 +21,16 @@ namespace {
 constexpr double kSecondsBetweenLooks = 0.5;
 // Looking takes at most this share of a core, however much there is to see.
 constexpr double kLargestShare = 0.015;
+// Within this time a page in a browser asks again, and gets what has become of the last run.
+constexpr double kSecondsForLastPage = 5;
 
 struct WatchOptions {
   std::vector<std::string> names;
   bool once = false;
   bool wait = false;
+  bool html = false;
+  int port = 0;  // 0: any
+  bool open = false;
   Format format;
 };
 
@@ -95,38 +103,82 @@ void draw(LiveScreen& screen, const WatchedRuns& watched) {
   screen.draw(lines);
 }
 
+// A page stays readable after the last run, unless one waits for that.
 bool over(const WatchedRuns& watched, const WatchOptions& options) {
-  return options.wait ? watched.running() + watched.waiting() == 0 : watched.idle();
+  if (options.wait) return watched.running() + watched.waiting() == 0;
+  return !options.html && watched.idle();
 }
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-// Until it is over, or a signal says that nobody wants to know any more.
-Exit watch_live(WatchedRuns& watched, const WatchOptions& options) {
+Exit stop_watching() {
+  say("watching ended; the runs go on");
+  return Exit::ok;
+}
+
+// Until it is over, or a signal says that nobody wants to know any more. `server` may be null.
+Exit watch_live(WatchedRuns& watched, const WatchOptions& options, PageServer* server) {
   const bool draws = !options.format.json && isatty(STDOUT_FILENO) == 1;
   EndSignals end;
+  if (server != nullptr) server->start();
   LiveScreen screen;
   double cost = 0;
   while (true) {
     if (draws) draw(screen, watched);
-    if (over(watched, options)) return draws ? Exit::ok : print(watched, options);
-    if (end.come_within(std::max(kSecondsBetweenLooks, cost / kLargestShare))) {
-      say("watching ended; the runs go on");
-      return Exit::ok;
+    if (over(watched, options)) {
+      if (server != nullptr && server->asked_within(kSecondsForLastPage) &&
+          end.come_within(kSecondsForLastPage))
+        return stop_watching();
+      return draws ? Exit::ok : print(watched, options);
     }
+    if (end.come_within(std::max(kSecondsBetweenLooks, cost / kLargestShare)))
+      return stop_watching();
+    if (!draws && !options.wait) continue;  // Only the page is looked at.
     const double begun = cpu_seconds();
     watched.look();
     cost = cpu_seconds() - begun;
   }
 }
 
+// The server outlives the waiting for signals: should its end take long, another ^C ends it.
+Exit watch_in_browser(const Session& session, WatchedRuns& watched, const WatchOptions& options) {
+  std::vector<std::string> ids;
+  for (const WatchedRun& run : watched.runs()) ids.push_back(run.summary.id);
+  PageServer server(session.store_folder, ids, options.port);
+  print_data(server.address() + "\n");
+  flush_data();
+  say("The address works once, in one browser on this machine; ^C ends watching, the runs go on.");
+  std::optional<OpenedAddress> opened;
+  try {
+    if (options.open) opened.emplace(server.address());
+  } catch (const Error& error) {
+    say(error.what());  // The address is there all the same.
+  }
+  return watch_live(watched, options, &server);
+}
+
 Exit watch(const Session& session, const WatchOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   WatchedRuns watched(store, resolve_runs(store, options.names));
   watched.look();
+  if (options.html) return watch_in_browser(session, watched, options);
   const bool terminal = !options.format.json && isatty(STDOUT_FILENO) == 1;
   const bool live = options.wait || (terminal && !options.once && watched.running() > 0);
-  return live ? watch_live(watched, options) : print(watched, options);
+  return live ? watch_live(watched, options, nullptr) : print(watched, options);
+}
+
+void add_page_options(CLI::App& command, WatchOptions& options) {
+  CLI::Option* html = command.add_flag(
+      "--html", options.html,
+      "Show the report page in a browser on this machine, where it follows the runs; print its "
+      "address, which works once; go on until ^C, or with --wait until every run has ended");
+  command.add_option("--port", options.port, "For --html: listen there (default: any free port)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 65535))
+      ->needs(html);
+  command.add_flag("--open", options.open, "For --html: open the address in the browser")
+      ->needs(html);
+  html->excludes("--once")->excludes("--json");
 }
 
 }  // namespace
@@ -148,6 +200,7 @@ void add_watch_command(CLI::App& app, Session& session) {
                  "terminal, print the table then")
       ->excludes(once);
   add_json_option(*command, options->format);
+  add_page_options(*command, *options);
   add_store_option(*command, session);
   command->callback([&session, options] {
     session.action = [&session, options] { return watch(session, *options); };

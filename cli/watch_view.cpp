@@ -31,11 +31,6 @@ std::string progress_of(const RunSummary& run) {
   }
 }
 
-std::string metric_or_dash(const RunSummary& run, const char* name, auto&& shown) {
-  const auto found = run.metrics.find(name);
-  return found == run.metrics.end() ? std::string(kDash) : shown(found->second);
-}
-
 struct Column {
   const char* title;
   TextTable::Align align;
@@ -48,21 +43,26 @@ std::string gradients_of(const WatchedRun& run) {
                      format_count(static_cast<double>(run.summary.budget_gradients)));
 }
 
-std::string rate_of(const WatchedRun& run) {
-  return run.gradients_per_second ? format_number(*run.gradients_per_second, 3) : kDash;
+std::string rate_or_dash(const std::optional<double>& per_second) {
+  return per_second ? format_number(*per_second, 3) : kDash;
+}
+
+std::string gradient_rate_of(const WatchedRun& run) {
+  return rate_or_dash(run.gradients_per_second);
+}
+
+std::string exchange_rate_of(const WatchedRun& run) {
+  return rate_or_dash(run.exchanges_per_second);
 }
 
 std::string result_of(const WatchedRun& run) { return key_result(run.summary); }
 
 std::string history_of(const WatchedRun& run) { return sparkline(run.history); }
 
-std::string exchanges_of(const WatchedRun& run) {
-  return metric_or_dash(run.summary, "exchanges", [](double v) { return format_count(v); });
-}
-
 std::string idle_of(const WatchedRun& run) {
-  return metric_or_dash(run.summary, "idle_share",
-                        [](double v) { return fmt::format("{:.1f} %", 100 * v); });
+  const auto found = run.summary.metrics.find("idle_share");
+  if (found == run.summary.metrics.end()) return kDash;
+  return fmt::format("{:.1f} %", 100 * found->second);
 }
 
 std::string workers_of(const WatchedRun& run) {
@@ -85,10 +85,10 @@ constexpr std::array kColumns{
            [](const WatchedRun& r) { return fmt::format("{}", r.summary.seed); }},
     Column{"progress", kLeft, 0, [](const WatchedRun& r) { return progress_of(r.summary); }},
     Column{"gradients", kRight, 6, gradients_of},
-    Column{"per second", kRight, 9, rate_of},
+    Column{"gradients/s", kRight, 9, gradient_rate_of},
     Column{"result", kLeft, 8, result_of},
     Column{"history", kLeft, 5, history_of},
-    Column{"exchanges", kRight, 2, exchanges_of},
+    Column{"exchanges/s", kRight, 2, exchange_rate_of},
     Column{"idle", kRight, 3, idle_of},
     Column{"workers", kLeft, 4, workers_of},
     Column{"left", kRight, 10, left_of},
@@ -187,6 +187,7 @@ nlohmann::json to_json(const WatchedRun& run) {
   document["pid"] = begun ? nlohmann::json(run.pace->pid) : nlohmann::json(nullptr);
   document["seconds"] = begun ? nlohmann::json(run.pace->seconds) : nlohmann::json(nullptr);
   document["gradients_per_second"] = or_null(run.gradients_per_second);
+  document["exchanges_per_second"] = or_null(run.exchanges_per_second);
   document["seconds_left"] = or_null(seconds_left(run));
   document["fraction"] = fraction_done(run.summary);
   const std::string metric = key_metric(run.summary);

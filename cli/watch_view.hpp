@@ -14,6 +14,7 @@ struct WatchedRun {
   RunSummary summary;
   std::optional<AttemptPace> pace;             // absent before its first attempt
   std::optional<double> gradients_per_second;  // wall clock; absent unless it is running
+  std::optional<double> exchanges_per_second;  // likewise; absent also where none are counted
   std::vector<double> history;                 // of key_metric(), oldest first, thinned out
 };
 
@@ -27,7 +28,7 @@ std::string sparkline(const std::vector<double>& values);
 /// into `columns`. Without `colour` no escape sequences.
 std::vector<std::string> to_lines(const std::vector<WatchedRun>& runs, int columns, bool colour);
 /// The keys of `acid list --json`, and attempt, host, pid, seconds, gradients_per_second,
-/// seconds_left, fraction, metric, history. What is not known is null.
+/// exchanges_per_second, seconds_left, fraction, metric, history. What is not known is null.
 nlohmann::json to_json(const WatchedRun& run);
 
 }  // namespace acid

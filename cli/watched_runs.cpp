@@ -98,7 +98,12 @@ WatchedRun WatchedRuns::watched(RunSummary summary, const WatchedRun* before) {
   if (run.summary.state == RunState::planned) return run;
   const bool at_rest = before != nullptr && !is_running(run) && !is_running(*before);
   run.pace = at_rest ? before->pace : newest_pace(store_, run.summary.id);
-  if (is_running(run) && run.pace) run.gradients_per_second = pace(run);
+  if (is_running(run) && run.pace) {
+    Progress& progress = progress_[run.summary.id];
+    if (progress.attempt != run.pace->attempt) progress = {run.pace->attempt, {}, {}, {}};
+    run.gradients_per_second = pace(run, progress);
+    run.exchanges_per_second = exchange_rate(run, progress);
+  }
   const std::string metric = key_metric(run.summary);
   if (before != nullptr && before->summary.metrics == run.summary.metrics)
     run.history = before->history;
@@ -108,11 +113,9 @@ WatchedRun WatchedRuns::watched(RunSummary summary, const WatchedRun* before) {
 }
 
 // Over the last seconds; as long as too little has been seen, since the attempt began.
-std::optional<double> WatchedRuns::pace(const WatchedRun& run) {
+std::optional<double> WatchedRuns::pace(const WatchedRun& run, Progress& progress) const {
   const double now = clock_.seconds();
   const std::int64_t gradients = run.summary.progress.gradients;
-  Progress& progress = progress_[run.summary.id];
-  if (progress.attempt != run.pace->attempt) progress = {run.pace->attempt, {}};
   progress.seen.push_back({now, gradients});
   while (progress.seen.size() > 2 && now - progress.seen[1].at_seconds >= kSecondsOfPace)
     progress.seen.pop_front();
@@ -121,6 +124,23 @@ std::optional<double> WatchedRuns::pace(const WatchedRun& run) {
     return static_cast<double>(gradients - first.gradients) / (now - first.at_seconds);
   if (!(run.pace->seconds > 0)) return std::nullopt;
   return static_cast<double>(gradients - run.pace->resumed_gradients) / run.pace->seconds;
+}
+
+// Between the changes of the last seconds; as long as too few have been seen, since the attempt
+// began, unless others made exchanges before it.
+std::optional<double> WatchedRuns::exchange_rate(const WatchedRun& run, Progress& progress) const {
+  const auto metric = run.summary.metrics.find("exchanges");
+  if (metric == run.summary.metrics.end()) return std::nullopt;
+  const double now = clock_.seconds(), exchanges = metric->second;
+  auto& changes = progress.changes;
+  if (progress.exchanges && *progress.exchanges != exchanges) changes.push_back({now, exchanges});
+  progress.exchanges = exchanges;
+  while (changes.size() > 2 && now - changes[1].first >= kSecondsOfPace) changes.pop_front();
+  if (changes.size() > 1)
+    return (changes.back().second - changes.front().second) /
+           (changes.back().first - changes.front().first);
+  if (run.pace->resumed_gradients > 0 || !(run.pace->seconds > 0)) return std::nullopt;
+  return exchanges / run.pace->seconds;
 }
 
 }  // namespace acid

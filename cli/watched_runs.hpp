@@ -3,6 +3,7 @@
 #include <deque>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,10 +46,15 @@ class WatchedRuns {
   struct Progress {
     int attempt = 0;
     std::deque<Seen> seen;  // oldest first
+    // Exchanges are counted when something is measured: what counts is when the count was seen to
+    // change.
+    std::optional<double> exchanges;
+    std::deque<std::pair<double, double>> changes;  // (seconds, exchanges), oldest first
   };
   std::size_t count(std::initializer_list<RunState> states) const;
   WatchedRun watched(RunSummary summary, const WatchedRun* before);
-  std::optional<double> pace(const WatchedRun& run);
+  std::optional<double> pace(const WatchedRun& run, Progress& progress) const;
+  std::optional<double> exchange_rate(const WatchedRun& run, Progress& progress) const;
 
   const Store& store_;
   const std::vector<std::string> ids_;

@@ -21,6 +21,7 @@
 
 #include "cli/build_info.hpp"
 #include "cli/worker_environment.hpp"
+#include "cli/worker_export.hpp"
 #include "cli/worker_mpi.hpp"
 #include "cli/worker_run.hpp"
 #include "cli/worker_verify.hpp"
@@ -111,6 +112,7 @@ int run(int argc, char** argv) {
   ExecuteOptions execute;
   VerifyOptions verify;
   bool only_environment = false, only_verify = false, mpi = false;
+  bool only_torchscript = false, only_test_set = false;
   app.add_option("--store", execute.store_folder, "folder of the store");
   app.add_option("--run", execute.run_id, "id of the run to execute");
   app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
@@ -119,6 +121,8 @@ int run(int argc, char** argv) {
   app.add_flag("--verify", only_verify, "execute it again or replay it, and compare every digest");
   app.add_option("--from", verify.from, "verify from this checkpoint on");
   app.add_flag("--json", verify.json, "print the verdict as JSON");
+  app.add_flag("--torchscript", only_torchscript, "print its final model as a TorchScript module");
+  app.add_flag("--test-set", only_test_set, "print the examples that evaluate it, as safetensors");
   app.add_flag("--mpi", mpi, "this is one of the run's processes, one per worker");
   app.add_flag("--environment", only_environment, "print what this machine has, as JSON");
   app.set_version_flag("--version", build_info().version);
@@ -136,6 +140,9 @@ int run(int argc, char** argv) {
   // it still has to say has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
+  if (only_torchscript)
+    return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
+  if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
   SignalWatch signals;
   // It was faster than prctl. On other hosts it cannot be seen; rank 0 is on its own.
   const bool beside_acid = !mpi || rank_in_environment() == 0;

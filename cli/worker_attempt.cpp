@@ -84,6 +84,8 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   result.mean_digest = outcome.mean_digest;
   result.worker_gradients = outcome.worker_gradients;
   result.worker_idle_seconds = outcome.worker_idle_seconds;
+  result.staleness = outcome.staleness;
+  result.worker_spans = outcome.worker_spans;
   result.exchanges_drawn = outcome.exchanges_drawn;
   result.exchanges_done = outcome.exchanges_done;
   result.exchanges_waiting = outcome.exchanges_waiting;

@@ -67,7 +67,8 @@ struct PlannedRun {
   int workers = 1;
   std::int64_t parameters = 0;        // d
   std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up
-  std::optional<double> chi1, chi2;   // absent for n = 1 and patterns without a rate
+  std::optional<double> gradients_per_epoch;  // absent where epochs have no meaning
+  std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
   std::optional<double> alpha, eta, alpha_tilde;
   double bytes = 0;         // expected to move over the whole budget
   double largest_load = 0;  // max ρᵢ (DESIGN §3); 0 for instantaneous exchanges
@@ -103,8 +104,8 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
                  const std::string& copy_of = {});
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
-/// seed, digest, group, settings, budget_gradients, chi1, chi2, eta, alpha, alpha_tilde, bytes,
-/// load, warnings}]}; absent numbers are null.
+/// seed, digest, group, settings, budget_gradients, gradients_per_epoch, chi1, chi2, eta, alpha,
+/// alpha_tilde, bytes, load, warnings}]}; absent numbers are null.
 nlohmann::json to_json(const Plan& plan);
 
 }  // namespace acid

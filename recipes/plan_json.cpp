@@ -18,6 +18,7 @@ nlohmann::json run_json(const PlannedRun& run) {
           {"workers", run.workers},
           {"parameters", run.parameters},
           {"budget_gradients", run.budget_gradients},
+          {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
           {"chi1", or_null(run.chi1)},
           {"chi2", or_null(run.chi2)},
           {"eta", or_null(run.eta)},

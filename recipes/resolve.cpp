@@ -199,6 +199,7 @@ void Resolver::look_at_cadence() {
                              "aim at eval_loss or consensus_distance"});
   if (!resolve_budget(s_["budget"], pace, report)) return;
   plan_.budget_gradients = s_["budget"]["gradients"];
+  if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
   if (draft_.sound({"evaluation"}))
     resolve_evaluation(s_["evaluation"], pace, plan_.budget_gradients, report);
   if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);

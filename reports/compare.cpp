@@ -10,10 +10,9 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
-#include "engine/recorder/metrics.hpp"
+#include "reports/compare_notes.hpp"
 #include "reports/grouping.hpp"
-#include "reports/numbers.hpp"
-#include "reports/settings.hpp"
+#include "reports/known_metrics.hpp"
 
 namespace acid {
 namespace {
@@ -23,9 +22,10 @@ constexpr std::array<std::string_view, 13> kDefaultMetrics{
     "consensus_distance_mid", "gradients_to_target", "time_to_target", "seconds_to_target",
     "bytes_to_target",        "gradients",           "seconds",        "bytes",
     "gradients_per_second"};
+constexpr std::array<std::string_view, 3> kFurtherMetrics{"exchanges_to_target",
+                                                          "auc_eval_accuracy", "auc_eval_loss"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};
-constexpr double kSignificance = 0.05;
 
 std::vector<std::string> recorded_metrics(const Comparison& comparison) {
   std::set<std::string> names;
@@ -35,22 +35,23 @@ std::vector<std::string> recorded_metrics(const Comparison& comparison) {
   return {names.begin(), names.end()};
 }
 
-void choose_metrics(Comparison& comparison, const std::vector<std::string>& asked) {
+void choose_metrics(Comparison& comparison, const CompareOptions& options) {
   const std::vector<std::string> known = recorded_metrics(comparison);
   const auto is_known = [&](std::string_view name) {
     return std::find(known.begin(), known.end(), name) != known.end();
   };
-  if (asked.empty()) {
-    for (const std::string_view name : kDefaultMetrics)
-      if (is_known(name)) comparison.metrics.emplace_back(name);
-    return;
-  }
-  for (const std::string& name : asked) {
+  for (const std::string& name : options.metrics) {
     if (!known.empty() && !is_known(name))
       throw UsageError(fmt::format("no finished run here has the metric '{}'; they have {}", name,
                                    one_of(known)));
     comparison.metrics.push_back(name);
   }
+  if (!options.metrics.empty()) return;
+  for (const std::string_view name : kDefaultMetrics)
+    if (is_known(name)) comparison.metrics.emplace_back(name);
+  if (!options.derive_all) return;
+  for (const std::string_view name : kFurtherMetrics)
+    if (is_known(name)) comparison.metrics.emplace_back(name);
 }
 
 std::vector<double> values_of(const ComparedGroup& group, const std::string& metric) {
@@ -61,22 +62,30 @@ std::vector<double> values_of(const ComparedGroup& group, const std::string& met
   return values;
 }
 
+/// The same where only their order counts: what was not reached was reached infinitely late.
+std::vector<double> ordered_values_of(const ComparedGroup& group, const std::string& metric) {
+  std::vector<double> values = values_of(group, metric);
+  values.insert(values.end(), static_cast<std::size_t>(censored(group, metric)), INFINITY);
+  return values;
+}
+
 void estimate_metrics(Comparison& comparison) {
   for (ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics) {
       const std::vector<double> values = values_of(group, metric);
       if (values.empty()) continue;
       group.metrics[metric] = estimate(values);
-      group.robust[metric] = robust(values);
+      group.robust[metric] = robust(ordered_values_of(group, metric));
     }
 }
 
-std::optional<double> improvement(const ComparedGroup& group, const ComparedGroup& baseline,
-                                  const std::string& name) {
-  const Metric* const metric = find_metric(name);
-  if (metric == nullptr || metric->better == 0) return std::nullopt;
-  const std::vector<double> own = values_of(group, name), other = values_of(baseline, name);
-  return metric->better > 0 ? chance_above(own, other) : chance_above(other, own);
+std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGroup& baseline,
+                                  const std::string& metric) {
+  const int better = better_direction(metric);
+  if (better == 0) return std::nullopt;
+  const std::vector<double> own = ordered_values_of(group, metric);
+  const std::vector<double> other = ordered_values_of(baseline, metric);
+  return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
 struct Pairs {
@@ -154,71 +163,6 @@ void find_ratios(Comparison& comparison) {
   }
 }
 
-std::string where(const ComparedPoint& point) {
-  return point.settings.empty() ? "" : fmt::format(" at {}", point_title(point));
-}
-
-void note_seeds(Comparison& comparison) {
-  int smallest = 0;
-  for (const ComparedDifference& difference : comparison.differences) {
-    const int n = difference.value.difference.n;
-    smallest = smallest == 0 ? n : std::min(smallest, n);
-  }
-  if (smallest == 1)
-    comparison.notes.push_back(
-        "n = 1: one seed has no interval and no p; what differs may be the seed alone");
-  else if (smallest > 1 && 2.0 / std::exp2(smallest) > kSignificance)
-    comparison.notes.push_back(fmt::format(
-        "n = {} is too small to reach p = 0.05: the smallest p of the exact sign-flip test is {}; "
-        "6 seeds could",
-        smallest, format_number(2.0 / std::exp2(smallest))));
-}
-
-void note_points(Comparison& comparison) {
-  for (const ComparedPoint& point : comparison.points) {
-    if (!point.baseline) {
-      comparison.notes.push_back(
-          fmt::format("no run of the baseline {}{}", comparison.baseline, where(point)));
-      continue;
-    }
-    const FlatSettings baseline = flatten(comparison.groups[*point.baseline].settings);
-    for (const std::size_t g : point.groups) {
-      const FlatSettings own = flatten(comparison.groups[g].settings);
-      std::string what;
-      for (const std::string& key : varying_keys({&baseline, &own}))
-        if (!is_algorithm_key(key))
-          what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
-                              value_text(value_at(own, key)), value_text(value_at(baseline, key)));
-      if (!what.empty())
-        comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
-                                               comparison.groups[g].label, where(point), what));
-    }
-  }
-}
-
-void note_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::size_t g : point.groups) {
-      const ComparedGroup& group = comparison.groups[g];
-      if (group.unfinished == 0) continue;
-      std::map<std::string, int> states;
-      for (const ComparedRun& run : runs)
-        if (run.summary.group == group.group && run.summary.state != RunState::finished)
-          ++states[std::string(state_name(run.summary.state))];
-      std::string what;
-      for (const auto& [state, count] : states)
-        what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, state);
-      comparison.notes.push_back(fmt::format(
-          "{}{}: {} of {} runs are not in the numbers ({})", group.label, where(point),
-          group.unfinished, group.unfinished + static_cast<int>(group.runs.size()), what));
-    }
-  for (const ComparedGroup& group : comparison.groups)
-    for (const auto& [metric, e] : group.metrics)
-      if (e.n < static_cast<int>(group.runs.size()))
-        comparison.notes.push_back(
-            fmt::format("{}: {} of {} runs have {}", group.label, e.n, group.runs.size(), metric));
-}
-
 /// The baseline asked for or, when no group has that name, the first algorithm.
 void settle_baseline(Comparison& comparison, const std::string& asked) {
   const auto named = [&](const ComparedGroup& g) {
@@ -240,14 +184,13 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   form_groups(comparison, runs);
   settle_baseline(comparison, options.baseline);
   form_points(comparison);
+  form_sections(comparison, options.by);
   distinguish_labels(comparison);
-  choose_metrics(comparison, options.metrics);
+  choose_metrics(comparison, options);
   estimate_metrics(comparison);
   find_differences(comparison);
   find_ratios(comparison);
-  note_groups(comparison, runs);
-  note_points(comparison);
-  note_seeds(comparison);
+  add_notes(comparison, runs, options);
   return comparison;
 }
 
@@ -255,6 +198,17 @@ const ComparedGroup& group_of(const Comparison& comparison, const std::string& d
   const auto found = std::ranges::find(comparison.groups, digest, &ComparedGroup::group);
   ACID_ASSERT(found != comparison.groups.end(), "no group {}", digest);
   return *found;
+}
+
+bool is_baseline(const Comparison& comparison, std::size_t group) {
+  return std::ranges::find(comparison.points, std::optional(group), &ComparedPoint::baseline) !=
+         comparison.points.end();
+}
+
+int censored(const ComparedGroup& group, const std::string& metric) {
+  if (!is_to_target(metric)) return 0;
+  return static_cast<int>(std::ranges::count_if(
+      group.runs, [&](const RunSummary& run) { return !run.metrics.contains(metric); }));
 }
 
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,

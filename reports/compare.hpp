@@ -17,12 +17,17 @@ struct CompareOptions {
   std::string baseline = "ar-sgd";   // algorithm or label
   std::vector<std::string> metrics;  // empty: eval_accuracy, eval_loss, train_loss,
                                      // consensus_distance and totals, as far as recorded
+  bool derive_all = false;           // also auc_* and exchanges_to_target where none are named:
+                                     // too many for a screen, and they take reading whole series
   ReadAt at;                         // where in a run its series are read
   std::optional<Target> target;      // instead of the recipe's
+  std::vector<std::string> by;       // dotted settings whose values make the sections that groups
+                                     // are shown in; empty: all that a sweep varies
 };
 
 /// Beside the values of recorded series (DESIGN §8), where options.at says, a run has these derived
-/// metrics:
+/// metrics, all from what was recorded, never from what was thinned (reports/known_metrics.hpp has
+/// their units and directions):
 ///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the
 ///                           gradient budget. The last value depends on where the last exchange
 ///                           fell and on a learning rate that has decayed; this one compares
@@ -30,9 +35,14 @@ struct CompareOptions {
 ///   gradients, seconds, bytes, gradients_per_second   totals where the run ended or, with a
 ///                           coordinate, at the last sample before it; seconds are simulated in
 ///                           `virtual`.
-///   gradients_to_target, time_to_target, seconds_to_target, bytes_to_target   where the metric of
-///                           options.target, else of the recipe's budget.target, first reached its
-///                           value; absent in runs that never did. time: normalised.
+///   gradients_to_target, time_to_target, seconds_to_target, bytes_to_target, exchanges_to_target
+///                           where the metric of options.target, else of the recipe's
+///                           budget.target, first reached its value; absent in runs that never did.
+///                           time: normalised. exchanges: by the last sample of `exchanges` there.
+///   auc_eval_accuracy, auc_eval_loss   mean height of the curve of eval_accuracy (eval_loss) over
+///                           gradients from 0 to the run's end or, with a coordinate, along its
+///                           axis from 0 to there: trapezoids between samples, level before the
+///                           first and after the last.
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
@@ -43,7 +53,9 @@ struct ComparedGroup {
   std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
   int unfinished = 0;
   std::map<std::string, Estimate> metrics;  // values over seeds
-  std::map<std::string, Robust> robust;     // the same ones
+  /// The same ones. A run that did not reach a target counts as infinitely late: its place in the
+  /// order is known.
+  std::map<std::string, Robust> robust;
 };
 
 struct ComparedDifference {
@@ -52,8 +64,9 @@ struct ComparedDifference {
   PairedDifference value;        // by seed: this group − baseline
   std::optional<double> p_holm;  // p adjusted over all differences of the metric
   /// Chance that a run of this group has a better value than one of the baseline, whatever their
-  /// seeds; absent for a metric without a better direction.
-  std::optional<double> improvement;
+  /// seeds; absent for a metric without a better direction. A target not reached is worse than one
+  /// reached.
+  std::optional<Chance> improvement;
 };
 
 /// How many times larger a positive metric is than the reference's: the honest scale for consensus
@@ -73,6 +86,13 @@ struct ComparedPoint {
   std::optional<std::size_t> baseline;                           // index of its baseline group
 };
 
+/// What is shown as one table: the groups that share the values of CompareOptions::by. Every
+/// difference is still taken to the baseline of the group's own point.
+struct ComparedSection {
+  std::vector<std::pair<std::string, nlohmann::json>> settings;
+  std::vector<std::size_t> groups;  // indices, point by point
+};
+
 struct Comparison {
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
@@ -80,11 +100,15 @@ struct Comparison {
   std::vector<std::string> notes;     // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // those compared, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
+  std::vector<ComparedSection> sections;  // so too; without `by`, one for each point
+  std::vector<std::string> by;            // settings that divide sections, as asked
+  std::vector<std::string> columns;       // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
 };
 
-/// Reads the runs' summaries, and the consensus series where it compares them. Groups are in the
-/// order of `run_ids`. UsageError for no runs and for a metric that none of them has.
+/// Reads the runs' summaries, and of series what it compares of them. Groups are in the order of
+/// `run_ids`. UsageError for no runs, for a metric that none of them has and for a setting that
+/// none has.
 Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
                    const CompareOptions& options = {});
 
@@ -93,45 +117,59 @@ struct ComparedRun {
   RunSummary summary;  // derived metrics included
   nlohmann::json settings;
 };
-/// The run with its derived metrics but for consensus_distance_mid.
+/// A finished run with its derived metrics; of others nothing is read.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
-/// consensus_distance_mid of a run from its consensus series.
-std::optional<double> consensus_mid(const RunSummary& run, const std::vector<SeriesPoint>& points);
 /// compare() without the store.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
 /// The group of that digest, which the comparison has.
 const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
+/// Some point's baseline is this group.
+bool is_baseline(const Comparison& comparison, std::size_t group);
+/// Finished runs of the group that did not reach their target, of a metric that says when they did.
+int censored(const ComparedGroup& group, const std::string& metric);
 /// nullptr when the group has no difference (ratio) in the metric.
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
                                           const std::string& metric);
 const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,
                                 const std::string& metric);
-/// "workers.count = 16, topology.kind = ring"; empty without swept settings.
+/// "workers.count = 16, topology.kind = ring"; empty without settings.
+std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings);
+/// Of the swept settings of a point.
 std::string point_title(const ComparedPoint& point);
+/// A value of the metric in a unit a person would choose: "1.5 GB", "45 s", "0.91".
+std::string format_metric_value(const std::string& metric, double value);
 /// An estimate in the metric's unit: bytes and seconds in units a person would choose.
 std::string format_metric(const std::string& metric, const Estimate& estimate);
 
-/// For a terminal 80 columns wide. Colour is the caller's choice.
+/// A group's estimate for a table of many metrics: "–" without a value, and "(2 of 3)" behind it
+/// where the others did not reach the target.
+std::string estimate_cell(const ComparedGroup& group, const std::string& metric);
+
+/// For a terminal 80 columns wide. Colour is the caller's choice. From eight runs on, groups also
+/// have their interquartile mean and their chance to be better than the baseline.
 std::string to_text(const Comparison& comparison, bool colour);
-/// {"schema_version", "baseline", "metrics": [name], "groups": [{"group", "algorithm", "label",
-/// "settings", "varying": {key: value}, "n", "unfinished", "runs": [id], "seeds": [seed],
-/// "metrics": {name: {"n", "mean", "sd", "se", "ci_low", "ci_high", "median",
-/// "iqm", "iqm_ci_low", "iqm_ci_high"}}}], "differences": [{"group",
-/// "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low", "ci_high", "p",
-/// "p_holm", "improvement"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean",
+/// {"schema_version", "baseline", "metrics": [name], "by": [key], "sections": [{"settings": {key:
+/// value}, "groups": [group]}], "groups": [{"group", "algorithm", "label", "settings", "varying":
+/// {key: value}, "n", "unfinished", "runs": [id], "seeds": [seed], "metrics": {name: {"n", "mean",
+/// "sd", "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high", "censored"}}}],
+/// "differences": [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se",
+/// "ci_low", "ci_high", "p", "p_holm", "improvement", "improvement_ci_low",
+/// "improvement_ci_high"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean",
 /// "ci_low", "ci_high"}], "notes": [text]}. A missing interval and a value that is not finite are
-/// null.
+/// null. "censored", of *_to_target only: runs that did not reach the target; all else there but
+/// the median is about those that did.
 nlohmann::json to_json(const Comparison& comparison);
-/// One row per group and metric: group, algorithm, label, the varying settings by dotted key,
-/// metric, n, mean, sd, se, ci_low, ci_high, baseline, difference, difference_ci_low,
-/// difference_ci_high, p, p_holm. Absent numbers are empty fields. RFC 4180 quoting, "\n" line
-/// ends.
+/// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
+/// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
+/// difference_ci_low, difference_ci_high, p, p_holm, improvement, median, iqm, iqm_ci_low,
+/// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored. Absent numbers are
+/// empty fields. RFC 4180 quoting, "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
-/// A tabular for the booktabs package, one for each sweep point, with what its numbers are as a
-/// comment above.
+/// A tabular for the booktabs package, one for each section, with what its numbers are as a comment
+/// above.
 std::string to_latex(const Comparison& comparison);
 
 }  // namespace acid

@@ -1,12 +1,15 @@
 // A comparison for programs and for documents: JSON, CSV, Markdown.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "reports/compare.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -21,14 +24,14 @@ json number_or_null(std::optional<double> value) {
 /// The numbers of an estimate, n first.
 void add_estimate(json& object, const Estimate& e) {
   object["n"] = e.n;
-  object["mean"] = number_or_null(e.mean);
+  object["mean"] = e.n > 0 ? number_or_null(e.mean) : json(nullptr);
   object["sd"] = number_or_null(e.sd);
   object["se"] = number_or_null(e.se);
   object["ci_low"] = number_or_null(e.ci_low);
   object["ci_high"] = number_or_null(e.ci_high);
 }
 
-json group_json(const ComparedGroup& group) {
+json group_json(const ComparedGroup& group, const std::vector<std::string>& metrics) {
   json object{{"group", group.group},           {"algorithm", group.algorithm},
               {"label", group.label},           {"settings", group.settings},
               {"varying", json::object()},      {"n", group.runs.size()},
@@ -40,70 +43,133 @@ json group_json(const ComparedGroup& group) {
     object["runs"].push_back(run.id);
     object["seeds"].push_back(run.seed);
   }
-  for (const auto& [name, e] : group.metrics) {
+  for (const std::string& name : metrics) {
+    const auto found = group.metrics.find(name);
+    const bool any = found != group.metrics.end();
+    if (!any && censored(group, name) == 0) continue;
     json& metric = object["metrics"][name];
-    add_estimate(metric, e);
-    const Robust& robust = group.robust.at(name);
+    add_estimate(metric, any ? found->second : Estimate{});
+    const Robust robust = any ? group.robust.at(name) : Robust{};
     metric["median"] = number_or_null(robust.median);
     metric["iqm"] = number_or_null(robust.iqm);
     metric["iqm_ci_low"] = number_or_null(robust.iqm_low);
     metric["iqm_ci_high"] = number_or_null(robust.iqm_high);
+    if (is_to_target(name)) metric["censored"] = censored(group, name);
   }
   return object;
-}
-
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (const std::string& field : fields) line += csv_field(field) + ",";
-  line.back() = '\n';
-  return line;
-}
-
 void add_numbers(std::vector<std::string>& fields, const Estimate& e) {
   fields.push_back(std::to_string(e.n));
   for (const std::optional<double>& value :
-       {std::optional<double>(e.mean), e.sd, e.se, e.ci_low, e.ci_high})
+       {e.n > 0 ? std::optional(e.mean) : std::nullopt, e.sd, e.se, e.ci_low, e.ci_high})
     fields.push_back(csv_number(value));
 }
 
-std::vector<std::string> all_varying(const Comparison& comparison) {
-  std::set<std::string> keys;
+/// Those of `by` first.
+std::vector<std::string> setting_keys(const Comparison& comparison) {
+  std::vector<std::string> keys = comparison.by;
+  std::set<std::string> others;
   for (const ComparedGroup& group : comparison.groups)
-    keys.insert(group.varying.begin(), group.varying.end());
-  return {keys.begin(), keys.end()};
+    for (const std::string& key : group.varying)
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) others.insert(key);
+  keys.insert(keys.end(), others.begin(), others.end());
+  return keys;
 }
 
-std::string markdown_cell(const std::string& text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|' || c == '\\') cell += '\\';
-    cell += c == '\n' ? ' ' : c;
+void add_numbers_or_blanks(std::vector<std::string>& fields,
+                           const std::vector<std::optional<double>>& values) {
+  for (const std::optional<double>& value : values) fields.push_back(csv_number(value));
+}
+
+std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGroup& group,
+                                 const std::string& metric, const std::vector<std::string>& keys) {
+  std::vector<std::string> fields{group.group, group.algorithm, group.label};
+  const FlatSettings flat = flatten(group.settings);
+  for (const std::string& key : keys) {
+    const json& value = value_at(flat, key);
+    fields.push_back(value.is_null() ? "" : value_text(value));
   }
-  return cell;
+  fields.push_back(metric);
+  const auto found = group.metrics.find(metric);
+  add_numbers(fields, found == group.metrics.end() ? Estimate{} : found->second);
+  const ComparedDifference* const d = find_difference(comparison, group.group, metric);
+  const Estimate e = d ? d->value.difference : Estimate{};
+  const Chance chance = d && d->improvement ? *d->improvement : Chance{};
+  fields.push_back(d ? d->baseline : "");
+  if (d)
+    add_numbers_or_blanks(fields,
+                          {e.mean, e.ci_low, e.ci_high, d->value.p, d->p_holm,
+                           d->improvement ? std::optional(d->improvement->value) : std::nullopt});
+  else
+    fields.insert(fields.end(), 6, "");
+  const auto robust = group.robust.find(metric);
+  const Robust r = robust == group.robust.end() ? Robust{} : robust->second;
+  add_numbers_or_blanks(fields, {r.median, r.iqm, r.iqm_low, r.iqm_high});
+  fields.push_back(d ? std::to_string(e.n) : "");
+  add_numbers_or_blanks(fields, {chance.low, chance.high});
+  fields.push_back(is_to_target(metric) ? std::to_string(censored(group, metric)) : "");
+  return fields;
+}
+
+/// Cells of the settings that differ within a section.
+std::string markdown_settings(const Comparison& comparison, const ComparedGroup& group) {
+  std::string cells;
+  const FlatSettings flat = flatten(group.settings);
+  for (const std::string& key : comparison.columns)
+    cells += fmt::format(" {} |", markdown_cell(value_text(value_at(flat, key))));
+  return cells;
+}
+
+std::string markdown_difference_table(const Comparison& comparison,
+                                      const ComparedSection& section) {
+  std::string rows;
+  for (const std::size_t g : section.groups)
+    for (const std::string& metric : comparison.metrics) {
+      const ComparedGroup& group = comparison.groups[g];
+      const ComparedDifference* const d = find_difference(comparison, group.group, metric);
+      if (d == nullptr) continue;
+      rows += fmt::format("| {} |{} {} | {} | {} | {} | {} |\n", markdown_cell(group.label),
+                          markdown_settings(comparison, group), metric, d->value.difference.n,
+                          format_metric(metric, d->value.difference), format_p(d->value.p),
+                          format_p(d->p_holm));
+    }
+  if (rows.empty()) return "";
+  std::string head = "| algorithm |", rule = "|---|";
+  for (const std::string& key : comparison.columns) {
+    head += fmt::format(" {} |", markdown_cell(key));
+    rule += "--:|";
+  }
+  return fmt::format(
+      "Paired differences to {} (mean ± 95 %, exact sign-flip p):\n\n{} metric | n | "
+      "difference | p | p (Holm) |\n{}---|--:|--:|--:|--:|\n{}\n",
+      markdown_cell(comparison.baseline), head, rule, rows);
 }
 
 }  // namespace
 
 json to_json(const Comparison& comparison) {
   json result{{"schema_version", kSchemaVersion}, {"baseline", comparison.baseline},
-              {"metrics", comparison.metrics},    {"groups", json::array()},
+              {"metrics", comparison.metrics},    {"by", comparison.by},
+              {"sections", json::array()},        {"groups", json::array()},
               {"differences", json::array()},     {"ratios", json::array()},
               {"notes", comparison.notes}};
+  for (const ComparedSection& section : comparison.sections) {
+    json object{{"settings", json::object()}, {"groups", json::array()}};
+    for (const auto& [key, value] : section.settings) object["settings"][key] = value;
+    for (const std::size_t g : section.groups)
+      object["groups"].push_back(comparison.groups[g].group);
+    result["sections"].push_back(std::move(object));
+  }
   for (const ComparedGroup& group : comparison.groups)
-    result["groups"].push_back(group_json(group));
+    result["groups"].push_back(group_json(group, comparison.metrics));
   for (const ComparedDifference& difference : comparison.differences) {
     const ComparedGroup& group = group_of(comparison, difference.group);
+    const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
     json object{{"group", difference.group},
                 {"algorithm", group.algorithm},
                 {"label", group.label},
@@ -111,7 +177,9 @@ json to_json(const Comparison& comparison) {
                 {"metric", difference.metric},
                 {"p", number_or_null(difference.value.p)},
                 {"p_holm", number_or_null(difference.p_holm)},
-                {"improvement", number_or_null(difference.improvement)}};
+                {"improvement", number_or_null(chance.value)},
+                {"improvement_ci_low", number_or_null(chance.low)},
+                {"improvement_ci_high", number_or_null(chance.high)}};
     add_estimate(object, difference.value.difference);
     result["differences"].push_back(std::move(object));
   }
@@ -128,78 +196,67 @@ json to_json(const Comparison& comparison) {
 }
 
 std::string to_csv(const Comparison& comparison) {
-  const std::vector<std::string> varying = all_varying(comparison);
+  const std::vector<std::string> keys = setting_keys(comparison);
   std::vector<std::string> header{"group", "algorithm", "label"};
-  header.insert(header.end(), varying.begin(), varying.end());
-  for (const char* name : {"metric", "n", "mean", "sd", "se", "ci_low", "ci_high", "baseline",
-                           "difference", "difference_ci_low", "difference_ci_high", "p", "p_holm",
-                           "improvement", "median", "iqm", "iqm_ci_low", "iqm_ci_high"})
+  header.insert(header.end(), keys.begin(), keys.end());
+  for (const char* name : {"metric",
+                           "n",
+                           "mean",
+                           "sd",
+                           "se",
+                           "ci_low",
+                           "ci_high",
+                           "baseline",
+                           "difference",
+                           "difference_ci_low",
+                           "difference_ci_high",
+                           "p",
+                           "p_holm",
+                           "improvement",
+                           "median",
+                           "iqm",
+                           "iqm_ci_low",
+                           "iqm_ci_high",
+                           "difference_n",
+                           "improvement_ci_low",
+                           "improvement_ci_high",
+                           "censored"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
-    for (const std::string& metric : comparison.metrics) {
-      const auto found = group.metrics.find(metric);
-      if (found == group.metrics.end()) continue;
-      std::vector<std::string> fields{group.group, group.algorithm, group.label};
-      const FlatSettings flat = flatten(group.settings);
-      for (const std::string& key : varying) {
-        const json& value = value_at(flat, key);
-        fields.push_back(value.is_null() ? "" : value_text(value));
-      }
-      fields.push_back(metric);
-      add_numbers(fields, found->second);
-      if (const auto* d = find_difference(comparison, group.group, metric)) {
-        const Estimate& e = d->value.difference;
-        fields.push_back(d->baseline);
-        for (const std::optional<double>& value :
-             {std::optional<double>(e.mean), e.ci_low, e.ci_high, d->value.p, d->p_holm,
-              d->improvement})
-          fields.push_back(csv_number(value));
-      } else {
-        fields.insert(fields.end(), 7, "");
-      }
-      const Robust& robust = group.robust.at(metric);
-      for (const auto& value : {robust.median, robust.iqm, robust.iqm_low, robust.iqm_high})
-        fields.push_back(csv_number(value));
-      text += csv_line(fields);
-    }
+    for (const std::string& metric : comparison.metrics)
+      if (group.metrics.contains(metric) || censored(group, metric) > 0)
+        text += csv_line(csv_row(comparison, group, metric, keys));
   return text;
 }
 
 std::string to_markdown(const Comparison& comparison) {
   std::string text;
-  for (const ComparedPoint& point : comparison.points) {
-    if (!point.settings.empty()) text += fmt::format("### {}\n\n", point_title(point));
-    text += "| algorithm | n |";
-    std::string rule = "|---|--:|";
+  for (const ComparedSection& section : comparison.sections) {
+    if (!section.settings.empty())
+      text += fmt::format("### {}\n\n", markdown_cell(settings_title(section.settings)));
+    text += "| algorithm |";
+    std::string rule = "|---|";
+    for (const std::string& key : comparison.columns) {
+      text += fmt::format(" {} |", markdown_cell(key));
+      rule += "--:|";
+    }
+    text += " n |";
+    rule += "--:|";
     for (const std::string& metric : comparison.metrics) {
       text += fmt::format(" {} |", metric);
       rule += "--:|";
     }
     text += "\n" + rule + "\n";
-    for (const std::size_t g : point.groups) {
+    for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      text += fmt::format("| {} | {} |", markdown_cell(group.label), group.runs.size());
-      for (const std::string& metric : comparison.metrics) {
-        const auto found = group.metrics.find(metric);
-        text += fmt::format(
-            " {} |",
-            format_metric(metric, found == group.metrics.end() ? Estimate{} : found->second));
-      }
+      text += fmt::format("| {} |{} {} |", markdown_cell(group.label),
+                          markdown_settings(comparison, group), group.runs.size());
+      for (const std::string& metric : comparison.metrics)
+        text += fmt::format(" {} |", estimate_cell(group, metric));
       text += "\n";
     }
-    text += "\n";
-  }
-  if (!comparison.differences.empty()) {
-    text += fmt::format("Paired differences to {} (mean ± 95 %, exact sign-flip p):\n\n",
-                        markdown_cell(comparison.baseline));
-    text += "| algorithm | metric | n | difference | p | p (Holm) |\n|---|---|--:|--:|--:|--:|\n";
-    for (const ComparedDifference& d : comparison.differences)
-      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                          markdown_cell(group_of(comparison, d.group).label), d.metric,
-                          d.value.difference.n, format_metric(d.metric, d.value.difference),
-                          format_p(d.value.p), format_p(d.p_holm));
-    text += "\n";
+    text += "\n" + markdown_difference_table(comparison, section);
   }
   for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
   return text;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
@@ -46,21 +47,26 @@ std::string to_latex(const Comparison& comparison) {
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
   for (const std::string& note : comparison.notes) text += latex_comment(note);
-  for (const ComparedPoint& point : comparison.points) {
-    if (!point.settings.empty()) text += latex_comment(point_title(point));
-    text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\nAlgorithm & $n$",
-                        std::string(comparison.metrics.size(), 'r'));
+  for (const ComparedSection& section : comparison.sections) {
+    if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));
+    text +=
+        fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\nAlgorithm",
+                    std::string(comparison.columns.size() + 1 + comparison.metrics.size(), 'r'));
+    for (const std::string& key : comparison.columns) text += " & " + latex_text(key);
+    text += " & $n$";
     for (const std::string& metric : comparison.metrics) text += " & " + latex_text(metric);
     text += " \\\\\n\\midrule\n";
-    for (const std::size_t g : point.groups) {
+    for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      text += fmt::format("{} & {}", latex_text(group.label), group.runs.size());
-      for (const std::string& metric : comparison.metrics) {
-        const auto found = group.metrics.find(metric);
-        text += " & ";
-        text +=
-            found == group.metrics.end() ? "--" : latex_text(format_metric(metric, found->second));
-      }
+      const FlatSettings flat = flatten(group.settings);
+      text += latex_text(group.label);
+      for (const std::string& key : comparison.columns)
+        text += " & " + latex_text(value_text(value_at(flat, key)));
+      text += fmt::format(" & {}", group.runs.size());
+      for (const std::string& metric : comparison.metrics)
+        text += " & " + (group.metrics.contains(metric) || censored(group, metric) > 0
+                             ? latex_text(estimate_cell(group, metric))
+                             : "--");
       text += " \\\\\n";
     }
     text += "\\bottomrule\n\\end{tabular}\n";

@@ -5,9 +5,10 @@
 #include <array>
 #include <string_view>
 
-#include "engine/recorder/metrics.hpp"
 #include "reports/compare.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 
 namespace acid {
@@ -24,11 +25,11 @@ bool is_total(std::string_view metric) {
   return std::find(kTotals.begin(), kTotals.end(), metric) != kTotals.end();
 }
 
-std::string_view direction(std::string_view name) {
-  if (name == "consensus_distance_mid") return "mean over 20-50 % of the budget; lower is closer";
-  const Metric* metric = find_metric(name);
-  if (metric == nullptr || metric->better == 0) return "";
-  return metric->better > 0 ? "higher is better" : "lower is better";
+std::string direction(const std::string& name) {
+  const int better = better_direction(name);
+  const std::string words = better > 0 ? "higher is better" : better < 0 ? "lower is better" : "";
+  if (name == "consensus_distance_mid") return "mean over 20-50 % of the budget; " + words;
+  return words;
 }
 
 struct Ink {
@@ -42,77 +43,224 @@ struct Ink {
   }
 };
 
-std::string metric_block(const Comparison& comparison, const ComparedPoint& point,
-                         const std::string& metric) {
-  const ComparedRatio* any_ratio = nullptr;
-  for (const std::size_t g : point.groups)
-    if (const auto* ratio = find_ratio(comparison, comparison.groups[g].group, metric))
-      any_ratio = ratio;
-  TextTable table;
-  table.indent = "  ";
-  table.total = kTerminalColumns;
-  table.alignment = {Align::left, Align::right, Align::right, Align::right, Align::right};
-  const std::string last =
-      any_ratio ? "/ " + shortened(group_of(comparison, any_ratio->reference).label, 16) : "p";
-  table.rows.push_back({"", "n", "mean ± 95 %", any_ratio ? "" : "difference", last});
-  for (const std::size_t g : point.groups) {
-    const ComparedGroup& group = comparison.groups[g];
-    const auto found = group.metrics.find(metric);
-    const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
-    std::vector<std::string> row{group.label, std::to_string(e.n), format_metric(metric, e), "",
-                                 ""};
-    if (any_ratio) {
-      const auto* ratio = find_ratio(comparison, group.group, metric);
-      row[4] =
-          ratio ? format_ratio(ratio->value) : (group.group == any_ratio->reference ? "1" : "–");
-    } else if (const auto* difference = find_difference(comparison, group.group, metric)) {
-      row[3] = format_metric(metric, difference->value.difference);
-      row[4] = format_p(difference->value.p);
-    } else if (point.baseline == g) {
-      row[3] = "baseline";
-    }
-    table.rows.push_back(std::move(row));
-  }
-  return table.str();
+/// A column of a table of groups: its title, which may be two lines, and each group's cell.
+struct Column {
+  std::string over, title;
+  Align align = Align::right;
+  std::vector<std::string> cells;  // parallel to ComparedSection::groups
+};
+
+Column label_column(const Comparison& comparison, const ComparedSection& section) {
+  Column column{"", "", Align::left, {}};
+  for (const std::size_t g : section.groups) column.cells.push_back(comparison.groups[g].label);
+  return column;
 }
 
-std::string totals_block(const Comparison& comparison, const ComparedPoint& point,
-                         const std::vector<std::string>& totals) {
+/// The swept settings that differ in the section, "optimizer." above "learning_rate".
+std::vector<Column> setting_columns(const Comparison& comparison, const ComparedSection& section) {
+  std::vector<Column> columns;
+  for (const std::string& key : comparison.columns) {
+    const std::size_t dot = key.rfind('.');
+    Column column{dot == std::string::npos ? "" : key.substr(0, dot),
+                  dot == std::string::npos ? key : key.substr(dot + 1),
+                  Align::right,
+                  {}};
+    for (const std::size_t g : section.groups)
+      column.cells.push_back(value_text(value_at(flatten(comparison.groups[g].settings), key)));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+/// "2 of 3" where some runs did not reach a target: the mean is not over all of them.
+Column count_column(const Comparison& comparison, const ComparedSection& section,
+                    const std::string& metric) {
+  Column column{"", "n", Align::right, {}};
+  for (const std::size_t g : section.groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    const auto found = group.metrics.find(metric);
+    const int n = found == group.metrics.end() ? 0 : found->second.n;
+    column.cells.push_back(censored(group, metric) == 0
+                               ? std::to_string(n)
+                               : fmt::format("{} of {}", n, group.runs.size()));
+  }
+  return column;
+}
+
+Column mean_column(const Comparison& comparison, const ComparedSection& section,
+                   const std::string& metric) {
+  Column column{"", "mean ± 95 %", Align::right, {}};
+  for (const std::size_t g : section.groups) {
+    const auto found = comparison.groups[g].metrics.find(metric);
+    column.cells.push_back(format_metric(
+        metric, found == comparison.groups[g].metrics.end() ? Estimate{} : found->second));
+  }
+  return column;
+}
+
+/// Absent where no group has enough runs for it.
+std::vector<Column> iqm_column(const Comparison& comparison, const ComparedSection& section,
+                               const std::string& metric) {
+  Column column{"", "IQM", Align::right, {}};
+  bool any = false;
+  for (const std::size_t g : section.groups) {
+    const auto found = comparison.groups[g].robust.find(metric);
+    const bool has = found != comparison.groups[g].robust.end() && found->second.iqm;
+    column.cells.push_back(has ? format_metric_value(metric, *found->second.iqm) : "–");
+    any = any || has;
+  }
+  if (!any) return {};
+  return {std::move(column)};
+}
+
+std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSection& section,
+                                  const std::string& metric) {
+  Column column{"", "", Align::right, {}};
+  std::vector<std::string> references;
+  for (const ComparedRatio& ratio : comparison.ratios)
+    if (ratio.metric == metric) references.push_back(ratio.reference);
+  for (const std::size_t g : section.groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    const ComparedRatio* const ratio = find_ratio(comparison, group.group, metric);
+    const bool is_reference =
+        std::find(references.begin(), references.end(), group.group) != references.end();
+    column.cells.push_back(ratio ? format_ratio(ratio->value) : is_reference ? "1" : "–");
+    if (ratio == nullptr) continue;
+    const std::string title = "/ " + shortened(group_of(comparison, ratio->reference).label, 16);
+    column.title = column.title.empty() || column.title == title ? title : "ratio";
+  }
+  if (column.title.empty()) return {};
+  return {std::move(column)};
+}
+
+/// The difference, its p and, once there is an interval to it, the chance to be better.
+std::vector<Column> difference_columns(const Comparison& comparison, const ComparedSection& section,
+                                       const std::string& metric) {
+  Column difference{"", "difference", Align::right, {}}, p{"", "p", Align::right, {}};
+  Column chance{"", "P(better)", Align::right, {}};
+  bool any = false, any_chance = false;
+  for (const std::size_t g : section.groups) {
+    const auto* found = find_difference(comparison, comparison.groups[g].group, metric);
+    const bool baseline = is_baseline(comparison, g);
+    difference.cells.push_back(found ? format_metric(metric, found->value.difference)
+                                     : (baseline ? "baseline" : ""));
+    p.cells.push_back(found ? format_p(found->value.p) : "");
+    const bool has = found != nullptr && found->improvement && found->improvement->low;
+    chance.cells.push_back(has ? format_number(found->improvement->value, 2) : "");
+    any = any || found != nullptr || baseline;
+    any_chance = any_chance || has;
+  }
+  std::vector<Column> columns;
+  if (!any) return columns;
+  columns.push_back(std::move(difference));
+  columns.push_back(std::move(p));
+  if (any_chance) columns.push_back(std::move(chance));
+  return columns;
+}
+
+TextTable table_of(const std::vector<Column>& columns) {
   TextTable table;
   table.indent = "  ";
   table.total = kTerminalColumns;
-  table.alignment = {Align::left};
-  table.rows = {{""}};
+  std::vector<std::string> over, titles;
+  for (const Column& column : columns) {
+    table.alignment.push_back(column.align);
+    over.push_back(column.over);
+    titles.push_back(column.title);
+  }
+  if (std::any_of(over.begin(), over.end(), [](const std::string& s) { return !s.empty(); }))
+    table.rows.push_back(std::move(over));
+  table.rows.push_back(std::move(titles));
+  for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
+    std::vector<std::string> cells;
+    for (const Column& column : columns) cells.push_back(column.cells[row]);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// The settings as columns, where a line can hold them; else as headings, a table under each.
+std::string settled_table(const Comparison& comparison, const ComparedSection& section,
+                          const std::vector<Column>& columns) {
+  const std::vector<Column> settings = setting_columns(comparison, section);
+  std::vector<Column> wide{columns.front()};
+  wide.insert(wide.end(), settings.begin(), settings.end());
+  wide.insert(wide.end(), columns.begin() + 1, columns.end());
+  const TextTable table = table_of(wide);
+  if (settings.empty() || table.fits()) return table.str();
+
+  std::string text;
+  for (std::size_t row = 0, next = 0; row < section.groups.size(); row = next) {
+    std::string heading;
+    for (std::size_t s = 0; s < settings.size(); ++s)
+      heading += fmt::format("{}{} = {}", s == 0 ? "" : ", ", comparison.columns[s],
+                             settings[s].cells[row]);
+    const auto as_this = [&](const Column& column) {
+      return column.cells[next] == column.cells[row];
+    };
+    next = row + 1;
+    while (next < section.groups.size() && std::all_of(settings.begin(), settings.end(), as_this))
+      ++next;
+    std::vector<Column> part = columns;
+    for (Column& column : part)
+      column.cells.assign(column.cells.begin() + static_cast<std::ptrdiff_t>(row),
+                          column.cells.begin() + static_cast<std::ptrdiff_t>(next));
+    text += "  " + wrapped(heading, kTerminalColumns - 2, "    ") + "\n" + table_of(part).str();
+  }
+  return text;
+}
+
+std::string metric_block(const Comparison& comparison, const ComparedSection& section,
+                         const std::string& metric) {
+  std::vector<Column> columns{label_column(comparison, section),
+                              count_column(comparison, section, metric),
+                              mean_column(comparison, section, metric)};
+  std::vector<Column> more = ratio_columns(comparison, section, metric);
+  if (more.empty()) more = difference_columns(comparison, section, metric);
+  std::vector<Column> iqm = iqm_column(comparison, section, metric);
+  columns.insert(columns.end(), iqm.begin(), iqm.end());
+  columns.insert(columns.end(), more.begin(), more.end());
+  return settled_table(comparison, section, columns);
+}
+
+std::string totals_block(const Comparison& comparison, const ComparedSection& section,
+                         const std::vector<std::string>& totals) {
+  std::vector<Column> columns{label_column(comparison, section)};
   for (const std::string& metric : totals) {
-    table.alignment.push_back(Align::right);
-    table.rows.front().push_back(metric == "gradients_per_second" ? "gradients/s" : metric);
-  }
-  for (const std::size_t g : point.groups) {
-    const ComparedGroup& group = comparison.groups[g];
-    std::vector<std::string> row{group.label};
-    for (const std::string& metric : totals) {
-      const auto found = group.metrics.find(metric);
-      Estimate mean_only;
-      if (found != group.metrics.end())
-        mean_only = {found->second.n, found->second.mean, {}, {}, {}, {}};
-      const std::string text = format_metric(metric, mean_only);
-      row.push_back(text.substr(0, text.find(" ±")));
+    Column column{"", metric == "gradients_per_second" ? "gradients/s" : metric, Align::right, {}};
+    for (const std::size_t g : section.groups) {
+      const auto found = comparison.groups[g].metrics.find(metric);
+      column.cells.push_back(found == comparison.groups[g].metrics.end()
+                                 ? "–"
+                                 : format_metric_value(metric, found->second.mean));
     }
-    table.rows.push_back(std::move(row));
+    columns.push_back(std::move(column));
   }
-  return table.str();
+  return settled_table(comparison, section, columns);
 }
 
 }  // namespace
 
+std::string format_metric_value(const std::string& metric, double value) {
+  if (metric.starts_with("bytes")) return format_bytes(value);
+  return metric.starts_with("seconds") ? format_seconds(value) : format_number(value);
+}
+
 std::string format_metric(const std::string& metric, const Estimate& estimate) {
-  const bool bytes = metric.rfind("bytes", 0) == 0, seconds = metric.rfind("seconds", 0) == 0;
-  if (estimate.n == 0 || (!bytes && !seconds)) return format_estimate(estimate);
-  const auto text = [&](double value) {
-    return bytes ? format_bytes(value) : format_seconds(value);
-  };
-  if (!estimate.ci_high) return text(estimate.mean) + " ± n/a";
-  return fmt::format("{} ± {}", text(estimate.mean), text(*estimate.ci_high - estimate.mean));
+  const bool unit = metric.starts_with("bytes") || metric.starts_with("seconds");
+  if (estimate.n == 0 || !unit) return format_estimate(estimate);
+  const std::string mean = format_metric_value(metric, estimate.mean);
+  if (!estimate.ci_high) return mean + " ± n/a";
+  return fmt::format("{} ± {}", mean,
+                     format_metric_value(metric, *estimate.ci_high - estimate.mean));
+}
+
+std::string estimate_cell(const ComparedGroup& group, const std::string& metric) {
+  const auto found = group.metrics.find(metric);
+  const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
+  const std::string text = format_metric(metric, e);
+  if (censored(group, metric) == 0) return text;
+  return fmt::format("{} ({} of {})", text, e.n, group.runs.size());
 }
 
 std::string to_text(const Comparison& comparison, bool colour) {
@@ -121,21 +269,21 @@ std::string to_text(const Comparison& comparison, bool colour) {
   std::vector<std::string> totals;
   for (const std::string& metric : comparison.metrics)
     if (is_total(metric)) totals.push_back(metric);
-  for (const ComparedPoint& point : comparison.points) {
+  for (const ComparedSection& section : comparison.sections) {
     if (!text.empty()) text += "\n";
-    if (!point.settings.empty())
-      text += ink.bold(wrapped(point_title(point), kTerminalColumns)) + "\n\n";
+    if (!section.settings.empty())
+      text += ink.bold(wrapped(settings_title(section.settings), kTerminalColumns)) + "\n\n";
     for (const std::string& metric : comparison.metrics) {
       if (is_total(metric)) continue;
       text += ink.bold(metric);
       if (!direction(metric).empty()) text += ink.dim(fmt::format("  {}", direction(metric)));
-      text += "\n" + metric_block(comparison, point, metric) + "\n";
+      text += "\n" + metric_block(comparison, section, metric) + "\n";
     }
     if (!totals.empty())
-      text +=
-          ink.bold("totals") + ink.dim("  means") + "\n" + totals_block(comparison, point, totals);
+      text += ink.bold("totals") + ink.dim("  means") + "\n" +
+              totals_block(comparison, section, totals);
   }
-  if (!comparison.notes.empty()) text += "\n";
+  if (!comparison.notes.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const std::string& note : comparison.notes)
     text += ink.dim(wrapped("note: " + note, kTerminalColumns, "  ")) + "\n";
   return text;

@@ -2,32 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "engine/base/error.hpp"
 #include "reports/statistics.hpp"
 
 namespace acid {
-namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// The straight line through the points around x; NaN outside. `next` is the first point right of
-/// x, and moves forward only.
-double interpolate(std::span<const CurvePoint> points, double x, std::size_t& next) {
-  while (next < points.size() && points[next].x < x) ++next;
-  if (next == points.size()) return kNaN;
-  if (points[next].x == x) return points[next].y;
-  if (next == 0) return kNaN;
-  const CurvePoint &a = points[next - 1], &b = points[next];
-  return a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
-}
 
 int cell_of(double x, double end, int cells) {
   return std::clamp(static_cast<int>(x / end * cells), 0, cells - 1);
 }
-
-}  // namespace
 
 double coordinate(const Position& position, Axis axis) {
   switch (axis) {
@@ -43,48 +26,21 @@ double coordinate(const Position& position, Axis axis) {
   ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
 }
 
-std::vector<CurvePoint> points_on(std::span<const SeriesPoint> series, Axis axis) {
-  std::vector<CurvePoint> points;
-  points.reserve(series.size());
-  for (const SeriesPoint& sample : series)
-    if (std::isfinite(sample.value))
-      points.push_back({coordinate(sample.position, axis), sample.value});
-  return points;
+void MeanHeight::add(double x, double y) {
+  const double before = any_ ? y_ : y;
+  if (x_ < end_) {
+    const double to = std::min(x, end_);
+    const double there = x > to ? before + (y - before) * (to - x_) / (x - x_) : y;
+    area_ += (before + there) / 2 * (to - x_);
+  }
+  any_ = true;
+  x_ = x;
+  y_ = y;
 }
 
-std::optional<double> window_mean(std::span<const SeriesPoint> series, std::int64_t budget,
-                                  double from_share, double to_share) {
-  const double from = from_share * static_cast<double>(budget);
-  const double to = to_share * static_cast<double>(budget);
-  double sum = 0;
-  int count = 0;
-  for (const SeriesPoint& sample : series) {
-    const double x = static_cast<double>(sample.position.gradients);
-    if (x < from || x > to) continue;
-    sum += sample.value;
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  return sum / count;
-}
-
-std::vector<double> on_grid(std::span<const CurvePoint> points, double end, int cells) {
-  std::vector<double> values(static_cast<std::size_t>(cells), 0.0);
-  if (points.empty() || !(end > 0)) return std::vector<double>(values.size(), kNaN);
-  std::vector<int> counts(values.size(), 0);
-  for (const CurvePoint& point : points) {
-    if (point.x < 0 || point.x > end) continue;
-    const auto cell = static_cast<std::size_t>(cell_of(point.x, end, cells));
-    values[cell] += point.y;
-    ++counts[cell];
-  }
-  std::size_t next = 0;
-  for (std::size_t cell = 0; cell < values.size(); ++cell) {
-    const double middle = (static_cast<double>(cell) + 0.5) * end / cells;
-    values[cell] =
-        counts[cell] > 0 ? values[cell] / counts[cell] : interpolate(points, middle, next);
-  }
-  return values;
+std::optional<double> MeanHeight::value() const {
+  if (!any_ || !(end_ > 0)) return std::nullopt;
+  return (area_ + (x_ < end_ ? y_ * (end_ - x_) : 0)) / end_;
 }
 
 std::vector<CurvePoint> thinned(std::span<const CurvePoint> points, double end, int columns) {

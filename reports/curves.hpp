@@ -20,18 +20,25 @@ struct CurvePoint {
   double x = 0, y = 0;
 };
 
-/// The samples of a series against one axis; those whose value is not finite are left out.
-std::vector<CurvePoint> points_on(std::span<const SeriesPoint> series, Axis axis);
+/// Mean height over [0, end] of the curve through samples: its area by the trapezoidal rule,
+/// divided by `end`. The curve is level before the first sample and after the last one, and its
+/// line is cut at `end`.
+class MeanHeight {
+ public:
+  explicit MeanHeight(double end) : end_(end) {}
+  void add(double x, double y);  // by ascending x
+  /// Absent without a sample and where `end` is not positive; not finite when a sample up
+  /// to there is not.
+  std::optional<double> value() const;
 
-/// Mean of the samples taken between the given shares of a gradient budget, ends included; absent
-/// without a sample there. A last value depends on where the last exchange fell, this does not.
-std::optional<double> window_mean(std::span<const SeriesPoint> series, std::int64_t budget,
-                                  double from_share, double to_share);
+ private:
+  double end_;
+  double area_ = 0, x_ = 0, y_ = 0;  // up to the last sample
+  bool any_ = false;
+};
 
-/// A curve on `cells` equal cells of [0, end]: the mean of a cell's points, or where it holds none,
-/// the straight line between its neighbours at the cell's middle. NaN outside the curve. Points by
-/// ascending x.
-std::vector<double> on_grid(std::span<const CurvePoint> points, double end, int cells);
+/// Which of `cells` equal cells of [0, end] holds x; the first or the last for an x outside.
+int cell_of(double x, double end, int cells);
 
 /// Per pixel column of [0, end] the lowest and the highest point, in the order they came: what a
 /// line through all points would show. Spikes survive. For drawing only.

@@ -1,11 +1,15 @@
 #include "reports/grouping.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -30,6 +34,32 @@ std::set<std::string> swept_keys(const Comparison& comparison,
   return swept;
 }
 
+/// Keys of how a run is watched: a recipe that says "every epoch" gets another value of them for
+/// every number of workers.
+bool is_cadence_key(std::string_view key) {
+  return key.starts_with("evaluation.") || key.starts_with("checkpoint.");
+}
+
+/// Without the cadences that follow from other swept keys, so that points keep short names.
+void drop_implied_cadences(std::set<std::string>& swept, const std::vector<FlatSettings>& flat) {
+  const auto tells_apart = [&](const std::set<std::string>& keys) {
+    std::set<std::vector<nlohmann::json>> points;
+    for (const FlatSettings& settings : flat) {
+      std::vector<nlohmann::json> point;
+      for (const std::string& key : keys) point.push_back(value_at(settings, key));
+      points.insert(std::move(point));
+    }
+    return points.size();
+  };
+  const std::set<std::string> all = swept;
+  for (const std::string& key : all) {
+    if (!is_cadence_key(key)) continue;
+    std::set<std::string> others = swept;
+    others.erase(key);
+    if (tells_apart(others) == tells_apart(swept)) swept = std::move(others);
+  }
+}
+
 /// What tells the groups apart: swept and set keys, and the algorithm's own settings where two
 /// groups of one algorithm at one sweep point differ in them.
 void find_varying(Comparison& comparison, const std::vector<FlatSettings>& flat) {
@@ -48,6 +78,42 @@ void find_varying(Comparison& comparison, const std::vector<FlatSettings>& flat)
       for (const std::string& key : varying_keys(siblings))
         if (is_algorithm_key(key)) comparison.groups[g].varying.push_back(key);
     }
+}
+
+std::vector<std::string> parts_of(const std::string& key) {
+  std::vector<std::string> parts;
+  std::istringstream text(key);
+  for (std::string part; std::getline(text, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+/// What a person who wrote `key` may have meant: the key nearest to it or, where none is near,
+/// those with a part that is, swept ones rather than others.
+std::vector<std::string> meant_keys(const std::string& key, const std::vector<std::string>& all,
+                                    const std::vector<std::string>& swept) {
+  if (const auto name = nearest_name(key, all)) return {*name};
+  std::vector<std::string> parts, keys;
+  for (const std::string& name : all)
+    for (std::string& part : parts_of(name)) parts.push_back(std::move(part));
+  const auto near = nearest_name(key, parts);
+  if (!near) return {};
+  for (const std::vector<std::string>* names : {&swept, &all}) {
+    if (!keys.empty()) break;
+    for (const std::string& name : *names)
+      if (const auto own = parts_of(name); std::ranges::find(own, *near) != own.end())
+        keys.push_back(name);
+  }
+  return keys;
+}
+
+[[noreturn]] void refuse_key(const std::string& key, const std::set<std::string>& known,
+                             const std::vector<std::string>& swept) {
+  const auto meant = meant_keys(key, {known.begin(), known.end()}, swept);
+  throw UsageError(
+      fmt::format("--by: no run here has the setting '{}'{}; {}", key,
+                  meant.empty() ? "" : fmt::format(", did you mean {}?", one_of(meant)),
+                  swept.empty() ? "no setting varies here but those of the algorithm"
+                                : fmt::format("what varies is {}", fmt::join(swept, ", "))));
 }
 
 }  // namespace
@@ -78,7 +144,8 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
 
 void form_points(Comparison& comparison) {
   const std::vector<FlatSettings> flat = flat_settings(comparison);
-  const std::set<std::string> swept = swept_keys(comparison, flat);
+  std::set<std::string> swept = swept_keys(comparison, flat);
+  drop_implied_cadences(swept, flat);
   for (std::size_t g = 0; g < flat.size(); ++g) {
     ComparedPoint candidate;
     for (const std::string& key : swept)
@@ -94,6 +161,32 @@ void form_points(Comparison& comparison) {
     if (named && !point->baseline) point->baseline = g;
   }
   find_varying(comparison, flat);
+}
+
+void form_sections(Comparison& comparison, const std::vector<std::string>& by) {
+  std::vector<std::string> swept;
+  for (const auto& [key, value] : comparison.points.front().settings) swept.push_back(key);
+  const std::vector<FlatSettings> flat = flat_settings(comparison);
+  std::set<std::string> known;
+  for (const FlatSettings& settings : flat)
+    for (const auto& [key, value] : settings) known.insert(key);
+  for (const std::string& key : by)
+    if (!known.contains(key)) refuse_key(key, known, swept);
+
+  comparison.by = by;
+  for (const std::string& key : swept)
+    if (!by.empty() && std::ranges::find(by, key) == by.end()) comparison.columns.push_back(key);
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      ComparedSection candidate;
+      for (const std::string& key : by.empty() ? swept : by)
+        candidate.settings.emplace_back(key, value_at(flat[g], key));
+      auto section =
+          std::ranges::find(comparison.sections, candidate.settings, &ComparedSection::settings);
+      if (section == comparison.sections.end())
+        section = comparison.sections.insert(section, std::move(candidate));
+      section->groups.push_back(g);
+    }
 }
 
 void distinguish_labels(Comparison& comparison) {
@@ -116,11 +209,13 @@ void distinguish_labels(Comparison& comparison) {
   }
 }
 
-std::string point_title(const ComparedPoint& point) {
+std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings) {
   std::string title;
-  for (const auto& [key, value] : point.settings)
+  for (const auto& [key, value] : settings)
     title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", key, value_text(value));
   return title;
 }
+
+std::string point_title(const ComparedPoint& point) { return settings_title(point.settings); }
 
 }  // namespace acid

@@ -10,6 +10,10 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);
 /// Sweep points, and each one's baseline. A key is swept when one label has several values of it: a
 /// key that a recipe sets for one algorithm only does not separate that algorithm from the rest.
 void form_points(Comparison& comparison);
+/// Sections by the values of these settings, or by point when there are none; sections and the rows
+/// in them keep the order of the points. UsageError, with the nearest keys, for a setting that no
+/// group has. After form_points.
+void form_sections(Comparison& comparison, const std::vector<std::string>& by);
 /// Labels unique within a point. After form_points.
 void distinguish_labels(Comparison& comparison);
 

@@ -9,20 +9,20 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
-#include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
 
 struct AxisName {
-  Axis axis;
+  PositionAxis axis;
   std::string_view name, unit;
 };
-constexpr std::array kNames = {AxisName{Axis::gradients, "gradients", "gradients"},
-                               AxisName{Axis::normalised_time, "time", "units of normalised time"},
-                               AxisName{Axis::seconds, "seconds", "seconds"},
-                               AxisName{Axis::bytes, "bytes", "bytes"}};
+constexpr std::array kNames = {
+    AxisName{PositionAxis::gradients, "gradients", "gradients"},
+    AxisName{PositionAxis::normalised_time, "time", "units of normalised time"},
+    AxisName{PositionAxis::seconds, "seconds", "seconds"},
+    AxisName{PositionAxis::bytes, "bytes", "bytes"}};
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
@@ -30,11 +30,6 @@ std::optional<double> number_in(std::string_view text) {
   if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     return std::nullopt;
   return value;
-}
-
-bool higher_is_better(const std::string& name) {
-  const Metric* metric = find_metric(name);
-  return metric != nullptr && metric->better > 0;
 }
 
 }  // namespace
@@ -60,7 +55,25 @@ std::string describe(const ReadAt& at) {
   if (at.kind == ReadAt::Kind::best)
     return "the best sample of each run, which is picked knowing the outcome";
   return fmt::format("at {} {}, or the last sample before", format_number(at.value, 10),
-                     std::ranges::find(kNames, at.axis, &AxisName::axis)->unit);
+                     unit_of(at.axis));
+}
+
+std::string_view unit_of(PositionAxis axis) {
+  return std::ranges::find(kNames, axis, &AxisName::axis)->unit;
+}
+
+double coordinate(const Position& position, PositionAxis axis) {
+  switch (axis) {
+    case PositionAxis::gradients:
+      return static_cast<double>(position.gradients);
+    case PositionAxis::normalised_time:
+      return position.normalised_time;
+    case PositionAxis::seconds:
+      return position.seconds;
+    case PositionAxis::bytes:
+      return static_cast<double>(position.bytes);
+  }
+  ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
 }
 
 Target parse_target(const std::string& text) {
@@ -73,35 +86,6 @@ Target parse_target(const std::string& text) {
         "--target: '{}' is not a metric and the value to reach; write eval_accuracy=0.9, say",
         text));
   return {text.substr(0, equals), *value};
-}
-
-std::optional<SeriesPoint> sample_at(std::span<const SeriesPoint> series, const ReadAt& at,
-                                     const std::string& metric, const Position& end) {
-  if (series.empty()) return std::nullopt;
-  const Metric* const known = find_metric(metric);
-  if (at.kind == ReadAt::Kind::best && known != nullptr && known->better != 0) {
-    // What is not a number is never the best.
-    const auto worth = [&](const SeriesPoint& point) {
-      return std::isnan(point.value) ? -INFINITY : known->better * point.value;
-    };
-    return *std::ranges::max_element(series, {}, worth);
-  }
-  if (at.kind != ReadAt::Kind::coordinate) return series.back();
-  if (coordinate(end, at.axis) < at.value) return std::nullopt;
-  const auto after = std::find_if(series.begin(), series.end(), [&](const SeriesPoint& point) {
-    return coordinate(point.position, at.axis) > at.value;
-  });
-  if (after == series.begin()) return std::nullopt;
-  return *(after - 1);
-}
-
-std::optional<SeriesPoint> first_at(std::span<const SeriesPoint> series, const Target& target) {
-  const bool higher = higher_is_better(target.metric);
-  const auto reached = std::ranges::find_if(series, [&](const SeriesPoint& point) {
-    return higher ? point.value >= target.value : point.value <= target.value;
-  });
-  if (reached == series.end()) return std::nullopt;
-  return *reached;
 }
 
 }  // namespace acid

@@ -5,6 +5,8 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/base/rng.hpp"
@@ -56,58 +58,112 @@ double median_of(std::span<const double> ascending) {
   return (ascending[middle - 1] + ascending[middle]) / 2;
 }
 
-double interquartile_mean(std::span<const double> ascending) {
+/// As many draws of one of `count` values, with replacement: how often each came. The draws are
+/// always the same: a comparison must not change from one look to the next.
+class Resampling {
+ public:
+  Resampling() : draws_(kKey) {}
+  const std::vector<int>& draw(std::size_t count) {
+    times_.assign(count, 0);
+    for (std::size_t k = 0; k < count; ++k) ++times_[draws_.below(count)];
+    return times_;
+  }
+
+ private:
+  static constexpr std::uint64_t kKey = 0x626f6f7473747261;  // "bootstra"
+  Stream draws_;
+  std::vector<int> times_;
+};
+
+/// The interquartile mean of the ascending values, each taken so many times.
+double interquartile_mean(std::span<const double> ascending, std::span<const int> times) {
   const std::size_t cut = ascending.size() / 4;
-  const auto kept = ascending.subspan(cut, ascending.size() - 2 * cut);
-  return std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+  std::size_t seen = 0;
+  double sum = 0;
+  for (std::size_t k = 0; k < ascending.size(); ++k) {
+    const std::size_t from = std::max(seen, cut);
+    seen += static_cast<std::size_t>(times[k]);
+    const std::size_t to = std::min(seen, ascending.size() - cut);
+    if (to > from) sum += static_cast<double>(to - from) * ascending[k];
+  }
+  return sum / static_cast<double>(ascending.size() - 2 * cut);
 }
 
-/// The interquartile means of samples drawn from the values with replacement, ascending. The draws
-/// are always the same: a comparison must not change from one look to the next.
-std::vector<double> resampled_means(std::span<const double> ascending) {
-  constexpr std::size_t kSamples = 2000;
-  constexpr std::uint64_t kKey = 0x626f6f7473747261;  // "bootstra"
-  Stream draws(kKey);
-  std::vector<double> means(kSamples), sample(ascending.size());
-  for (double& mean : means) {
-    for (double& value : sample) value = ascending[draws.below(ascending.size())];
-    std::sort(sample.begin(), sample.end());
-    mean = interquartile_mean(sample);
+/// The middle 95 % of what a bootstrap found.
+std::pair<double, double> percentile_interval(std::vector<double> found) {
+  std::sort(found.begin(), found.end());
+  const auto quantile = [&](double share) {
+    return found[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(found.size() - 1)))];
+  };
+  return {quantile(0.025), quantile(0.975)};
+}
+
+constexpr std::size_t kResamplings = 2000;
+
+/// How many pairs (of 2: a tie counts 1) the values of `a` win, of ascending values taken so many
+/// times each.
+double doubled_wins(std::span<const double> a, std::span<const int> times_a,
+                    std::span<const double> b, std::span<const int> times_b) {
+  double wins = 0, below = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    while (next < b.size() && b[next] < a[i]) below += times_b[next++];
+    double tied = 0;
+    for (std::size_t j = next; j < b.size() && b[j] == a[i]; ++j) tied += times_b[j];
+    wins += times_a[i] * (2 * below + tied);
   }
-  std::sort(means.begin(), means.end());
-  return means;
+  return wins;
+}
+
+std::vector<double> ascending_copy(std::span<const double> values) {
+  std::vector<double> ascending(values.begin(), values.end());
+  std::sort(ascending.begin(), ascending.end());
+  return ascending;
+}
+
+bool any_nan(std::span<const double> values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
 }
 
 }  // namespace
 
 Robust robust(std::span<const double> values) {
-  const bool finite =
-      std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
-  if (values.empty() || !finite) return {};
-  std::vector<double> ascending(values.begin(), values.end());
-  std::sort(ascending.begin(), ascending.end());
-  Robust result{.median = median_of(ascending), .iqm = {}, .iqm_low = {}, .iqm_high = {}};
-  if (ascending.size() < kFewestForIqm) return result;
-  const std::vector<double> means = resampled_means(ascending);
-  const auto quantile = [&](double share) {
-    return means[static_cast<std::size_t>(
-        std::lround(share * static_cast<double>(means.size() - 1)))];
-  };
-  result.iqm = interquartile_mean(ascending);
-  result.iqm_low = quantile(0.025);
-  result.iqm_high = quantile(0.975);
+  Robust result;
+  if (values.empty() || any_nan(values)) return result;
+  const std::vector<double> ascending = ascending_copy(values);
+  const double median = median_of(ascending);
+  if (!std::isnan(median)) result.median = median;
+  if (ascending.size() < kFewestForBootstrap || !all_finite(ascending)) return result;
+  Resampling resampling;
+  std::vector<double> means(kResamplings);
+  for (double& mean : means)
+    mean = interquartile_mean(ascending, resampling.draw(ascending.size()));
+  result.iqm = interquartile_mean(ascending, std::vector<int>(ascending.size(), 1));
+  std::tie(result.iqm_low, result.iqm_high) = percentile_interval(std::move(means));
   return result;
 }
 
-std::optional<double> chance_above(std::span<const double> a, std::span<const double> b) {
-  const auto is_nan = [](double value) { return std::isnan(value); };
-  if (a.empty() || b.empty() || std::any_of(a.begin(), a.end(), is_nan) ||
-      std::any_of(b.begin(), b.end(), is_nan))
-    return std::nullopt;
-  double above = 0;
-  for (const double x : a)
-    for (const double y : b) above += x > y ? 1 : x == y ? 0.5 : 0;
-  return above / static_cast<double>(a.size() * b.size());
+std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty() || any_nan(a) || any_nan(b)) return std::nullopt;
+  const std::vector<double> own = ascending_copy(a), other = ascending_copy(b);
+  const double pairs = 2 * static_cast<double>(a.size()) * static_cast<double>(b.size());
+  const std::vector<int> each_own(own.size(), 1), each_other(other.size(), 1);
+  Chance chance{doubled_wins(own, each_own, other, each_other) / pairs, {}, {}};
+  if (std::min(a.size(), b.size()) < kFewestForBootstrap) return chance;
+  Resampling resampling;
+  std::vector<double> found(kResamplings);
+  for (double& share : found) {
+    const std::vector<int> times = resampling.draw(own.size());
+    share = doubled_wins(own, times, other, resampling.draw(other.size())) / pairs;
+  }
+  std::tie(chance.low, chance.high) = percentile_interval(std::move(found));
+  return chance;
 }
 
 Estimate estimate(std::span<const double> values) {

@@ -17,17 +17,25 @@ Estimate estimate(std::span<const double> values);
 
 /// What a few odd seeds hardly move. The interquartile mean is that of the values left when the
 /// ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap (Agarwal et al.
-/// 2021, 2108.13264). Absent below kFewestForIqm values, where a bootstrap interval covers far less
-/// than it says; all are absent when a value is not finite, the median when there is none.
+/// 2021, 2108.13264). Both are absent below kFewestForBootstrap values, where a bootstrap interval
+/// covers far less than it says, and when a value is not finite. The median is absent when there is
+/// no value and when one is not a number.
 struct Robust {
   std::optional<double> median, iqm, iqm_low, iqm_high;
 };
-inline constexpr int kFewestForIqm = 8;
+inline constexpr int kFewestForBootstrap = 8;
 Robust robust(std::span<const double> values);
 
 /// Chance that a value of `a` is above one of `b`, ties counting half: Mann–Whitney's U over the
-/// number of pairs. Absent without a pair and when a value is not a number.
-std::optional<double> chance_above(std::span<const double> a, std::span<const double> b);
+/// number of pairs. Its interval is the 95 % percentile bootstrap that draws from `a` and from `b`
+/// apart, absent when one of them has fewer than kFewestForBootstrap values; it has no width where
+/// the two do not overlap.
+struct Chance {
+  double value = 0;
+  std::optional<double> low, high;
+};
+/// Absent without a pair and when a value is not a number.
+std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b);
 
 /// Differences a − b of values paired by seed: mean, t interval, and the exact two-sided p of the
 /// sign-flip permutation test (absent for n < 2 pairs, for more than kMaxExactPairs, and when a

@@ -107,7 +107,7 @@ std::string wrapped(std::string_view text, int width, std::string_view indent) {
   return result;
 }
 
-std::string TextTable::str() const {
+std::vector<int> TextTable::natural_widths() const {
   std::vector<int> widths(alignment.size(), 0);
   for (const auto& row : rows) {
     ACID_ASSERT(row.size() == alignment.size(), "{} cells, {} columns", row.size(),
@@ -115,10 +115,29 @@ std::string TextTable::str() const {
     for (std::size_t c = 0; c < row.size(); ++c)
       widths[c] = std::max(widths[c], terminal_columns(row[c]));
   }
-  int line_width = terminal_columns(indent) - 2;
-  for (const int width : widths) line_width += width + 2;
+  return widths;
+}
+
+std::vector<int> TextTable::widths() const {
+  std::vector<int> widths = natural_widths();
+  const int line_width = line_columns(widths);
   if (line_width > total)
     widths.front() = std::max(std::min(widths.front(), 8), widths.front() - (line_width - total));
+  return widths;
+}
+
+int TextTable::line_columns(const std::vector<int>& widths) const {
+  int columns = terminal_columns(indent) - 2;
+  for (const int width : widths) columns += width + 2;
+  return columns;
+}
+
+bool TextTable::fits() const { return line_columns(widths()) <= total; }
+
+bool TextTable::fits_whole() const { return line_columns(natural_widths()) <= total; }
+
+std::string TextTable::str() const {
+  const std::vector<int> widths = this->widths();
   std::string text;
   for (const auto& row : rows) {
     std::string line = indent;
@@ -131,6 +150,33 @@ std::string TextTable::str() const {
     text += line + "\n";
   }
   return text;
+}
+
+namespace {
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+}  // namespace
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) line += csv_field(field) + ",";
+  line.back() = '\n';
+  return line;
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') cell += '\\';
+    cell += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return cell;
 }
 
 }  // namespace acid

@@ -28,6 +28,20 @@ struct TextTable {
   int total = 80;
 
   std::string str() const;
+  /// Whether str() can keep its lines within `total` without shortening any cell but the first.
+  bool fits() const;
+  /// The same without shortening any.
+  bool fits_whole() const;
+
+ private:
+  std::vector<int> natural_widths() const;
+  std::vector<int> widths() const;
+  int line_columns(const std::vector<int>& widths) const;
 };
+
+/// One line of a CSV file: fields quoted as RFC 4180 asks where needed, ended by "\n".
+std::string csv_line(const std::vector<std::string>& fields);
+/// A cell of a Markdown table.
+std::string markdown_cell(std::string_view text);
 
 }  // namespace acid

@@ -12,11 +12,13 @@ step() {
   echo "== done: $title ($((SECONDS - begun)) s)"
 }
 
-# Installs what dpkg does not list as installed; asks for it where that is not allowed.
+# Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
+# a command beside it is not missing where that command is there, from wherever it came.
 install_packages() {
   command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
-  local package missing=()
-  while read -r package; do
+  local package command missing=()
+  while read -r package command; do
+    [ -z "$command" ] || ! command -v "$command" >/dev/null || continue
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
       missing+=("$package")
   done < <(grep -v '^#' scripts/packages.txt)

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "store/impl.hpp"
+#include "store/spans.hpp"
 #include "store/supersede.hpp"
 #include "store/utc.hpp"
 
@@ -65,11 +66,12 @@ std::int64_t insert_attempt(const Connection& connection, std::int64_t run, cons
 
 void insert_result(const Connection& connection, std::int64_t attempt,
                    const AttemptResult& result) {
-  Statement(connection, "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+  Statement(connection, "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .bind(attempt, result.mean_digest, result.realised_rate, result.realised_chi1,
             result.realised_chi2, result.exchanges_drawn, result.exchanges_done,
-            result.exchanges_waiting)
+            result.exchanges_waiting, json_text(result.staleness))
       .run();
+  insert_spans(connection, attempt, result.worker_spans);
   Statement worker(connection, "INSERT INTO worker_results VALUES (?, ?, ?, ?, ?)");
   const std::size_t workers =
       std::max({result.worker_digests.size(), result.worker_gradients.size(),

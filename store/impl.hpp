@@ -50,6 +50,15 @@ std::unordered_set<std::string> live_runs(const sqlite::Connection& connection);
 /// Ids of the runs with an attempt that has neither ended nor a living process.
 std::unordered_set<std::string> dead_runs(const sqlite::Connection& connection);
 
+/// An attempt of which something is not superseded: what was recorded up to a tick.
+struct ValidAttempt {
+  std::int64_t id = 0;
+  std::int64_t valid_until_tick = 0;  // the largest number there is when all of it counts
+};
+/// Those of a run, oldest first: what counts of the run, one after the other.
+std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
+                                         const std::string& run_id);
+
 /// The number of the run that the attempt executes. Throws StoreError when a later attempt does:
 /// then nothing may be recorded of this one any more.
 std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);

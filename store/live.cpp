@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
@@ -72,6 +73,15 @@ std::vector<double> series_outline(const Store& store, const std::string& run_id
     newest_until.reset();
   }
   return values;
+}
+
+std::string store_moment(const Store& store) {
+  const Connection& connection = store.impl().connection();
+  std::string moment = std::to_string(connection.pragma("data_version"));
+  const auto dead = dead_runs(connection);
+  for (const std::string& run : std::set<std::string>(dead.begin(), dead.end()))
+    moment += " " + run;
+  return moment;
 }
 
 }  // namespace acid

@@ -19,7 +19,8 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql)};
+constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
+                                 std::string_view(kSchema3Sql)};
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }

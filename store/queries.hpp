@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "store/store.hpp"
 
@@ -135,9 +136,58 @@ CutDigests cut_digests(const Store& store, std::int64_t checkpoint);
 /// StoreError when some are missing, UsageError when there is no such run.
 std::vector<std::vector<std::byte>> read_events(const Store& store, const std::string& run_id);
 
+/// By worker, how its time went during the first gradients of the newest attempt, as far as that
+/// was kept: of finished runs, and for at most some dozens of workers. Empty otherwise.
+std::vector<std::vector<Span>> read_spans(const Store& store, const std::string& run_id);
+
 /// Series of a run by metric, then worker. Empty metric: all. -0.0 reads back as 0.0.
 std::vector<Series> read_series(const Store& store, const std::string& run_id,
                                 const std::string& metric = {}, bool whole_run_only = false);
+
+/// A recorded value, and which of its attempt's positions it was measured at.
+struct TickValue {
+  std::size_t tick = 0;
+  double value = 0;
+};
+
+/// What visit_series() reports to.
+class SeriesVisitor {
+ public:
+  virtual ~SeriesVisitor() = default;
+  /// Every position at which the next attempt measured something, ascending, and after those of the
+  /// attempt before. They stay until the next call of this function.
+  virtual void positions(std::span<const Position> ticks) = 0;
+  /// Some values of a series, by tick; a series may come in many pieces. Valid during the call.
+  virtual void values(const std::string& metric, std::span<const TickValue> piece) = 0;
+};
+
+/// Hands over the whole-run series of these metrics without holding them: attempt by attempt in
+/// order, superseded values left out. Nothing is called when there is no such run.
+void visit_series(const Store& store, const std::string& run_id,
+                  const std::vector<std::string>& metrics, SeriesVisitor& visitor);
+
+/// An axis along which the positions of a run never decrease.
+enum class PositionAxis { gradients, normalised_time, seconds, bytes };
+
+// Of whole-run series, superseded values left out, without reading all of them.
+
+/// Mean of the samples at places from `from` to `to`, both included; NaN when one of them is not
+/// finite. Absent without a sample there.
+std::optional<double> mean_between(const Store& store, const std::string& run_id,
+                                   const std::string& metric, PositionAxis axis, double from,
+                                   double to);
+/// The first sample that is at least the value or, downwards, at most.
+std::optional<SeriesPoint> first_reaching(const Store& store, const std::string& run_id,
+                                          const std::string& metric, double value, bool upwards);
+/// By metric, the last sample at or before a place.
+std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::string& run_id,
+                                                 PositionAxis axis, double value);
+/// By metric, for those that have a better direction. What is not a number is never the best.
+std::map<std::string, double> best_values(const Store& store, const std::string& run_id);
+
+/// RunDetail::settings, in the order of the ids. UsageError when one does not exist.
+std::vector<nlohmann::json> run_settings(const Store& store,
+                                         const std::vector<std::string>& run_ids);
 
 /// How far a run's newest attempt has come in which time: what a live view asks for twice a second.
 struct AttemptPace {
@@ -153,5 +203,10 @@ std::optional<AttemptPace> newest_pace(const Store& store, const std::string& ru
 /// newest is among them. NaN where a value is not a number. Reads no more than it returns.
 std::vector<double> series_outline(const Store& store, const std::string& run_id,
                                    const std::string& metric, int most);
+
+/// Stays the same between two calls with one Store unless something was written by another one
+/// meanwhile, of whichever run, or a process that executed a run is gone. Takes microseconds. Says
+/// nothing across two Stores.
+std::string store_moment(const Store& store);
 
 }  // namespace acid

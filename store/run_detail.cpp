@@ -97,7 +97,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   Statement select(connection,
                    "SELECT a.id, a.outcome, a.message, a.gradients, a.normalised_time, a.seconds,"
                    " a.bytes, x.mean_digest, x.realised_rate, x.realised_chi1, x.realised_chi2,"
-                   " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting"
+                   " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting, x.staleness"
                    " FROM results x JOIN attempts a ON a.id = x.attempt"
                    " JOIN runs r ON r.number = a.run WHERE r.id = ?"
                    " AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)");
@@ -113,6 +113,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   result.exchanges_drawn = select.integer(11);
   result.exchanges_done = select.integer(12);
   result.exchanges_waiting = select.integer(13);
+  result.staleness = nlohmann::json::parse(select.text(14)).get<std::vector<std::int64_t>>();
   const std::int64_t attempt = select.integer(0);
   read_worker_results(connection, attempt, result);
   read_edges_and_artifacts(connection, attempt, result);

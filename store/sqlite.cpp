@@ -1,7 +1,9 @@
 #include "store/sqlite.hpp"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -132,6 +134,13 @@ void Statement::check(int code) const {
   if (code != SQLITE_OK) connection_->fail(code);
 }
 
+Statement& Statement::bind_row(const Statement& row) {
+  reset();
+  for (int i = 0; i < sqlite3_column_count(row.handle_.get()); ++i)
+    check(sqlite3_bind_value(handle_.get(), i + 1, sqlite3_column_value(row.handle_.get(), i)));
+  return *this;
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;
@@ -199,6 +208,68 @@ void Statement::bind_bytes(int index, std::span<const std::byte> value) {
 }
 
 void Statement::bind_null(int index) { check(sqlite3_bind_null(handle_.get(), index)); }
+
+std::int64_t RowScan::Row::integer(int column) const {
+  return sqlite3_value_int64(values_[column]);
+}
+
+double RowScan::Row::real(int column) const {
+  sqlite3_value* const value = values_[column];
+  return sqlite3_value_type(value) == SQLITE_NULL ? std::numeric_limits<double>::quiet_NaN()
+                                                  : sqlite3_value_double(value);
+}
+
+struct RowScan::State {
+  explicit State(const Connection& its_connection) : connection(its_connection) {}
+
+  const Connection& connection;
+  std::string function;  // its name; of this scan alone
+  std::optional<Statement> statement;
+  std::function<void(const Row&)> each;
+  std::exception_ptr failure;  // of `each`: nothing may be thrown through SQLite
+
+  static void step(sqlite3_context* context, int, sqlite3_value** values) {
+    State& state = *static_cast<State*>(sqlite3_user_data(context));
+    try {
+      state.each(Row(values));
+    } catch (...) {
+      state.failure = std::current_exception();
+      sqlite3_result_error(context, "stopped", -1);
+    }
+  }
+  static void end(sqlite3_context*) {}
+};
+
+RowScan::RowScan(const Connection& connection, std::string_view columns, std::string_view from)
+    : state_(std::make_unique<State>(connection)) {
+  state_->function = fmt::format("each_row_{}", fmt::ptr(state_.get()));
+  const int code = sqlite3_create_function_v2(connection.handle(), state_->function.c_str(), -1,
+                                              SQLITE_UTF8 | SQLITE_DIRECTONLY, state_.get(),
+                                              nullptr, State::step, State::end, nullptr);
+  if (code != SQLITE_OK) connection.fail(code);
+  state_->statement.emplace(connection,
+                            fmt::format("SELECT {}({}) {}", state_->function, columns, from));
+}
+
+RowScan::~RowScan() {
+  state_->statement.reset();
+  sqlite3_create_function_v2(state_->connection.handle(), state_->function.c_str(), -1, SQLITE_UTF8,
+                             nullptr, nullptr, nullptr, nullptr, nullptr);
+}
+
+Statement& RowScan::statement() { return *state_->statement; }
+
+void RowScan::run_bound(std::function<void(const Row&)> each) {
+  state_->each = std::move(each);
+  state_->failure = nullptr;
+  try {
+    statement().run();
+  } catch (const SqliteError&) {
+    statement().reset();
+    if (state_->failure) std::rethrow_exception(state_->failure);
+    throw;
+  }
+}
 
 Transaction::Transaction(const Connection& connection, Kind kind) : connection_(connection) {
   connection.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");

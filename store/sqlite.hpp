@@ -3,17 +3,20 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_value;
 
 /// A small owner of SQLite's C handles, for this folder only. Objects of one connection belong to
 /// one thread at a time. Every failure is a SqliteError that names the store and the remedy.
@@ -82,6 +85,8 @@ class Statement {
     (bind_one(++index, values), ...);
     return *this;
   }
+  /// Binds the columns of the row that another statement is at, in order, as they are.
+  Statement& bind_row(const Statement& row);
   /// Advances to the next row; false after the last one.
   bool step();
   /// Runs a statement that yields no rows, and leaves it ready for the next bind().
@@ -131,6 +136,41 @@ class Statement {
 
   const Connection* connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// The rows of a query by way of a call for each, in two thirds of the time that stepping through a
+/// Statement takes: for scans of millions of rows. Inside, SQLite aggregates the rows with a
+/// function of ours. That promises no order; rows of a range of a primary key come by that key.
+class RowScan {
+ public:
+  /// A row; valid during the call.
+  class Row {
+   public:
+    explicit Row(sqlite3_value** values) : values_(values) {}
+    std::int64_t integer(int column) const;
+    double real(int column) const;  // NULL reads as NaN
+
+   private:
+    sqlite3_value** values_;
+  };
+  /// SELECT `columns` FROM …: `from` is the rest, with its parameters.
+  RowScan(const Connection& connection, std::string_view columns, std::string_view from);
+  ~RowScan();
+  RowScan(const RowScan&) = delete;
+  RowScan& operator=(const RowScan&) = delete;
+
+  /// Passes on what `each` throws.
+  template <class... Values>
+  void run(std::function<void(const Row&)> each, const Values&... values) {
+    statement().bind(values...);
+    run_bound(std::move(each));
+  }
+
+ private:
+  struct State;
+  Statement& statement();
+  void run_bound(std::function<void(const Row&)> each);
+  const std::unique_ptr<State> state_;
 };
 
 /// Rolled back unless committed.

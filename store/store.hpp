@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/recorder/recorder.hpp"
+#include "engine/recorder/span.hpp"
 
 namespace acid {
 
@@ -75,6 +76,12 @@ struct AttemptResult {
   std::int64_t exchanges_drawn = 0, exchanges_done = 0, exchanges_waiting = 0;
   std::vector<std::int64_t> worker_gradients;  // committed, per worker
   std::vector<double> worker_idle_seconds;
+  /// Gradients by staleness 0, 1, 2, …; the last place counts all that are as stale or more. Empty
+  /// when it was not counted.
+  std::vector<std::int64_t> staleness;
+  /// By worker, how it spent the time of its first gradients in this attempt; read back by
+  /// read_spans() alone. May be empty.
+  std::vector<std::vector<Span>> worker_spans;
   struct Artifact {
     std::string role;  // "final-mean"
     std::string path;  // relative to the store's folder

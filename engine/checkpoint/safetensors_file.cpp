@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -22,12 +23,20 @@ constexpr const char* kMetadataKey = "__metadata__";
 // A header has about 100 bytes a tensor. The bound keeps a hostile one from filling the memory.
 constexpr std::uint64_t kMostHeaderBytes = 16 << 20;
 
-const char* type_name(TensorType type) { return type == TensorType::f32 ? "F32" : "U8"; }
-std::uint64_t element_bytes(TensorType type) { return type == TensorType::f32 ? 4 : 1; }
+struct TypeEntry {
+  TensorType type;
+  std::string_view name;
+  std::uint64_t element_bytes;
+};
+// In the order of TensorType.
+constexpr std::array<TypeEntry, 3> kTypes{
+    {{TensorType::f32, "F32", 4}, {TensorType::i64, "I64", 8}, {TensorType::u8, "U8", 1}}};
+
+const TypeEntry& entry_of(TensorType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 /// False when the size is not representable.
 bool size_in_bytes(const TensorHeader& tensor, std::uint64_t& bytes) {
-  bytes = element_bytes(tensor.type);
+  bytes = entry_of(tensor.type).element_bytes;
   bool empty = false;
   for (const std::int64_t extent : tensor.shape) {
     empty |= extent == 0;
@@ -49,9 +58,11 @@ std::uint64_t whole_number(const json& value, const std::string& tensor) {
 TensorHeader parse_tensor(const std::string& name, const json& entry) {
   TensorHeader tensor;
   const std::string& type = entry.at("dtype").get_ref<const std::string&>();
-  if (type != type_name(TensorType::f32) && type != type_name(TensorType::u8))
-    throw BadSafetensors(fmt::format("tensor {} is of type {}, not F32 or U8", name, type));
-  tensor.type = type == type_name(TensorType::f32) ? TensorType::f32 : TensorType::u8;
+  const auto known = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const TypeEntry& each) { return each.name == type; });
+  if (known == kTypes.end())
+    throw BadSafetensors(fmt::format("tensor {} is of type {}, not F32, I64 or U8", name, type));
+  tensor.type = known->type;
   for (const json& extent : entry.at("shape").get_ref<const json::array_t&>())
     tensor.shape.push_back(static_cast<std::int64_t>(whole_number(extent, name)));
   const auto& range = entry.at("data_offsets").get_ref<const json::array_t&>();
@@ -72,7 +83,7 @@ std::string safetensors_header(const std::map<std::string, std::string>& metadat
     std::uint64_t bytes = 0;
     ACID_ASSERT(size_in_bytes(tensor, bytes), "tensor {}", name);
     ACID_ASSERT(!header.contains(name), "two tensors are called {}", name);
-    header[name] = {{"dtype", type_name(tensor.type)},
+    header[name] = {{"dtype", entry_of(tensor.type).name},
                     {"shape", tensor.shape},
                     {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
@@ -117,9 +128,9 @@ SafetensorsFile::SafetensorsFile(const std::string& path, std::string_view sha25
 }
 
 void SafetensorsFile::unreadable() const {
-  throw StoreError(fmt::format(
-      "cannot read {}: {}; the file itself may be whole: mend that and try again", path_,
-      std::strerror(errno)));
+  throw StoreError(
+      fmt::format("cannot read {}: {}; the file itself may be whole: mend that and try again",
+                  path_, std::strerror(errno)));
 }
 
 void SafetensorsFile::parse(const std::string& text, std::uint64_t data_begin) {

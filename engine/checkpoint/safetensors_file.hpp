@@ -14,9 +14,9 @@ namespace acid {
 
 // The safetensors container, which models and checkpoints share: the header's length (64 bits,
 // little-endian), a JSON header, the data. Padded with spaces, so that data start at a multiple
-// of 8. Of its types acid uses two.
+// of 8. Of its types acid uses three.
 
-enum class TensorType { f32, u8 };
+enum class TensorType { f32, i64, u8 };
 
 struct TensorHeader {
   TensorType type = TensorType::f32;

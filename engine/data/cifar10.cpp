@@ -24,8 +24,9 @@ Dataset load(const nlohmann::json& options) { return load_cifar(options, kFormat
 }  // namespace
 
 DatasetEntry dataset_cifar10() {
-  return {kFormat.name, "CIFAR-10, photographs in 10 classes: 32 × 32, binary version", kFields,
-          inspect, load};
+  return {kFormat.name, "CIFAR-10, photographs in 10 classes: 32 × 32, binary version",
+          kFields,      inspect,
+          load,         kStatistics};
 }
 
 }  // namespace acid

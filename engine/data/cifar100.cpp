@@ -22,8 +22,9 @@ Dataset load(const nlohmann::json& options) { return load_cifar(options, kFormat
 }  // namespace
 
 DatasetEntry dataset_cifar100() {
-  return {kFormat.name, "CIFAR-100, photographs in 100 classes: 32 × 32, binary version", kFields,
-          inspect, load};
+  return {kFormat.name, "CIFAR-100, photographs in 100 classes: 32 × 32, binary version",
+          kFields,      inspect,
+          load,         kStatistics};
 }
 
 }  // namespace acid

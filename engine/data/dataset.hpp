@@ -52,6 +52,12 @@ struct Dataset {
   std::vector<FileDigest> files;
 };
 
+/// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
+struct ChannelStatistics {
+  float mean;
+  float deviation;
+};
+
 /// A classification data set a recipe can name. Options hold every field; `file` fields are
 /// paths that exist. Both functions throw Error naming file and byte offset for malformed input.
 struct DatasetEntry {
@@ -60,6 +66,9 @@ struct DatasetEntry {
   std::span<const Field> fields;
   DataInfo (*inspect)(const nlohmann::json& options);
   Dataset (*load)(const nlohmann::json& options);
+  /// Of images: features are (byte/255 − mean)/deviation, by channel. Empty: they are numbers as
+  /// they come.
+  std::span<const ChannelStatistics> normalisation = {};
 };
 std::span<const DatasetEntry> dataset_catalog();
 const DatasetEntry* find_dataset(std::string_view name);

@@ -19,7 +19,9 @@ Dataset load(const nlohmann::json& options) { return load_idx(options, kName, kS
 }  // namespace
 
 DatasetEntry dataset_fashion_mnist() {
-  return {kName, "Fashion-MNIST, clothing: 28 × 28, IDX files", kFields, inspect, load};
+  return {kName,   "Fashion-MNIST, clothing: 28 × 28, IDX files",
+          kFields, inspect,
+          load,    {&kStatistics, 1}};
 }
 
 }  // namespace acid

@@ -19,7 +19,9 @@ Dataset load(const nlohmann::json& options) { return load_idx(options, kName, kS
 }  // namespace
 
 DatasetEntry dataset_mnist() {
-  return {kName, "MNIST, handwritten digits: 28 × 28, IDX files", kFields, inspect, load};
+  return {kName,   "MNIST, handwritten digits: 28 × 28, IDX files",
+          kFields, inspect,
+          load,    {&kStatistics, 1}};
 }
 
 }  // namespace acid

@@ -9,12 +9,6 @@
 
 namespace acid {
 
-/// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
-struct ChannelStatistics {
-  float mean;
-  float deviation;
-};
-
 /// Images kept as bytes, normalised when copied: (byte/255 − mean)/deviation per channel.
 class ByteImages final : public Split {
  public:

@@ -100,9 +100,11 @@ void MpiAsync::started(Start& start) {
   ArchiveReader more(start.more);
   std::int64_t known = 0, count = 0;
   std::vector<std::int64_t> granted;
-  more(known, count, granted, calendar_);
+  double seconds = 0;
+  more(known, count, granted, seconds, calendar_);
   {
     MutexLock lock(mutex_);
+    started_seconds_ = clock_.seconds() - seconds;
     if (start.resumed) {
       report_ = std::move(start.report);
       reporter_.log().resume_at(rank_, report_.events);
@@ -194,6 +196,7 @@ void MpiAsync::start_exchange() {
   MutexLock lock(mutex_);
   if (!starts_exchange()) return;
   edge_ = edges_.front();
+  exchange_began_ = clock_.seconds();
   if (!leads()) {
     post_.send(partner(), mail_header(MailKind::ready, edge_.number, time_.known()));
     stage_ = Stage::ready;
@@ -296,6 +299,7 @@ void MpiAsync::take_back(const Mail& mail) {
 
 void MpiAsync::exchanged() {
   ++report_.exchanges;
+  end_span(SpanKind::exchange, exchange_began_);
   edges_.pop_front();
   in_hand_ = false;
   stage_ = Stage::none;
@@ -353,6 +357,7 @@ bool MpiAsync::place_mark() {
   make_due();
   const double t = time_.time_of(mark.count);
   if (!edges_.empty() && edges_.front().due <= t) return false;
+  if (mark.kind == MarkKind::end) report_.spans = timeline_.take().front();
   reporter_.mark(mark.kind, t, worker_, report_);
   if (mark.kind == MarkKind::measured) {
     report_.notes.clear();

@@ -45,7 +45,9 @@ class MpiAsync {
     MarkKind kind = MarkKind::measured;
   };
 
-  bool commit(double loss, bool begin_next) EXCLUDES_LOCK(mutex_);
+  bool commit(double loss, double began, bool begin_next) EXCLUDES_LOCK(mutex_);
+  /// What the worker has done since then, by clock_, ends now. Returns how long that was.
+  double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex_);
   void begin() EXCLUDES_LOCK(mutex_);
   bool behind() EXCLUDES_LOCK(mutex_);
   void catch_up() EXCLUDES_LOCK(mutex_);
@@ -102,6 +104,8 @@ class MpiAsync {
   Reporter reporter_ GUARDED_BY(mutex_);
   WorkerClock time_ GUARDED_BY(mutex_);
   WorkerReport report_ GUARDED_BY(mutex_);
+  Timeline timeline_ GUARDED_BY(mutex_){1};        // of this worker alone, as number 0
+  double started_seconds_ GUARDED_BY(mutex_) = 0;  // earlier attempts' time is before it
   EdgeSchedule schedule_ GUARDED_BY(mutex_);
   std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in hand
   bool in_hand_ GUARDED_BY(mutex_) = false;
@@ -116,9 +120,10 @@ class MpiAsync {
   Sampler calendar_;  // of samples; measures nothing
   StartReceiver start_;
   Stage stage_ = Stage::none;
-  DueEdge edge_;              // of stage_
-  std::int64_t offered_ = 0;  // count at which edge_ was offered
-  bool leaving_ = false;      // our offer is on its way to the partner
+  DueEdge edge_;               // of stage_
+  std::int64_t offered_ = 0;   // count at which edge_ was offered
+  double exchange_began_ = 0;  // by clock_
+  bool leaving_ = false;       // our offer is on its way to the partner
   Arena<float> own_offer_, partner_offer_;
   std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
   std::int64_t cut_ = WorkerClock::kFree;   // count of the checkpoint to be taken

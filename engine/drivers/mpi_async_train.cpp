@@ -14,12 +14,13 @@ void MpiAsync::train() {
   }
   GradientPace pace(options_.slow_factor, clock_);
   while (begin_as != Begin::never) {
+    const double began = clock_.seconds();
     pace.begin();
     const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
                                             worker_.gradient_buffers(), gradient_.span());
     hold_until(pace.end());
     const bool held = behind();
-    if (!commit(loss, !held)) break;
+    if (!commit(loss, began, !held)) break;
     post_.wake();
     if (held) {
       catch_up();
@@ -60,12 +61,13 @@ void MpiAsync::begin() {
 
 // Waits where the run's other gradients are given to others, or are not known to be left, and while
 // the partner of an exchange has the worker's vectors.
-bool MpiAsync::commit(double loss, bool begin_next) {
+bool MpiAsync::commit(double loss, double began, bool begin_next) {
   MutexLock lock(mutex_);
+  end_span(SpanKind::compute, began);
   if (committed_ >= allowed_ || lent_) {
     const double since = clock_.seconds();
     while ((committed_ >= allowed_ || lent_) && !closing_) changed_.wait(mutex_);
-    report_.idle_seconds += clock_.seconds() - since;
+    report_.idle_seconds += end_span(SpanKind::wait, since);
   }
   if (closing_) return false;
   ++committed_;
@@ -103,7 +105,13 @@ void MpiAsync::catch_up() {
   const double since = clock_.seconds();
   ++report_.holds;
   while (must_wait() && !closing_) changed_.wait(mutex_);
-  report_.idle_seconds += clock_.seconds() - since;
+  report_.idle_seconds += end_span(SpanKind::wait, since);
+}
+
+double MpiAsync::end_span(SpanKind kind, double since) {
+  const double until = clock_.seconds();
+  timeline_.add(0, kind, since - started_seconds_, until - started_seconds_);
+  return until - since;
 }
 
 void MpiAsync::abandon() {

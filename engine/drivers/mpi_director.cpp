@@ -52,7 +52,7 @@ void Director::begin() {
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
   ArchiveWriter more;
-  more(kept_.gradients, kept_.count, granted, sampler_);
+  more(kept_.gradients, kept_.count, granted, kept_.seconds, sampler_);
   send_start(post_, resumed, kept_.reports, more.take());
 }
 
@@ -152,6 +152,8 @@ Outcome Director::end(Gathered& gathered) {
   for (const WorkerReport& report : gathered.reports) {
     outcome.holds += report.holds;
     outcome.worker_idle_seconds.push_back(report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(report.spans);
   }
   return outcome;
 }

@@ -12,6 +12,7 @@
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/mpi_post.hpp"
 #include "engine/drivers/sampler.hpp"
+#include "engine/drivers/timeline.hpp"
 #include "engine/recorder/null_recorder.hpp"
 
 namespace acid {
@@ -33,9 +34,10 @@ struct WorkerReport {
   std::int64_t holds = 0;
   bool computing = false;   // a gradient has begun and is not committed
   std::int64_t events = 0;  // logged so far; filled in by the Reporter
+  std::vector<Span> spans;  // see Timeline; only at the end
   template <class Archive>
   void persist(Archive& archive) {
-    archive(notes, idle_seconds, exchanges, holds, computing, events);
+    archive(notes, idle_seconds, exchanges, holds, computing, events, spans);
   }
 };
 

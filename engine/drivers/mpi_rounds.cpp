@@ -256,8 +256,11 @@ Outcome RoundDirector::end(Gathered& gathered) {
   const GradientNotes notes = gathered.take_notes();
   if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, totals.position);
   Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals, notes);
-  for (const WorkerReport& report : gathered.reports)
+  for (const WorkerReport& report : gathered.reports) {
     outcome.worker_idle_seconds.push_back(report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(report.spans);
+  }
   return outcome;
 }
 

@@ -89,6 +89,7 @@ std::optional<std::int64_t> MpiSync::wait_for_start() {
 
 // A slow process has its gradient late, and all parts of it.
 void MpiSync::compute() {
+  const double began = clock_.seconds();
   pace_.begin();
   worker_.begin_gradient(worker_.last_event());
   if (combines_first_) publish();
@@ -101,6 +102,7 @@ void MpiSync::compute() {
   loss_ = objective_.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
                                        worker_.gradient_buffers(), gradient_.span(), ready);
   hold_until(pace_.end());
+  end_span(SpanKind::compute, began);
   if (all_reduces_) hand_over_rest();
 }
 
@@ -171,9 +173,10 @@ bool MpiSync::may_commit(std::int64_t round) {
       case Next::last_cut:
       case Next::end:
         // What was begun for this round is brought to its end, so that nothing is left on its way.
-        if (wait_for_exchange())
-          reporter_.mark(next == Next::end ? MarkKind::end : MarkKind::last_checkpoint, t, worker_,
-                         report_);
+        if (!wait_for_exchange()) return false;
+        if (next == Next::end) report_.spans = timeline_.take().front();
+        reporter_.mark(next == Next::end ? MarkKind::end : MarkKind::last_checkpoint, t, worker_,
+                       report_);
         return false;
     }
   }
@@ -184,7 +187,7 @@ MpiSync::Next MpiSync::wait_for_directive(std::int64_t round) {
   MutexLock lock(mutex_);
   while (true) {
     if (const auto what = next(round)) {
-      report_.idle_seconds += clock_.seconds() - since;
+      report_.idle_seconds += end_span(SpanKind::wait, since);
       return *what;
     }
     changed_.wait(mutex_);
@@ -203,8 +206,14 @@ bool MpiSync::wait_for_exchange() {
   const double since = clock_.seconds();
   MutexLock lock(mutex_);
   while (exchanging_ && !closing_) changed_.wait(mutex_);
-  report_.idle_seconds += clock_.seconds() - since;
+  report_.idle_seconds += end_span(SpanKind::exchange, since);
   return !closing_;
+}
+
+double MpiSync::end_span(SpanKind kind, double since) {
+  const double until = clock_.seconds();
+  timeline_.add(0, kind, since - started_seconds_, until - started_seconds_);
+  return until - since;
 }
 
 bool MpiSync::finish_round(std::int64_t round) {

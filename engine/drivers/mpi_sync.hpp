@@ -55,6 +55,8 @@ class MpiSync {
   void commit(std::span<const float> gradient);
   void assign_average(std::int64_t round);
   Position position(std::int64_t rounds) const;
+  /// What the worker has done since then, by clock_, ends now. Returns how long that was.
+  double end_span(SpanKind kind, double since);
 
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   void started(Start& start) EXCLUDES_LOCK(mutex_);
@@ -83,6 +85,7 @@ class MpiSync {
   Arena<float> average_;  // neighbours pattern
   Reporter reporter_;
   WorkerReport report_;
+  Timeline timeline_{1};  // of this worker alone, as number 0
   double loss_ = 0;
   bool diverged_ = false;
   std::int64_t marked_cut_ = -1;      // round of the last checkpoint mark

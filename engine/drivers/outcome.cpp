@@ -47,6 +47,7 @@ Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Total
   outcome.mean_buffers = std::move(mean.buffers);
   outcome.position = totals.position;
   outcome.exchanges_done = totals.exchanges;
+  outcome.staleness = sampler.staleness();
   if (sampler.target_reached()) outcome.message = *sampler.target_reached();
   if (sampler.diverged()) {
     outcome.ending = Ending::diverged;

@@ -10,6 +10,7 @@
 #include "engine/algorithms/method.hpp"
 #include "engine/base/rng.hpp"
 #include "engine/recorder/recorder.hpp"
+#include "engine/recorder/span.hpp"
 #include "engine/topology/topology.hpp"
 #include "engine/worker/optimizer.hpp"
 
@@ -87,8 +88,10 @@ struct Outcome {
   std::vector<float> mean_buffers;
   std::vector<std::int64_t> worker_gradients;
   std::vector<double> worker_idle_seconds;
-  std::vector<EdgeUse> edges;          // used ones, ordered by (i, j)
-  std::int64_t exchanges_drawn = 0;    // due by the end
+  std::vector<std::int64_t> staleness;          // gradients by staleness, see Sampler::staleness()
+  std::vector<std::vector<Span>> worker_spans;  // see Timeline; of the first workers
+  std::vector<EdgeUse> edges;                   // used ones, ordered by (i, j)
+  std::int64_t exchanges_drawn = 0;             // due by the end
   std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
   std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
   std::int64_t holds = 0;              // times a worker held its next gradient (throttle)

@@ -74,6 +74,7 @@ void Sampler::add_notes(Values& values, const GradientNotes& notes) {
   for (const GradientNote& note : notes) {
     loss += note.loss;
     staleness += static_cast<double>(note.staleness);
+    count_staleness(note.staleness);
     if (note.norm >= 0) {
       norm += note.norm;
       ++norms;
@@ -89,6 +90,12 @@ void Sampler::add_notes(Values& values, const GradientNotes& notes) {
   values.add("train_loss", loss / count);
   values.add("staleness", staleness / count);
   if (norms > 0) values.add("gradient_norm", norm / norms);
+}
+
+void Sampler::count_staleness(std::int64_t staleness) {
+  const auto place = static_cast<std::size_t>(std::clamp<std::int64_t>(staleness, 0, kStalest));
+  if (place >= staleness_.size()) staleness_.resize(place + 1, 0);
+  ++staleness_[place];
 }
 
 void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,

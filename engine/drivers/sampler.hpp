@@ -73,16 +73,22 @@ class Sampler {
   /// Set once something measured was not finite; says what.
   const std::optional<std::string>& diverged() const { return diverged_; }
 
+  /// Gradients recorded so far by their staleness 0, 1, 2, …; the last place counts those of
+  /// kStalest and more. As long as needed.
+  static constexpr std::int64_t kStalest = 255;
+  const std::vector<std::int64_t>& staleness() const { return staleness_; }
+
   /// Where the calendar stands. Not once the run has reached its target or diverged.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(last_, consensus_count_, evaluation_count_, last_finite_loss_);
+    archive(last_, consensus_count_, evaluation_count_, last_finite_loss_, staleness_);
   }
 
  private:
   struct Values;
   void diverge(std::string what);
   void add_notes(Values& values, const GradientNotes& notes);
+  void count_staleness(std::int64_t staleness);
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
              const GradientNotes& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
@@ -105,6 +111,7 @@ class Sampler {
   std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind
   std::optional<std::string> target_reached_, diverged_;
   std::optional<double> last_finite_loss_;
+  std::vector<std::int64_t> staleness_;
 };
 
 /// Euclidean norm, accumulated in double.

@@ -19,6 +19,7 @@ ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, O
       clock_(clock),
       ensemble_(spec, objective),
       log_(spec.workers, spec.keep_events, recorder),
+      timeline_(spec.workers),
       slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(spec.workers))),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
@@ -31,7 +32,7 @@ ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, O
 Position ThreadsAsync::position(std::int64_t gradients) const {
   return {.gradients = gradients,
           .normalised_time = static_cast<double>(gradients) / spec_.workers,
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = seconds(),
           .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges_.load()};
 }
 
@@ -119,6 +120,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   outcome.holds = holds_;
   for (int w = 0; w < spec_.workers; ++w)
     outcome.worker_idle_seconds.push_back(slot(w).idle_seconds);
+  outcome.worker_spans = timeline_.take();
   return outcome;
 }
 
@@ -129,14 +131,14 @@ void ThreadsAsync::work(int w) {
     begin(w);
   }
   while (true) {
-    const double started = clock_.seconds();
+    const double started = seconds();
     Worker& worker = ensemble_.worker(w);
     // The snapshot, its buffers and the count of gradients change only in this thread's own events.
     const double loss = objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
                                             worker.gradient_buffers(), ensemble_.gradient(w));
-    pace_.keep(w, clock_.seconds() - started, closing_);
+    pace_.keep(w, seconds() - started, closing_);
     const bool must_wait = behind(w);
-    if (!commit(w, loss, !must_wait)) return;
+    if (!commit(w, loss, started, !must_wait)) return;
     {
       MutexLock lock(matching_);
       if (options_.exchange_threads == 0) {
@@ -165,7 +167,7 @@ void ThreadsAsync::begin(int w) {
   log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
 }
 
-bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
+bool ThreadsAsync::commit(int w, double loss, double started, bool begin_next) {
   Slot& s = slot(w);
   Worker& worker = ensemble_.worker(w);
   if (closing_.is_set()) return false;
@@ -186,6 +188,7 @@ bool ThreadsAsync::commit(int w, double loss, bool begin_next) {
   worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
   note.staleness = worker.staleness();
   s.computing = begin_next;
+  timeline_.add(w, SpanKind::compute, started, note.position.seconds);
   log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
   recorder_.progress(note.position);
   if (!std::isfinite(loss)) {
@@ -203,7 +206,7 @@ bool ThreadsAsync::behind(int w) {
 // The throttle. A held thread executes what it can itself; it sleeps only while others have the
 // exchanges it waits for in hand.
 void ThreadsAsync::catch_up(int w) {
-  const double since = clock_.seconds();
+  const double since = seconds();
   {
     MutexLock lock(matching_);
     execute_ready();
@@ -211,7 +214,9 @@ void ThreadsAsync::catch_up(int w) {
       caught_up_.wait(matching_);
   }
   MutexLock lock(slot(w).mutex);
-  slot(w).idle_seconds += clock_.seconds() - since;
+  const double until = seconds();
+  slot(w).idle_seconds += until - since;
+  timeline_.add(w, SpanKind::wait, since, until);
 }
 
 void ThreadsAsync::make_due() {
@@ -261,11 +266,14 @@ void ThreadsAsync::perform(const DueEdge& edge) {
   Slot& j = slot(edge.j);
   MutexLock lock_i(i.mutex);
   MutexLock lock_j(j.mutex);
-  const double t = now();
+  const double t = now(), since = seconds();
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
   log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
   log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
+  const double until = seconds();
+  timeline_.add(edge.i, SpanKind::exchange, since, until);
+  timeline_.add(edge.j, SpanKind::exchange, since, until);
 }
 
 // The calling thread's part: samples and cuts when they are due, and the ends that no worker sees
@@ -293,8 +301,8 @@ bool ThreadsAsync::sleep_until(double time) {
   constexpr double kWatchSeconds = 0.2;
   const double gradients = std::ceil(time * spec_.workers - 1e-9);
   MutexLock lock(matching_);
-  next_watch_ = static_cast<std::int64_t>(
-      std::min(gradients, static_cast<double>(spec_.budget.gradients)));
+  next_watch_ =
+      static_cast<std::int64_t>(std::min(gradients, static_cast<double>(spec_.budget.gradients)));
   if (commits_.load() < next_watch_) watch_due_.wait_for(matching_, kWatchSeconds);
   return commits_.load() >= next_watch_;
 }

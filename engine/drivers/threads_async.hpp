@@ -10,6 +10,7 @@
 #include "engine/drivers/matchmaker.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/threads_shared.hpp"
+#include "engine/drivers/timeline.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
 namespace acid {
@@ -26,7 +27,7 @@ class ThreadsAsync {
                Recorder& recorder, const Continuity& continuity, const Clock& clock);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "threads-async/1";
+  static constexpr std::string_view kLayout = "threads-async/2";
 
   /// The state, the vectors apart, while nothing happens: no exchange is in hand, and the caller
   /// holds matching_ and every worker's mutex or is the only thread there is.
@@ -50,7 +51,7 @@ class ThreadsAsync {
   void work(int w);
   void exchange_until_over() EXCLUDES_LOCK(matching_);
   /// False when the budget is spent (or the run is closing): nothing was committed.
-  bool commit(int w, double loss, bool begin_next);
+  bool commit(int w, double loss, double started, bool begin_next);
   void begin(int w);
   bool behind(int w) EXCLUDES_LOCK(matching_);
   void catch_up(int w) EXCLUDES_LOCK(matching_);
@@ -74,6 +75,7 @@ class ThreadsAsync {
   void close() EXCLUDES_LOCK(matching_);
   void fail() EXCLUDES_LOCK(matching_);  // a thread threw
   GradientNotes collect_notes() NO_LOCK_ANALYSIS;
+  double seconds() const { return clock_.seconds() - started_seconds_; }
   double now() const {
     return static_cast<double>(commits_.load()) / static_cast<double>(spec_.workers);
   }
@@ -90,6 +92,7 @@ class ThreadsAsync {
   double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
   Ensemble ensemble_;           // worker i: guarded by slots_[i].mutex
   EventLog log_;                // worker i's: guarded by slots_[i].mutex
+  Timeline timeline_;           // likewise
   std::unique_ptr<Slot[]> slots_;
   std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes

@@ -17,6 +17,7 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
       all_reduce_(spec.method.pattern == Pattern::all_reduce),
       ensemble_(spec, objective),
       log_(spec.workers, spec.keep_events, recorder),
+      timeline_(spec.workers),
       notes_(static_cast<std::size_t>(spec.workers)),
       losses_(static_cast<std::size_t>(spec.workers)),
       idle_seconds_(static_cast<std::size_t>(spec.workers)),
@@ -48,7 +49,7 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
 Position ThreadsSync::position(std::int64_t rounds) const {
   return {.gradients = rounds * spec_.workers,
           .normalised_time = static_cast<double>(rounds),
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = seconds(),
           .bytes = rounds * bytes_per_round_};
 }
 
@@ -83,6 +84,7 @@ Outcome ThreadsSync::run(std::stop_token stop) {
                              std::max(totals.position.normalised_time, ensemble_.latest_event()),
                              totals, collect_notes());
   outcome.worker_idle_seconds = idle_seconds_;
+  outcome.worker_spans = timeline_.take();
   return outcome;
 }
 
@@ -111,15 +113,22 @@ void ThreadsSync::stop_watching() {
 }
 
 bool ThreadsSync::wait(int w, const std::function<void()>& leader) {
-  const double since = clock_.seconds();
+  const double since = seconds();
   double leading = 0;  // the last one to come works while the others wait
   const bool whole = barrier_.wait([&] {
-    const double began = clock_.seconds();
+    const double began = seconds();
     if (leader) leader();
-    leading = clock_.seconds() - began;
+    leading = seconds() - began;
   });
-  idle_seconds_[static_cast<std::size_t>(w)] += clock_.seconds() - since - leading;
+  const double until = end_span(w, SpanKind::wait, since);
+  idle_seconds_[static_cast<std::size_t>(w)] += until - since - leading;
   return whole;
+}
+
+double ThreadsSync::end_span(int w, SpanKind kind, double since) {
+  const double until = seconds();
+  timeline_.add(w, kind, since, until);
+  return until;
 }
 
 void ThreadsSync::work(int w, std::stop_token stop) {
@@ -127,13 +136,14 @@ void ThreadsSync::work(int w, std::stop_token stop) {
   const bool combine_first = spec_.method.order == Order::combine_while_adapt;
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
   for (std::int64_t round = first_round_; round * spec_.workers < most; ++round) {
-    const double started = clock_.seconds();
+    const double started = seconds();
     worker.begin_gradient(worker.last_event());
     if (!all_reduce_ && combine_first) publish(w, round);
     losses_[static_cast<std::size_t>(w)] =
         objective_.gradient(w, w, worker.gradients(), worker.snapshot(), worker.gradient_buffers(),
                             ensemble_.gradient(w));
-    pace_.keep(w, clock_.seconds() - started, closing_);
+    pace_.keep(w, seconds() - started, closing_);
+    end_span(w, SpanKind::compute, started);
     if (!wait(w, [&] { between_rounds(round, stop); }) || ended_.load()) return;
     if (!(all_reduce_ ? all_reduce(w) : neighbour_average_round(w, round))) return;
   }
@@ -202,7 +212,9 @@ bool ThreadsSync::all_reduce(int w) {
   for (int i = 0; i < spec_.workers; ++i) gradients.push_back(ensemble_.gradient(i).data());
   const std::size_t d = ensemble_.dimension(), n = gradients.size(),
                     i = static_cast<std::size_t>(w);
+  const double since = seconds();
   mean_in_order<float>(gradients, averages_[0].data(), d * i / n, d * (i + 1) / n);
+  end_span(w, SpanKind::exchange, since);
   if (!wait(w)) return false;
   commit(w, averages_[0].span());
   return true;
@@ -228,6 +240,7 @@ void ThreadsSync::publish(int w, std::int64_t round) {
 }
 
 void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
+  const double since = seconds();
   const auto i = static_cast<std::size_t>(w);
   std::vector<const float*> vectors;
   for (const Arena<float>& arena : published_[round % 2]) vectors.push_back(arena.data());
@@ -235,6 +248,7 @@ void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
                            averages_[i].data(), ensemble_.dimension());
   ensemble_.worker(w).assign(t, averages_[i].span());
   log_.add(w, EventKind::assign, t, ensemble_.worker(w));
+  end_span(w, SpanKind::exchange, since);
 }
 
 void ThreadsSync::commit(int w, std::span<const float> gradient) {

@@ -10,6 +10,7 @@
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/sync_state.hpp"
 #include "engine/drivers/threads_shared.hpp"
+#include "engine/drivers/timeline.hpp"
 
 namespace acid {
 
@@ -48,6 +49,9 @@ class ThreadsSync {
   void stop_watching() EXCLUDES_LOCK(samples_mutex_);
   void abort() EXCLUDES_LOCK(samples_mutex_);
   void train(std::stop_token stop);
+  /// Adds what worker w has done since then to its timeline, and returns the time that it is.
+  double end_span(int w, SpanKind kind, double since);
+  double seconds() const { return clock_.seconds() - started_seconds_; }
   Position position(std::int64_t rounds) const;
   GradientNotes collect_notes();
 
@@ -64,6 +68,7 @@ class ThreadsSync {
   std::int64_t bytes_per_round_ = 0;
   Ensemble ensemble_;
   EventLog log_;
+  Timeline timeline_;
   std::vector<Arena<float>> published_[2];     // neighbours: by parity of the round
   std::vector<Arena<float>> averages_;         // neighbours: per worker; all-reduce: [0] is ḡ
   std::vector<GradientNotes> notes_;           // per worker, since the last sample

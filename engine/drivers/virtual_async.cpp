@@ -34,6 +34,7 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
       clock_(spec.workers),
+      timeline_(spec.workers),
       pool_(2 * spec.workers, options.threads),
       sampler_(spec, objective, recorder,
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
@@ -51,9 +52,7 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
 
 void VirtualAsync::begin() {
   for (const Pause& p : options_.compute.pauses) {
-    push({.seconds = p.at_seconds,
-          .worker = p.worker,
-          .kind = Occurrence::Kind::pause_begins});
+    push({.seconds = p.at_seconds, .worker = p.worker, .kind = Occurrence::Kind::pause_begins});
     push({.seconds = p.at_seconds + p.for_seconds,
           .worker = p.worker,
           .kind = Occurrence::Kind::pause_ends});
@@ -154,6 +153,7 @@ void VirtualAsync::start_ready_exchanges() {
   while (const auto edge = matchmaker_.take()) {
     totals_.position.bytes += static_cast<std::int64_t>(2 * bytes);
     const double duration = options_.network.between(edge->i, edge->j).seconds(bytes);
+    state(edge->i).exchanging_since = state(edge->j).exchanging_since = seconds_;
     if (duration == 0) {
       submit_exchange(*edge);
       exchange_done(*edge);
@@ -206,12 +206,14 @@ void VirtualAsync::exchange_done(const DueEdge& edge) {
   matchmaker_.finish(edge);
   ++totals_.exchanges;
   edges_.add(edge.i, edge.j);
+  for (const int w : {edge.i, edge.j}) end_span(w, SpanKind::exchange, state(w).exchanging_since);
   release_if_caught_up(edge.i);
   release_if_caught_up(edge.j);
 }
 
 void VirtualAsync::gradient_done(int w) {
   const bool behind = matchmaker_.backlog(w) > state(w).backlog_limit;
+  end_span(w, SpanKind::compute, state(w).computing_since);
   if (options_.poisson_clock) {
     if (behind) return hold(w);
     submit_begin(w);
@@ -248,7 +250,12 @@ void VirtualAsync::schedule_gradient(int w) {
     duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds);
   }
   ++s.begun;
+  s.computing_since = seconds_;
   push({.seconds = options_.compute.end_seconds(w, seconds_, duration), .worker = w});
+}
+
+void VirtualAsync::end_span(int w, SpanKind kind, double since) {
+  if (since != kNever) timeline_.add(w, kind, since, seconds_);
 }
 
 void VirtualAsync::submit_begin(int w) {
@@ -306,6 +313,7 @@ void VirtualAsync::release_if_caught_up(int w) {
   s.held = false;
   s.idle_seconds += seconds_ - s.held_since;
   totals_.idle_seconds += seconds_ - s.held_since;
+  end_span(w, SpanKind::wait, s.held_since);
   begin_waiting(w);
 }
 
@@ -385,6 +393,7 @@ Outcome VirtualAsync::finish() {
   outcome.exchanges_drawn = matchmaker_.due();
   outcome.exchanges_waiting = waiting_at_end_;
   outcome.holds = holds_;
+  outcome.worker_spans = timeline_.take();
   return outcome;
 }
 

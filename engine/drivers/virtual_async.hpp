@@ -13,6 +13,7 @@
 #include "engine/drivers/normalised_clock.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/sampler.hpp"
+#include "engine/drivers/timeline.hpp"
 #include "engine/drivers/virtual_time.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
@@ -26,7 +27,7 @@ class VirtualAsync {
                Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "virtual-async/1";
+  static constexpr std::string_view kLayout = "virtual-async/2";
 
   /// The state between two events, the vectors apart. No light task may be unfinished.
   template <class Archive>
@@ -61,6 +62,8 @@ class VirtualAsync {
     int partner = -1;       // of the exchange in hand, once offered
     double offered = 0;     // when it was, in normalised time
     double idle_seconds = 0;
+    double computing_since = kNever;  // seconds; of an earlier attempt: kNever
+    double exchanging_since = kNever;
     double loss = 0;  // of the gradient in hand; chain n + i
     template <class Archive>
     void persist(Archive& archive) {
@@ -80,6 +83,8 @@ class VirtualAsync {
   void gradient_done(int w);
   void begin_waiting(int w);
   void schedule_gradient(int w);
+  /// What worker w has done since then, which an earlier attempt may have begun, ends now.
+  void end_span(int w, SpanKind kind, double since);
   void submit_begin(int w);
   void submit_compute(int w);
   void submit_commit(int w, bool begin_next);
@@ -108,7 +113,7 @@ class VirtualAsync {
   Recorder& recorder_;
   const Continuity continuity_;
   Ensemble ensemble_;
-  EventLog log_;  // worker i's: chain i
+  EventLog log_;                      // worker i's: chain i
   std::vector<Arena<float>> offers_;  // one per worker; empty when every exchange is instantaneous
   std::vector<WorkerState> states_;
   EdgeSchedule schedule_;
@@ -121,6 +126,7 @@ class VirtualAsync {
   Totals totals_;
   GradientNotes notes_;  // since the last sample
   EdgeCounter edges_;
+  Timeline timeline_;
   std::int64_t holds_ = 0, waiting_at_end_ = 0;
   bool ended_ = false;
   std::atomic<bool> not_finite_{false};  // set by tasks

@@ -57,6 +57,7 @@ VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Obj
       log_(spec.workers, spec.keep_events, recorder),
       round_plan_(plan_round(spec, options.network, options.cost, ensemble_.vector_bytes())),
       round_clock_(spec.workers, options.cost),
+      timeline_(spec.workers),
       losses_(static_cast<std::size_t>(spec.workers)),
       pool_(spec.workers, options.threads),
       sampler_(spec, objective, recorder,
@@ -94,8 +95,8 @@ Outcome VirtualSync::run(std::stop_token stop) {
   while (true) {
     // Before the sample of this round, like every cut: one step names one moment.
     const bool stopping = stop.stop_requested() && !budget_spent();
-    if (checkpoints != nullptr && (stopping ? !checkpoints->has(round_)
-                                            : checkpoints->due(round_, totals_.position)))
+    if (checkpoints != nullptr &&
+        (stopping ? !checkpoints->has(round_) : checkpoints->due(round_, totals_.position)))
       save_cut();
     if (stopping) return ended_early(Ending::stopped, "", totals_.position);
     if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
@@ -112,6 +113,7 @@ Outcome VirtualSync::run(std::stop_token stop) {
   const double t_end = std::max(totals_.position.normalised_time, ensemble_.latest_event());
   Outcome outcome = conclude(ensemble_, sampler_, t_end, totals_, notes_);
   outcome.worker_idle_seconds = round_clock_.idle_seconds();
+  outcome.worker_spans = timeline_.take();
   return outcome;
 }
 
@@ -214,9 +216,10 @@ void VirtualSync::neighbour_round() {
 }
 
 void VirtualSync::advance_clock() {
-  std::vector<double> durations;
+  std::vector<double> begun, durations;
   for (int w = 0; w < spec_.workers; ++w) {
     const double start = round_clock_.ready_seconds(w);
+    begun.push_back(start);
     const double work = options_.compute.draw_seconds(w, round_, spec_.seeds);
     durations.push_back(options_.compute.end_seconds(w, start, work) - start);
   }
@@ -229,6 +232,7 @@ void VirtualSync::advance_clock() {
   else
     position.seconds =
         round_clock_.sequential(durations, round_plan_.exchange_seconds, round_plan_.neighbours);
+  add_spans(begun, durations);
   ++round_;
   position.gradients += spec_.workers;
   position.normalised_time = static_cast<double>(round_);
@@ -236,6 +240,28 @@ void VirtualSync::advance_clock() {
   const auto& idle = round_clock_.idle_seconds();
   totals_.idle_seconds = std::accumulate(idle.begin(), idle.end(), 0.0);
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
+}
+
+// Until those it waits for have computed, a worker waits; then the exchange is on.
+void VirtualSync::add_spans(const std::vector<double>& begun,
+                            const std::vector<double>& durations) {
+  const auto computed = [&](std::size_t i) { return begun[i] + durations[i]; };
+  double slowest = 0;
+  for (std::size_t i = 0; i < begun.size(); ++i) slowest = std::max(slowest, computed(i));
+  for (std::size_t i = 0; i < begun.size(); ++i) {
+    const int w = static_cast<int>(i);
+    const double done = round_clock_.ready_seconds(w);
+    double others = slowest;
+    if (spec_.method.pattern != Pattern::all_reduce) {
+      others = computed(i);
+      for (const int j : round_plan_.neighbours[i])
+        others = std::max(others, computed(static_cast<std::size_t>(j)));
+    }
+    others = std::min(others, done);
+    timeline_.add(w, SpanKind::compute, begun[i], computed(i));
+    if (others > computed(i)) timeline_.add(w, SpanKind::wait, computed(i), others);
+    if (done > others) timeline_.add(w, SpanKind::exchange, others, done);
+  }
 }
 
 void VirtualSync::take_sample() {

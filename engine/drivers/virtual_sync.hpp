@@ -10,6 +10,7 @@
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
 #include "engine/drivers/sampler.hpp"
+#include "engine/drivers/timeline.hpp"
 #include "engine/drivers/virtual_time.hpp"
 
 namespace acid {
@@ -33,7 +34,7 @@ class VirtualSync {
               Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "virtual-sync/1";
+  static constexpr std::string_view kLayout = "virtual-sync/2";
 
   /// The state between two rounds, the vectors apart.
   template <class Archive>
@@ -51,6 +52,7 @@ class VirtualSync {
   template <class GradientOf>
   void commit_all(GradientOf gradient_of);
   void advance_clock();
+  void add_spans(const std::vector<double>& begun, const std::vector<double>& durations);
   void take_sample();
   bool budget_spent() const;
 
@@ -63,6 +65,7 @@ class VirtualSync {
   EventLog log_;  // worker i's: chain i
   RoundPlan round_plan_;
   RoundClock round_clock_;
+  Timeline timeline_;
   std::vector<Arena<float>> averages_;   // neighbours: h of each worker; all-reduce: [0] is ḡ
   std::vector<Arena<float>> published_;  // neighbours: the vectors that others read this round
   std::vector<double> losses_;

@@ -41,6 +41,15 @@ class ModelRuntime {
   /// `options` has "kind" and every field. `device` is "cpu" or "cuda" (Error when there is none).
   virtual std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
                                       const std::string& device) = 0;
+  /// The model at parameters x and `buffers` as a TorchScript module, in the bytes of the file that
+  /// torch.jit.load reads; the same for the same arguments. forward(input) takes rows × channels ×
+  /// height × width floats, normalised as the data set's are (a model without convolutions takes
+  /// rows × features as well), and gives the logits, rows × classes. Parameters and buffers have
+  /// the names that the layout has. It starts in evaluation mode; training mode changes batch norm
+  /// alone, as in loss_and_gradient(). `about` lies in the file as the extra file acid.json.
+  virtual std::string torchscript(const nlohmann::json& options, const DataShape& shape,
+                                  std::span<const float> x, std::span<const float> buffers,
+                                  const nlohmann::json& about) = 0;
   /// Sets LibTorch, OpenMP and OpenBLAS to `threads` for the calling thread and reads them back;
   /// throws Error when one of them differs. Every thread calls it before its first gradient.
   virtual void pin_threads(int threads) = 0;

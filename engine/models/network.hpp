@@ -18,9 +18,10 @@ struct Linear {
 struct Convolution {
   int weight, bias, stride, padding;
 };
-/// Ioffe & Szegedy 2015: batch statistics in training, running ones in evaluation; ε = 1e-5. In
-/// training running ← 0.9·running + 0.1·batch, with the unbiased batch variance.
+/// Ioffe & Szegedy 2015: batch statistics in training, running ones in evaluation. In training
+/// running ← (1 − momentum)·running + momentum·batch, with the unbiased batch variance.
 struct BatchNorm {
+  static constexpr double kMomentum = 0.1, kEpsilon = 1e-5;
   int weight, bias, running_mean, running_variance;
 };
 enum class Activation { relu, tanh, gelu };

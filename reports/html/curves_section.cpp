@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "reports/html/curve_charts.hpp"
 #include "reports/html/line_chart.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
@@ -8,95 +11,121 @@
 namespace acid {
 namespace {
 
-struct AxisName {
-  std::string_view tab, label;
-};
-
-AxisName name_of(Axis axis, bool simulated) {
-  switch (axis) {
-    case Axis::gradients:
-      return {"gradients", "gradients, all workers"};
-    case Axis::normalised_time:
-      return {"normalised time", "normalised time"};
-    case Axis::seconds:
-      return simulated ? AxisName{"simulated seconds", "simulated seconds"}
-                       : AxisName{"wall-clock seconds", "wall-clock seconds"};
-    case Axis::bytes:
-      return {"bytes sent", "bytes sent, all workers"};
-  }
-  return {};
+LineChart::Ticks ticks_of(const CurveAxis& axis) {
+  if (axis.measured == Axis::bytes) return LineChart::Ticks::bytes;
+  const bool counts = axis.measured == Axis::gradients && !axis.in_epochs;
+  return counts ? LineChart::Ticks::count : LineChart::Ticks::number;
 }
 
-bool is_simulated(const ReportData& data) {
-  for (const RunDetail& run : data.runs)
-    if (run.summary.driver != "virtual") return false;
-  return true;
+/// Every so many of the band's cells, so that no more than `most` are left.
+Band coarser(const Band& band, int cells, int most) {
+  const auto step = static_cast<std::size_t>((cells + most - 1) / most);
+  Band kept;
+  for (std::size_t k = step / 2; k < band.x.size(); k += step) {
+    kept.x.push_back(band.x[k]);
+    kept.mean.push_back(band.mean[k]);
+    kept.low.push_back(band.low[k]);
+    kept.high.push_back(band.high[k]);
+  }
+  return kept.x.empty() ? band : kept;
 }
 
-/// Empty when no group of the point recorded the metric.
-std::string chart_of(const ReportData& data, std::size_t p, std::size_t m, std::size_t a) {
-  LineChart chart;
-  chart.id = fmt::format("c{}-{}-{}", p, m, a);
-  chart.title = kCurveMetrics[m].title;
-  chart.x_label = name_of(kAxes[a], is_simulated(data)).label;
-  chart.x_axis = kAxes[a];
-  chart.logarithmic = kCurveMetrics[m].logarithmic;
-  for (const std::size_t g : data.comparison.points[p].groups) {
-    const GroupCurves& curves = data.curves[g][m][a];
-    if (!curves.seeds.empty())
-      chart.series.push_back(
-          {data.comparison.groups[g].label, data.styles[g], curves.seeds, curves.band});
+ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std::size_t a) {
+  const GroupCurves& curves = data.curves[g][m];
+  ChartSeries series{data.comparison.groups[g].label, data.styles[g], {}, {}};
+  series.band = coarser(curves.bands[a], data.detail.cells, data.detail.drawn_cells);
+  for (const SeedCurve& seed : curves.seeds) {
+    std::vector<CurvePoint> line;
+    for (const SeriesPoint& point : seed.points)
+      line.push_back(
+          {place_on(point.position, data.axes[a], data.gradients_per_epoch[g]), point.value});
+    series.seeds.push_back(thinned(line, line.back().x, data.detail.drawn_points / 2));
   }
-  return chart.series.empty() ? "" : draw(chart);
+  return series;
+}
+
+std::string draw_chart(const ReportData& data, const CurveChart& curves, std::size_t a) {
+  const CurveAxis& axis = data.axes[a];
+  const CurveMetric& metric = data.metrics[curves.metric];
+  LineChart chart{fmt::format("{}-{}", curves.id, axis.key),
+                  std::string(metric.title),
+                  std::string(axis.label),
+                  ticks_of(axis),
+                  metric.logarithmic,
+                  {},
+                  {}};
+  for (const std::size_t g : curves.groups)
+    if (!axis.in_epochs || data.gradients_per_epoch[g] > 0)
+      chart.series.push_back(series_of(data, g, curves.metric, a));
+  for (const ChartBound& bound : curves.bounds)
+    chart.references.push_back({bound.label, bound.note, bound.style, bound.on_axes[a]});
+  return draw(chart);
 }
 
 std::string legend(const ReportData& data, const ComparedPoint& point) {
   std::string out = "<div class=\"legend\">";
-  for (const std::size_t g : point.groups)
-    out += fmt::format("<span>{}{} <span class=\"note\">n = {}</span></span>",
-                       swatch(data.styles[g]), escaped(data.comparison.groups[g].label),
-                       data.comparison.groups[g].runs.size());
+  for (const std::size_t g : point.groups) {
+    std::size_t seeds = 0;
+    for (const GroupCurves& curves : data.curves[g]) seeds = std::max(seeds, curves.seeds.size());
+    out += fmt::format("<span>{}<bdi>{}</bdi> <span class=\"note\">n = {}</span></span>",
+                       swatch(data.styles[g]), escaped(data.comparison.groups[g].label), seeds);
+  }
   return out + "</div>\n";
+}
+
+/// The point's charts against one axis; secondary ones are folded away.
+std::string panel(const ReportData& data, const std::vector<CurveChart>& charts, std::size_t p,
+                  std::size_t a) {
+  std::string first, folded;
+  for (const CurveChart& chart : charts)
+    if (chart.point == p)
+      (data.metrics[chart.metric].folded ? folded : first) += draw_chart(data, chart, a);
+  if (!folded.empty())
+    folded = fmt::format("<details class=\"more\">\n<summary>More curves</summary>\n{}</details>\n",
+                         folded);
+  return fmt::format("<div class=\"panel panel{}\">\n{}{}</div>\n", a, first, folded);
 }
 
 /// Radio buttons and style rules switch the axis; no script. The inputs come first because only
 /// later siblings can be styled by them.
-std::string point_curves(const ReportData& data, std::size_t p) {
+std::string point_curves(const ReportData& data, const std::vector<CurveChart>& charts,
+                         std::size_t p) {
   std::string inputs, tabs, panels;
-  for (std::size_t a = 0; a < kAxes.size(); ++a) {
+  for (std::size_t a = 0; a < data.axes.size(); ++a) {
     inputs += fmt::format(
-        "<input type=\"radio\" class=\"pick pick{1}\" name=\"axis{0}\" id=\"axis{0}-{1}\"{2}>\n", p,
-        a, a == 0 ? " checked" : "");
+        "<input type=\"radio\" class=\"pick pick{1}\" name=\"axis{0}\" id=\"axis{0}-{1}\" "
+        "value=\"{2}\"{3}>\n",
+        p, a, data.axes[a].key, a == 0 ? " checked" : "");
     tabs += fmt::format("<label class=\"tab{1}\" for=\"axis{0}-{1}\">{2}</label>\n", p, a,
-                        escaped(name_of(kAxes[a], is_simulated(data)).tab));
-    std::string charts;
-    for (std::size_t m = 0; m < kCurveMetrics.size(); ++m) charts += chart_of(data, p, m, a);
-    if (charts.empty()) return "";
-    panels += fmt::format("<div class=\"panel panel{}\">\n{}</div>\n", a, charts);
+                        escaped(data.axes[a].tab));
+    panels += panel(data, charts, p, a);
   }
   return fmt::format(
-      "<div class=\"curves\">\n{}<div class=\"tabs\"><span>against</span>\n{}</div>\n{}{}</div>\n",
-      inputs, tabs, legend(data, data.comparison.points[p]), panels);
+      "<div class=\"curves\" data-point=\"{}\">\n{}<div class=\"tabs\"><span>against</span>\n"
+      "{}</div>\n{}<div class=\"panels\">\n{}</div>\n</div>\n",
+      p, inputs, tabs, legend(data, data.comparison.points[p]), panels);
 }
 
 }  // namespace
 
 std::string curves_section(const ReportData& data) {
+  const std::vector<CurveChart> charts = curve_charts(data);
   std::string body;
   for (std::size_t p = 0; p < data.comparison.points.size(); ++p) {
-    const std::string curves = point_curves(data, p);
-    if (curves.empty()) continue;
+    if (std::ranges::none_of(charts, [&](const CurveChart& chart) { return chart.point == p; }))
+      continue;
     const std::string title = point_title(data.comparison.points[p]);
     if (!title.empty()) body += fmt::format("<h3>{}</h3>\n", escaped(title));
-    body += curves;
+    body += point_curves(data, charts, p);
   }
   if (body.empty()) return "";
   return "<section id=\"curves\">\n<h2>Curves</h2>\n" +
          paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded; faint: every seed. "
-             "Means are taken over all recorded values, on 200 cells of the axis; only the faint "
-             "lines are thinned, to the lowest and highest value per pixel column. Consensus "
-             "distance has a logarithmic scale and geometric means.") +
+             "Means are taken over all recorded values, on equal cells of the axis; only the faint "
+             "lines are thinned, to lowest and highest values. Consensus distance has a "
+             "logarithmic scale and geometric means; a thin dashed line beside it is what theory "
+             "says.") +
          body + "</section>\n";
 }
 

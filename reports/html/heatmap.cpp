@@ -53,23 +53,31 @@ std::string colour_scale(double largest) {
                         format_number(largest, 3) + " exchanges per unit time");
 }
 
+/// How far realised rates are from nominal ones, edge by edge.
+std::string ratio_text(const std::vector<RatedEdge>& edges) {
+  std::vector<std::pair<double, const RatedEdge*>> ratios;
+  for (const RatedEdge& edge : edges)
+    if (edge.nominal > 0) ratios.emplace_back(edge.realised / edge.nominal, &edge);
+  if (ratios.empty()) return "";
+  std::stable_sort(ratios.begin(), ratios.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto at = [](const std::pair<double, const RatedEdge*>& ratio) {
+    return fmt::format("{} (edge {}–{})", format_number(ratio.first, 3), ratio.second->i,
+                       ratio.second->j);
+  };
+  return fmt::format("Realised ÷ nominal: {} to {}, median {}.", at(ratios.front()),
+                     at(ratios.back()), format_number(ratios[ratios.size() / 2].first, 3));
+}
+
 }  // namespace
 
 std::string draw_pairing(const std::string& id, const std::string& title, int workers,
                          const std::vector<RatedEdge>& edges) {
   ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
   double largest = 0;
-  const RatedEdge* furthest = nullptr;
-  const auto gap = [](const RatedEdge& e) { return std::abs(e.realised - e.nominal); };
-  for (const RatedEdge& edge : edges) {
-    largest = std::max({largest, edge.nominal, edge.realised});
-    if (furthest == nullptr || gap(edge) > gap(*furthest)) furthest = &edge;
-  }
-  std::string summary = "Nominal exchange rates above the diagonal, realised ones below.";
-  if (furthest != nullptr)
-    summary += fmt::format(" Largest deviation on edge {}–{}: {} nominal, {} realised.",
-                           furthest->i, furthest->j, format_number(furthest->nominal, 3),
-                           format_number(furthest->realised, 3));
+  for (const RatedEdge& edge : edges) largest = std::max({largest, edge.nominal, edge.realised});
+  const std::string summary =
+      "Nominal exchange rates above the diagonal, realised ones below. " + ratio_text(edges);
   std::string out =
       svg_open(id, "heat", kLeft + kSize + 4, kTop + kSize + kScaleHeight, title, summary);
   out += fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}zl{2} {2}\"/>\n",

@@ -9,6 +9,7 @@
 
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
+#include "reports/html/style.hpp"
 #include "reports/html/svg.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
@@ -31,15 +32,16 @@ struct Plot {
   }
 };
 
-std::string tick_text(Axis axis, double value) {
-  switch (axis) {
-    case Axis::bytes:
+std::string tick_text(LineChart::Ticks ticks, double value) {
+  switch (ticks) {
+    case LineChart::Ticks::bytes:
       return format_bytes(value);
-    case Axis::gradients:
+    case LineChart::Ticks::count:
       return format_count(value);
-    default:
-      return format_number(value, 3);
+    case LineChart::Ticks::number:
+      break;
   }
+  return format_number(value, 3);
 }
 
 std::vector<CurvePoint> line_of(const std::vector<double>& x, const std::vector<double>& y) {
@@ -97,7 +99,7 @@ std::string axes(const LineChart& chart, const Plot& plot) {
   for (const double value : ticks(plot.x, 5)) {
     const double x = plot.x(value);
     grid += fmt::format("M{} {}v4", svg_number(x), svg_number(bottom));
-    labels += svg_text(x, bottom + 16, "middle", tick_text(chart.x_axis, value));
+    labels += svg_text(x, bottom + 16, "middle", tick_text(chart.x_ticks, value));
   }
   return fmt::format(
       "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", grid,
@@ -161,6 +163,15 @@ std::string direct_labels(const LineChart& chart, const Plot& plot) {
   return out;
 }
 
+/// The part of a reference that lies in the plot.
+std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot& plot) {
+  std::vector<CurvePoint> result;
+  for (const CurvePoint& point : points)
+    if (point.x <= plot.x.high && point.y >= plot.y.low && point.y <= plot.y.high)
+      result.push_back(plot.place(point));
+  return result;
+}
+
 std::string lines(const LineChart& chart, const Plot& plot) {
   std::string faint, bold;
   for (const ChartSeries& series : chart.series) {
@@ -172,6 +183,10 @@ std::string lines(const LineChart& chart, const Plot& plot) {
     if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty())
       bold += fmt::format("<path class=\"mean s{}\" d=\"{}\"/>\n", series.style, path_data(mean));
   }
+  for (const ChartReference& reference : chart.references)
+    if (const auto points = within(reference.points, plot); !points.empty())
+      faint += fmt::format("<path class=\"reference s{}\" d=\"{}\"/>\n", reference.style,
+                           path_data(points));
   return fmt::format("<g transform=\"scale(.1)\">\n{}{}</g>\n", faint, bold);
 }
 
@@ -191,14 +206,15 @@ std::string data_table(const LineChart& chart, const Plot& plot) {
   for (const ChartSeries& series : chart.series) table.head.push_back(series.label);
   for (int row = 0; row < kTableRows; ++row) {
     const double x = plot.x.high * row / (kTableRows - 1);
-    std::vector<Markup> cells{number_text(tick_text(chart.x_axis, x))};
+    std::vector<Markup> cells{number_text(tick_text(chart.x_ticks, x))};
     for (const ChartSeries& series : chart.series) {
       const Band& band = series.band;
       const auto next = std::lower_bound(band.x.begin(), band.x.end(), x);
       // The cell whose middle is nearest, when it is no further than a cell away.
       std::size_t k = static_cast<std::size_t>(next - band.x.begin());
       if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
-      const double reach = plot.x.high / 100;
+      const double cell = band.x.size() > 1 ? band.x[1] - band.x[0] : 0;
+      const double reach = std::max(plot.x.high / 100, cell);
       const bool covered = k < band.x.size() && std::abs(band.x[k] - x) <= reach;
       cells.push_back(covered ? number_text(cell_text(band, k, chart.logarithmic)) : Markup{"–"});
     }
@@ -220,6 +236,14 @@ std::string missing_note(const LineChart& chart, const Plot& plot) {
   return fmt::format("<p class=\"note\">{}: zero on this scale, not drawn.</p>\n", escaped(names));
 }
 
+std::string reference_notes(const LineChart& chart) {
+  std::string notes;
+  for (const ChartReference& reference : chart.references)
+    notes += fmt::format("<p class=\"note\">{}{}: {}</p>\n", swatch(reference.style),
+                         escaped(reference.label), escaped(reference.note));
+  return notes;
+}
+
 std::string description(const LineChart& chart, const Plot& plot) {
   std::string text = fmt::format("{} against {}{}.", chart.title, chart.x_label,
                                  chart.logarithmic ? ", logarithmic scale" : "");
@@ -229,7 +253,8 @@ std::string description(const LineChart& chart, const Plot& plot) {
         fmt::format(" {}: from {} to {}.", series.label, format_number(series.band.mean.front(), 3),
                     format_number(series.band.mean.back(), 3));
   }
-  return text + fmt::format(" {} runs to {}.", chart.x_label, tick_text(chart.x_axis, plot.x.high));
+  return text +
+         fmt::format(" {} runs to {}.", chart.x_label, tick_text(chart.x_ticks, plot.x.high));
 }
 
 }  // namespace
@@ -247,10 +272,10 @@ std::string draw(const LineChart& chart) {
         "here is finite{}.</p>\n</figure>\n",
         caption, chart.logarithmic ? " and positive" : "");
   return fmt::format(
-      "<figure class=\"chart\">\n{}{}{}{}{}</svg>\n{}{}</figure>\n", caption,
+      "<figure class=\"chart\">\n{}{}{}{}{}</svg>\n{}{}{}</figure>\n", caption,
       svg_open(chart.id, "line", kWidth, kHeight, chart.title, description(chart, plot)),
       axes(chart, plot), lines(chart, plot), direct_labels(chart, plot), missing_note(chart, plot),
-      data_table(chart, plot));
+      reference_notes(chart), data_table(chart, plot));
 }
 
 }  // namespace acid

@@ -15,18 +15,28 @@ struct ChartSeries {
   Band band;
 };
 
+/// What theory says, drawn thin and dashed in the colour of its series.
+struct ChartReference {
+  std::string label, note;  // the note is a sentence under the chart
+  int style = 0;
+  std::vector<CurvePoint> points;
+};
+
 struct LineChart {
-  std::string id;                 // unique in the page
-  std::string title, x_label;     // plain text
-  Axis x_axis = Axis::gradients;  // how its ticks are written
-  bool logarithmic = false;       // y
+  enum class Ticks { number, count, bytes };
+  std::string id;              // unique in the page
+  std::string title, x_label;  // plain text
+  Ticks x_ticks = Ticks::number;
+  bool logarithmic = false;  // y
   std::vector<ChartSeries> series;
+  std::vector<ChartReference> references = {};
 };
 
 /// A figure: static SVG with axes, direct labels, an accessible title and description, and the mean
 /// curves as a table under <details>. On a logarithmic axis values at or below zero are not drawn,
 /// nor those more than ten decades below the largest; a note under the chart names the series that
-/// disappear. Without anything to draw the figure says so.
+/// disappear. The range drawn is that of the series, whatever the references do. Without anything
+/// to draw the figure says so.
 std::string draw(const LineChart& chart);
 
 }  // namespace acid

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/error.hpp"
 
 namespace acid {
@@ -42,6 +44,16 @@ std::string_view entity(char c) {
   }
 }
 
+bool is_file_stem(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+std::string value_attribute(const Markup& cell) {
+  return cell.exact.empty() ? "" : fmt::format(" data-value=\"{}\"", escaped(cell.exact));
+}
+
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -72,15 +84,21 @@ std::string with_minus(std::string_view formatted) {
 
 Markup number_text(std::string_view formatted) { return text(with_minus(formatted)); }
 
+Markup number_text(std::string_view formatted, double exact) {
+  return {escaped(with_minus(formatted)), fmt::format("{}", exact)};
+}
+
 Markup code(std::string_view plain) { return {fmt::format("<code>{}</code>", escaped(plain))}; }
 
 std::string HtmlTable::html() const {
+  ACID_ASSERT(is_file_stem(csv), "a table named '{}'", csv);
   // The caption stands outside the box: inside it would scroll away with a wide table.
   std::string out;
   if (!caption.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escaped(caption));
+  const std::string name = !caption.empty() ? caption : csv.empty() ? "table" : "table " + csv;
   out += fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
-      caption.empty() ? "table" : escaped(caption));
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table{}>\n",
+      escaped(name), csv.empty() ? "" : fmt::format(" data-csv=\"{}\"", csv));
   const auto kind = [&](std::size_t column) {
     return column >= first_number ? " class=\"n\"" : "";
   };
@@ -92,8 +110,8 @@ std::string HtmlTable::html() const {
     ACID_ASSERT(row.size() == head.size(), "{} cells, {} columns", row.size(), head.size());
     out += "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c)
-      out += c == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind(c), row[c].html)
-                    : fmt::format("<td{}>{}</td>", kind(c), row[c].html);
+      out += fmt::format("<{0}{1}{2}>{3}</{4}>", c == 0 ? "th scope=\"row\"" : "td", kind(c),
+                         value_attribute(row[c]), row[c].html, c == 0 ? "th" : "td");
     out += "</tr>\n";
   }
   return out + "</tbody>\n</table>\n</div>\n";

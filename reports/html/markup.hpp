@@ -10,6 +10,7 @@ namespace acid {
 /// that nothing can be forgotten to be escaped.
 struct Markup {
   std::string html;
+  std::string exact = {};  // plain text: what a table's CSV gets where the text shown is rounded
 };
 
 /// & < > " ' as entities; bytes that are not UTF-8 and control characters become U+FFFD.
@@ -18,13 +19,17 @@ Markup text(std::string_view plain);
 /// Hyphens of a formatted number as true minus signs; plain text still.
 std::string with_minus(std::string_view formatted);
 Markup number_text(std::string_view formatted);
+/// A rounded number, with all its digits for the table's CSV.
+Markup number_text(std::string_view formatted, double exact);
 Markup code(std::string_view plain);
 
 /// A table in a box of its own that scrolls sideways on narrow screens.
 struct HtmlTable {
-  std::string caption;  // plain text; may be empty
-  std::vector<std::string> head;
-  std::vector<std::vector<Markup>> rows;
+  /// Stem of the file it can be saved as, unique in the page, of a-z, 0-9 and '-'; empty: none.
+  std::string csv = {};
+  std::string caption = {};  // plain text; may be empty
+  std::vector<std::string> head = {};
+  std::vector<std::vector<Markup>> rows = {};
   /// Columns from this one on hold numbers and are aligned right.
   std::size_t first_number = 1;
 

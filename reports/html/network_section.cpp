@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -29,15 +30,6 @@ bool has_rates(const GroupNetwork& network) {
   for (const RatedEdge& edge : network.edges)
     if (edge.nominal > 0 || edge.realised > 0) return true;
   return false;
-}
-
-/// A group's name, with its sweep point where there are several.
-std::string full_label(const ReportData& data, std::size_t g) {
-  for (const ComparedPoint& point : data.comparison.points)
-    for (const std::size_t other : point.groups)
-      if (other == g && !point.settings.empty())
-        return fmt::format("{} ({})", data.comparison.groups[g].label, point_title(point));
-  return data.comparison.groups[g].label;
 }
 
 std::string drawings(const ReportData& data) {
@@ -72,6 +64,7 @@ std::string drawings(const ReportData& data) {
 
 std::string spectral_table(const ReportData& data) {
   HtmlTable table;
+  table.csv = "network";
   table.caption =
       "Numbers that govern gossip: λ₂ is the smallest positive eigenvalue of Λ, "
       "χ₁ = 1/λ₂, χ₂ half the largest effective resistance of an edge; A²CiD² uses "
@@ -94,39 +87,43 @@ std::string spectral_table(const ReportData& data) {
     std::vector<Markup> row{text(full_label(data, g))};
     for (const char* key : keys) {
       const auto found = network.numbers.find(key);
-      row.push_back(found == network.numbers.end() ? Markup{"–"}
-                                                   : number_text(format_number(found->second)));
+      row.push_back(found == network.numbers.end()
+                        ? Markup{"–"}
+                        : number_text(format_number(found->second), found->second));
     }
-    row.push_back(text(format_p(network.deviation_p)));
+    row.push_back(network.deviation_p
+                      ? number_text(format_p(network.deviation_p), *network.deviation_p)
+                      : Markup{"–"});
     table.rows.push_back(std::move(row));
   }
   return table.html();
 }
 
 std::string pairings(const ReportData& data) {
-  std::string out;
+  std::vector<std::string> figures(data.networks.size());
   for (std::size_t g = 0; g < data.networks.size(); ++g)
     if (const GroupNetwork& network = data.networks[g];
         has_rates(network) && network.workers <= kMostDrawnWorkers)
-      out +=
+      figures[g] =
           draw_pairing(fmt::format("h{}", g), full_label(data, g), network.workers, network.edges);
-  if (out.empty()) return "";
-  return "<h3>Who averaged with whom</h3>\n<div class=\"smalls\">\n" + out + "</div>\n";
+  const std::string body = figures_by_point(data, "smalls", "Pairings", figures);
+  return body.empty() ? "" : "<h3>Who averaged with whom</h3>\n" + body;
 }
 
 std::string worker_bars(const ReportData& data) {
-  std::string out;
+  std::vector<std::string> figures(data.networks.size());
   for (std::size_t g = 0; g < data.networks.size(); ++g) {
     const GroupNetwork& network = data.networks[g];
     if (network.workers < 2) continue;
-    out += draw_bars(fmt::format("w{}", g), full_label(data, g) + ": gradients", data.styles[g],
-                     network.worker_gradients, false);
-    out += draw_bars(fmt::format("i{}", g), full_label(data, g) + ": share of time idle",
-                     data.styles[g], network.worker_idle_share, true);
+    figures[g] = draw_bars(fmt::format("w{}", g), full_label(data, g) + ": gradients",
+                           data.styles[g], network.worker_gradients, false);
+    const std::vector<double>& idle = network.worker_idle_share;
+    if (std::any_of(idle.begin(), idle.end(), [](double share) { return share > 0; }))
+      figures[g] += draw_bars(fmt::format("i{}", g), full_label(data, g) + ": share of time idle",
+                              data.styles[g], idle, true);
   }
-  if (out.empty()) return "";
-  return "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + "<div class=\"smalls\">\n" + out +
-         "</div>\n";
+  const std::string body = figures_by_point(data, "smalls", "Workers", figures);
+  return body.empty() ? "" : "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + body;
 }
 
 }  // namespace

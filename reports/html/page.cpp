@@ -6,8 +6,12 @@
 #include <array>
 #include <set>
 
+#include "engine/base/error.hpp"
 #include "reports/html.hpp"
+#include "reports/html/encoding.hpp"
 #include "reports/html/markup.hpp"
+#include "reports/html/page_data.hpp"
+#include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
 
@@ -22,26 +26,57 @@ struct Section {
 constexpr std::array kSections{
     Section{"verdict", "Verdict", verdict_section},
     Section{"curves", "Curves", curves_section},
+    Section{"time", "Where the time went", time_section},
     Section{"network", "Network and workers", network_section},
     Section{"seeds", "Every run", seeds_section},
     Section{"settings", "Settings", settings_section},
     Section{"environment", "Environment", environment_section},
+    Section{"checklist", "Checklist", checklist_section},
     Section{"reproduce", "Reproduce", reproduce_section},
 };
 
-std::string head(const std::string& title) {
+/// The one style sheet: the page's own, and what the script's drawings need.
+std::string all_styles() { return std::string(style_sheet()) + std::string(page_script().style); }
+
+std::string head(const ReportData& data, const std::string& title) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; "
-      "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n"
       "<style>{}</style>\n</head>\n",
-      style_hash(style_sheet()), escaped(title), style_sheet());
+      content_security_policy(data.live), escaped(title), all_styles());
+}
+
+/// What the script draws from, and the script; nothing in a build without it.
+std::string scripts(const ReportData& data) {
+  const std::string_view script = page_script().script;
+  if (script.empty()) return "";
+  return fmt::format("{}<script>{}</script>\n", data_block(data), script);
 }
 
 std::string plural(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string progress_sentence(const ReportData& data) {
+  const auto finished = std::ranges::count_if(
+      data.runs, [](const RunDetail& run) { return run.summary.state == RunState::finished; });
+  return fmt::format(" {} of {} finished.", finished, plural(data.runs.size(), "run", "runs"));
+}
+
+/// Of a live page: why nothing moves; empty while something does.
+std::string live_status(const ReportData& data) {
+  const auto count = [&](std::initializer_list<RunState> states) {
+    return std::ranges::count_if(data.runs, [&](const RunDetail& run) {
+      return std::ranges::find(states, run.summary.state) != states.end();
+    });
+  };
+  if (count({RunState::running}) > 0) return {};
+  const auto waiting = count({RunState::planned, RunState::interrupted});
+  if (waiting == 0) return "All runs have ended: this is the last state.";
+  return fmt::format("No run is going on: {} have ended, {} are still to be executed.",
+                     static_cast<std::ptrdiff_t>(data.runs.size()) - waiting, waiting);
 }
 
 /// "AR-SGD, AD-PSGD and A²CiD²: 2 settings, 3 seeds, 18 runs; virtual driver."
@@ -61,13 +96,32 @@ std::string lede(const ReportData& data) {
     names += (k == 0 ? "" : k + 1 == labels.size() ? " and " : ", ") + labels[k];
   std::string how;
   for (const std::string& driver : drivers) how += (how.empty() ? "" : ", ") + driver;
-  return fmt::format("{}: {}, {}, {}; driver {}.", names,
+  return fmt::format("{}: {}, {}, {}; driver {}.{}", names,
                      plural(data.comparison.points.size(), "setting", "settings"),
                      plural(seeds.size(), "seed", "seeds"), plural(data.runs.size(), "run", "runs"),
-                     how);
+                     how, data.live ? progress_sentence(data) : "");
+}
+
+std::string footer() {
+  return paragraph(
+             "Made by acid from its store alone. Intervals are Student’s t at 95 % over seeds; "
+             "differences are paired by seed, and their p is the exact sign-flip permutation test, "
+             "adjusted by Holm over all comparisons of a metric.") +
+         (page_script().script.empty()
+              ? paragraph("Static charts: this acid was built without npm.")
+              : "");
 }
 
 }  // namespace
+
+std::string content_security_policy(bool live) {
+  const std::string_view script = page_script().script;
+  return fmt::format(
+      "default-src 'none'; style-src {};{} img-src data:;{} base-uri 'none'; form-action 'none'",
+      content_hash(all_styles()),
+      script.empty() ? "" : fmt::format(" script-src {};", content_hash(script)),
+      live ? " connect-src 'self';" : "");
+}
 
 std::string draw_page(const ReportData& data) {
   const std::string title =
@@ -80,17 +134,20 @@ std::string draw_page(const ReportData& data) {
     body += text;
   }
   return fmt::format(
-      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n"
+      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}"
       "<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n{}</main>\n"
-      "<footer><p>Made by acid from its store alone. Intervals are Student’s t at 95 % over "
-      "seeds; "
-      "differences are paired by seed, and their p is the exact sign-flip permutation test, "
-      "adjusted by Holm over all comparisons of a metric.</p></footer>\n</body>\n</html>\n",
-      head(title + " — acid"), escaped(title), escaped(lede(data)), links, body);
+      "<footer>{}</footer>\n{}</body>\n</html>\n",
+      head(data, title + " — acid"), escaped(title), escaped(lede(data)),
+      data.live ? fmt::format("<p id=\"live-status\" class=\"note\" role=\"status\">{}</p>\n",
+                              live_status(data))
+                : "",
+      links, body, footer(), scripts(data));
 }
 
-std::string render_report(const Store& store, const std::vector<std::string>& run_ids) {
-  return draw_page(read_report(store, run_ids));
+std::string render_report(const Store& store, const std::vector<std::string>& run_ids,
+                          const ReportOptions& options) {
+  if (run_ids.empty()) throw UsageError("there is no run to report on");
+  return draw_page(read_report(store, run_ids, options));
 }
 
 }  // namespace acid

@@ -13,7 +13,11 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kLongestValue = 400;  // longer ones (a working tree's diff) show as a digest
+constexpr std::size_t kLongestValue = 400;  // longer ones show as a digest
+constexpr std::size_t kMostNamedRuns = 12;
+constexpr std::size_t kMostValues = 6;  // of one key; attempts on many hosts differ in many
+// Of a single run by their nature: the plan's digest has a table, the command names a folder.
+const std::set<std::string> kPerRun{"command_line", "plan_sha256"};
 
 std::string shown(const nlohmann::json& value) {
   const std::string text = value_text(value);
@@ -26,7 +30,8 @@ std::map<std::string, std::map<std::string, int>> environments(const ReportData&
   std::map<std::string, std::map<std::string, int>> values;
   for (const RunDetail& run : data.runs)
     for (const AttemptRow& attempt : run.attempts)
-      for (const auto& [key, value] : flatten(attempt.environment)) ++values[key][shown(value)];
+      for (const auto& [key, value] : flatten(attempt.environment))
+        if (kPerRun.count(key) == 0) ++values[key][shown(value)];
   return values;
 }
 
@@ -52,11 +57,37 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string command(const ExperimentRecord& experiment) {
+std::vector<std::string> keys_of(const nlohmann::json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+std::string run_command(const ExperimentRecord& experiment) {
   std::string line = "acid run " + shell_word(experiment.recipe_path);
   for (const std::string& override_text : experiment.overrides)
     line += " --set " + shell_word(override_text);
   return line;
+}
+
+/// The four commands that make these results again, each under what it does.
+std::string commands(const ReportData& data) {
+  std::string out;
+  if (!data.experiment.id.empty())
+    out += "# every run of this page; those that have finished are not repeated\n" +
+           run_command(data.experiment) +
+           "\n\n# what was interrupted, from its last checkpoint\nacid resume\n\n";
+  std::string verified, all;
+  for (const RunDetail& run : data.runs) {
+    if (run.summary.state == RunState::finished && verified.empty()) verified = run.summary.id;
+    if (data.runs.size() <= kMostNamedRuns) all += fmt::format(" {}", run.summary.id);
+  }
+  if (!verified.empty())
+    out +=
+        "# executes one run again and compares every digest with the recorded one\nacid verify " +
+        verified + "\n\n";
+  if (!data.experiment.id.empty()) all = fmt::format(" {}", data.experiment.id);
+  return out + "# this page\nacid report" + all + " --html -o report.html\n";
 }
 
 std::string file_digests(const ReportData& data) {
@@ -65,6 +96,7 @@ std::string file_digests(const ReportData& data) {
     files.insert(run.file_digests.begin(), run.file_digests.end());
   if (files.empty()) return "";
   HtmlTable table;
+  table.csv = "data-files";
   table.caption = "Data files";
   table.head = {"file", "SHA-256"};
   table.first_number = 2;
@@ -72,19 +104,55 @@ std::string file_digests(const ReportData& data) {
   return table.html();
 }
 
+std::string verification_text(const RunDetail& run) {
+  if (run.verifications.empty()) return "not verified";
+  const VerificationRow& newest = run.verifications.back();
+  if (newest.equal)
+    return fmt::format("verified bit for bit on {} at {}{}", newest.host, newest.time,
+                       newest.from ? fmt::format(", from checkpoint {}", *newest.from) : "");
+  return fmt::format("differs on {} at {}: {}", newest.host, newest.time, newest.message);
+}
+
 std::string run_digests(const ReportData& data) {
   HtmlTable table;
-  table.head = {"run", "plan", "final mean", "workers"};
-  table.first_number = 4;
+  table.csv = "digests";
+  table.head = {"run", "verification", "plan", "final mean", "workers"};
+  table.first_number = table.head.size();
   for (const RunDetail& run : data.runs) {
     std::string workers;
     if (run.result)
       for (const std::string& digest : run.result->worker_digests)
-        workers += digest.substr(0, 12) + " ";
-    table.rows.push_back({code(run.summary.id), code(run.summary.digest),
-                          code(run.result ? run.result->mean_digest : ""), code(workers)});
+        workers += fmt::format("{}{}", workers.empty() ? "" : " ", digest.substr(0, 12));
+    table.rows.push_back({code(run.summary.id), text(verification_text(run)),
+                          code(run.summary.digest), code(run.result ? run.result->mean_digest : ""),
+                          code(workers)});
   }
-  return details("Digests of every run", table.html());
+  return details("Digests and verification of every run", table.html());
+}
+
+std::string value_counts(const std::map<std::string, int>& counts) {
+  std::string all;
+  std::size_t told = 0;
+  for (const auto& [value, count] : counts) {
+    if (told++ == kMostValues)
+      return all + fmt::format(" · and {} more", counts.size() - kMostValues);
+    if (!all.empty()) all += " · ";
+    all += value;
+    if (counts.size() > 1) all += fmt::format(" ({} attempt{})", count, count == 1 ? "" : "s");
+  }
+  return all;
+}
+
+std::string environment_table(const std::map<std::string, std::map<std::string, int>>& values,
+                              bool differing, const std::string& csv) {
+  HtmlTable table;
+  table.csv = csv;
+  table.head = {"key", "value"};
+  table.first_number = 2;
+  for (const auto& [key, counts] : values)
+    if ((counts.size() > 1) == differing)
+      table.rows.push_back({code(key), text(value_counts(counts))});
+  return table.rows.empty() ? "" : table.html();
 }
 
 }  // namespace
@@ -110,6 +178,16 @@ std::vector<std::string> warnings(const ReportData& data) {
         fmt::format("{} run{} had more than one attempt (interrupted, or forced "
                     "again): {}",
                     resumed.size(), resumed.size() == 1 ? "" : "s", joined(resumed)));
+  for (const RunDetail& run : data.runs) {
+    if (!run.verifications.empty() && !run.verifications.back().equal)
+      texts.push_back(fmt::format("{} did not give the same bits when it was verified: {}",
+                                  run.summary.id, run.verifications.back().message));
+    for (const AttemptRow& attempt : run.attempts)
+      if (attempt.changed.is_object() && !attempt.changed.empty())
+        texts.push_back(
+            fmt::format("{} went on from a checkpoint with changes that were allowed: {}",
+                        run.summary.id, joined(keys_of(attempt.changed))));
+  }
   std::vector<std::string> mixed;
   for (const auto& [key, values] : environments(data))
     if (values.size() > 1 && identifies_binary(key)) mixed.push_back(key);
@@ -127,33 +205,30 @@ std::vector<std::string> warnings(const ReportData& data) {
 std::string environment_section(const ReportData& data) {
   const auto values = environments(data);
   if (values.empty()) return "";
-  HtmlTable table;
-  table.head = {"key", "value"};
-  table.first_number = 2;
-  for (const auto& [key, counts] : values) {
-    std::string all;
-    for (const auto& [value, count] : counts) {
-      if (!all.empty()) all += " · ";
-      all += value;
-      if (counts.size() > 1) all += fmt::format(" ({} attempts)", count);
-    }
-    table.rows.push_back({code(key), text(all)});
-  }
-  return "<section id=\"environment\">\n<h2>Environment</h2>\n" +
-         paragraph("As recorded with each attempt; several values where attempts differ.") +
-         details(fmt::format("{} entries", values.size()), table.html()) + "</section>\n";
+  std::string out = "<section id=\"environment\">\n<h2>Environment</h2>\n";
+  if (const std::string table = environment_table(values, true, "environment-diff"); !table.empty())
+    out += paragraph("What differs between attempts:") + table;
+  else
+    out += paragraph("The same for every attempt of every run.");
+  if (const std::string table = environment_table(values, false, "environment"); !table.empty())
+    out += details("What all attempts share", table);
+  return out + "</section>\n";
 }
 
 std::string reproduce_section(const ReportData& data) {
   const ExperimentRecord& experiment = data.experiment;
   std::string out = "<section id=\"reproduce\">\n<h2>Reproduce</h2>\n";
-  out += fmt::format("<pre>{}</pre>\n", escaped(command(experiment)));
-  out += fmt::format(
-      "<dl class=\"facts\">\n<dt>experiment</dt><dd>{} ({})</dd>\n<dt>recipe digest</dt>"
-      "<dd>{}</dd>\n<dt>as it was started</dt><dd>{}</dd>\n</dl>\n",
-      escaped(experiment.name), code(experiment.id).html, code(experiment.recipe_digest).html,
-      code(experiment.command_line).html);
-  out += details("Recipe", fmt::format("<pre>{}</pre>\n", escaped(experiment.recipe_text)));
+  out += fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(commands(data)));
+  if (experiment.id.empty())
+    out += paragraph("The recipe these runs were asked for through compiles to other runs now.");
+  else
+    out += fmt::format(
+               "<dl class=\"facts\">\n<dt>experiment</dt><dd>{} ({})</dd>\n<dt>recipe digest</dt>"
+               "<dd>{}</dd>\n<dt>as it was started</dt><dd>{}</dd>\n</dl>\n",
+               escaped(experiment.name), code(experiment.id).html,
+               code(experiment.recipe_digest).html, code(experiment.command_line).html) +
+           details("Recipe",
+                   fmt::format("<pre tabindex=\"0\">{}</pre>\n", escaped(experiment.recipe_text)));
   return out + run_digests(data) + file_digests(data) + "</section>\n";
 }
 

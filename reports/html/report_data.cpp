@@ -1,78 +1,153 @@
 #include "reports/html/report_data.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
 
 #include "reports/html/network_data.hpp"
+#include "reports/html/page_script.hpp"
+#include "reports/html/parallel_reader.hpp"
+#include "reports/html/run_curves.hpp"
 #include "reports/html/style.hpp"
+#include "store/measurements.hpp"
 
 namespace acid {
 namespace {
 
-constexpr int kCells = 200;        // of a band: finer than a screen shows, a page can hold
-constexpr int kMostColumns = 180;  // of a seed's line
-constexpr int kFewestColumns = 16;
-constexpr double kPathBytes = 2.4e6;    // of all seed lines together, so that a page stays ≤ 5 MB
-constexpr double kBytesPerColumn = 12;  // two points
+using EndsByGroup = std::map<std::string, AxisEnds>;
 
-using AxisEnds = std::array<double, kAxes.size()>;
-
-/// One run's curves before seeds are put together.
-struct RunCurves {
-  std::array<std::array<std::vector<CurvePoint>, kAxes.size()>, kCurveMetrics.size()> lines;
-  std::array<std::array<std::vector<double>, kAxes.size()>, kCurveMetrics.size()> cells;
+/// What is read of one run.
+struct ReadRun {
+  RunDetail detail;
+  ComparedRun compared;
+  std::vector<RunCurve> curves;  // by metric of the report; empty when its curves are not shown
 };
 
-int columns_for(std::size_t runs) {
-  const double charts = static_cast<double>(kAxes.size() * kCurveMetrics.size());
-  const double columns = kPathBytes / kBytesPerColumn / charts / static_cast<double>(runs);
-  return std::clamp(static_cast<int>(columns), kFewestColumns, kMostColumns);
+bool shows_curves(const RunSummary& run, bool live) {
+  return live ? run.state != RunState::planned : run.state == RunState::finished;
 }
 
-RunCurves read_curves(const Store& store, RunSummary& run, const AxisEnds& ends, int columns) {
-  RunCurves curves;
-  for (std::size_t m = 0; m < kCurveMetrics.size(); ++m)
-    for (const Series& series :
-         read_series(store, run.id, std::string(kCurveMetrics[m].name), true)) {
-      if (series.metric == "consensus_distance")
-        if (const auto mid = consensus_mid(run, series.points))
-          run.metrics["consensus_distance_mid"] = *mid;
-      for (std::size_t a = 0; a < kAxes.size(); ++a) {
-        const std::vector<CurvePoint> points = points_on(series.points, kAxes[a]);
-        curves.lines[m][a] = thinned(points, ends[a], columns);
-        curves.cells[m][a] = on_grid(points, ends[a], kCells);
-      }
-    }
-  return curves;
-}
-
-/// How far the group's curves go on each axis.
-std::map<std::string, AxisEnds> ends_by_group(const std::vector<RunDetail>& runs) {
-  std::map<std::string, AxisEnds> ends;
-  for (const RunDetail& run : runs)
-    for (std::size_t a = 0; a < kAxes.size(); ++a) {
-      double& end = ends[run.summary.group][a];
-      end = std::max(end, coordinate(run.summary.progress, kAxes[a]));
-    }
+/// How far the curves of each group go on each axis.
+EndsByGroup ends_by_group(const std::vector<RunSummary>& runs, bool live) {
+  EndsByGroup ends;
+  for (const RunSummary& run : runs) {
+    AxisEnds& end = ends[run.group];
+    if (!shows_curves(run, live)) continue;
+    for (std::size_t a = 0; a < kAxes.size(); ++a)
+      end[a] = std::max(end[a], coordinate(run.progress, kAxes[a]));
+  }
   return ends;
 }
 
-void gather(ReportData& data, const std::map<std::string, AxisEnds>& ends,
-            std::map<std::string, RunCurves>& curves) {
-  data.curves.resize(data.comparison.groups.size());
-  for (std::size_t g = 0; g < data.curves.size(); ++g) {
-    const ComparedGroup& group = data.comparison.groups[g];
-    for (std::size_t m = 0; m < kCurveMetrics.size(); ++m)
-      for (std::size_t a = 0; a < kAxes.size(); ++a) {
-        std::vector<std::vector<double>> cells;
-        GroupCurves& out = data.curves[g][m][a];
-        for (const RunSummary& run : group.runs) {
-          RunCurves& of_run = curves.at(run.id);
-          if (of_run.lines[m][a].empty()) continue;
-          out.seeds.push_back(std::move(of_run.lines[m][a]));
-          cells.push_back(std::move(of_run.cells[m][a]));
-        }
-        out.band = band_over_seeds(cells, ends.at(group.group)[a], kCurveMetrics[m].logarithmic);
+/// Of kCurveMetrics, those that a run whose curves are shown has.
+std::vector<CurveMetric> recorded_metrics(const Store& store, const std::vector<RunSummary>& runs,
+                                          bool live) {
+  std::set<std::string> recorded;
+  for (const RunSummary& run : runs)
+    if (shows_curves(run, live))
+      for (const SeriesName& series : series_names(store, run.id))
+        if (series.worker == kWholeRun) recorded.insert(series.metric);
+  std::vector<CurveMetric> metrics;
+  for (const CurveMetric& metric : kCurveMetrics)
+    if (recorded.count(std::string(metric.name)) > 0) metrics.push_back(metric);
+  return metrics;
+}
+
+double gradients_per_epoch(const RunDetail& run) {
+  const auto found = run.plan.find("gradients_per_epoch");
+  return found != run.plan.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::vector<CurveAxis> axes_of(const EndsByGroup& ends, bool simulated) {
+  const auto moves = [&](Axis axis) {
+    const auto place = std::ranges::find(kAxes, axis) - kAxes.begin();
+    return std::ranges::any_of(
+        ends, [&](const auto& group) { return group.second[static_cast<std::size_t>(place)] > 0; });
+  };
+  std::vector<CurveAxis> axes{
+      {"gradients", "gradients", "gradients, all workers", Axis::gradients, false},
+      {"epochs", "epochs", "epochs", Axis::gradients, true},
+      {"normalised_time", "normalised time", "normalised time", Axis::normalised_time, false},
+      {"seconds", "wall-clock seconds", "wall-clock seconds", Axis::seconds, false},
+      {"bytes", "bytes sent", "bytes sent, all workers", Axis::bytes, false}};
+  if (simulated) axes[3].tab = axes[3].label = "simulated seconds";
+  std::erase_if(axes, [&](const CurveAxis& axis) { return !moves(axis.measured); });
+  return axes;
+}
+
+ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData& data,
+                 const AxisEnds& ends) {
+  ReadRun run;
+  run.detail = run_detail(store, summary.id);
+  run.compared = read_compared_run(store, run.detail.summary, run.detail.settings);
+  if (!shows_curves(summary, data.live)) return run;
+  std::vector<std::string> names;
+  for (const CurveMetric& metric : data.metrics) names.emplace_back(metric.name);
+  run.curves =
+      read_run_curves(store, summary.id, names, ends, data.detail.cells, data.detail.seed_points);
+  return run;
+}
+
+/// The band over the seeds on one axis.
+Band band_of(const std::vector<const RunCurve*>& seeds, const CurveAxis& axis, const AxisEnds& ends,
+             double per_epoch, bool geometric) {
+  if (axis.in_epochs && !(per_epoch > 0)) return {};
+  const auto a = static_cast<std::size_t>(std::ranges::find(kAxes, axis.measured) - kAxes.begin());
+  std::vector<std::vector<double>> cells;
+  for (const RunCurve* seed : seeds) cells.push_back(seed->cells[a]);
+  return band_over_seeds(cells, axis.in_epochs ? ends[a] / per_epoch : ends[a], geometric);
+}
+
+void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& ends,
+                  std::vector<ReadRun>& runs) {
+  std::vector<ReadRun*> members;
+  for (ReadRun& run : runs)
+    if (run.detail.summary.group == group.group && !run.curves.empty()) members.push_back(&run);
+  std::ranges::stable_sort(members, {},
+                           [](const ReadRun* run) { return run->detail.summary.seed; });
+  data.gradients_per_epoch.push_back(
+      members.empty() ? 0 : gradients_per_epoch(members.front()->detail));
+  std::vector<GroupCurves>& curves = data.curves.emplace_back(data.metrics.size());
+  for (std::size_t m = 0; m < data.metrics.size(); ++m) {
+    std::vector<const RunCurve*> seeds;
+    for (ReadRun* run : members) {
+      RunCurve& curve = run->curves[m];
+      if (curve.line.empty()) continue;
+      seeds.push_back(&curve);
+      curves[m].seeds.push_back(
+          {run->detail.summary.id, run->detail.summary.seed, std::move(curve.line)});
+    }
+    for (const CurveAxis& axis : data.axes)
+      curves[m].bands.push_back(
+          band_of(seeds, axis, ends, data.gradients_per_epoch.back(), data.metrics[m].logarithmic));
+  }
+}
+
+bool changes(const SeedCurve& seed) {
+  return std::ranges::any_of(seed.points, [&](const SeriesPoint& point) {
+    return point.value != seed.points.front().value;
+  });
+}
+
+/// Leaves out what a reader learns nothing from: axes that no group has, secondary curves that are
+/// level in every run.
+void drop_idle(ReportData& data) {
+  if (std::ranges::none_of(data.gradients_per_epoch, [](double epoch) { return epoch > 0; }))
+    for (std::size_t a = data.axes.size(); a-- > 0;)
+      if (data.axes[a].in_epochs) {
+        data.axes.erase(data.axes.begin() + static_cast<std::ptrdiff_t>(a));
+        for (auto& group : data.curves)
+          for (GroupCurves& curves : group)
+            curves.bands.erase(curves.bands.begin() + static_cast<std::ptrdiff_t>(a));
       }
+  for (std::size_t m = data.metrics.size(); m-- > 0;) {
+    const auto is_live = [&](const std::vector<GroupCurves>& group) {
+      return std::ranges::any_of(group[m].seeds, changes);
+    };
+    if (!data.metrics[m].folded || std::ranges::any_of(data.curves, is_live)) continue;
+    data.metrics.erase(data.metrics.begin() + static_cast<std::ptrdiff_t>(m));
+    for (auto& group : data.curves) group.erase(group.begin() + static_cast<std::ptrdiff_t>(m));
   }
 }
 
@@ -93,31 +168,55 @@ std::vector<int> styles_of(const Comparison& comparison) {
   return styles;
 }
 
-}  // namespace
-
-ReportData read_report(const Store& store, const std::vector<std::string>& run_ids) {
-  ReportData data;
-  for (const std::string& id : run_ids) data.runs.push_back(run_detail(store, id));
-  const std::map<std::string, AxisEnds> ends = ends_by_group(data.runs);
-  const int columns = columns_for(std::max<std::size_t>(1, data.runs.size()));
-  std::map<std::string, RunCurves> curves;
-  std::vector<ComparedRun> compared;
-  for (const RunDetail& run : data.runs) {
-    compared.push_back(read_compared_run(store, run.summary, run.settings));
-    if (run.summary.state == RunState::finished)
-      curves[run.summary.id] =
-          read_curves(store, compared.back().summary, ends.at(run.summary.group), columns);
-  }
-  data.comparison = compare_runs(compared);
-  data.experiment = experiment_of(store, run_ids.front());
-  gather(data, ends, curves);
+void add_group_facts(ReportData& data, const Store& store) {
   for (const ComparedGroup& group : data.comparison.groups) {
     std::vector<const RunDetail*> runs;
     for (const RunDetail& run : data.runs)
       if (run.summary.group == group.group) runs.push_back(&run);
     data.networks.push_back(network_of(group, runs));
+    data.spans.push_back(group.runs.empty() ? std::vector<std::vector<Span>>()
+                                            : read_spans(store, group.runs.front().id));
   }
+}
+
+}  // namespace
+
+double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch) {
+  const double x = coordinate(position, axis.measured);
+  if (!axis.in_epochs) return x;
+  return gradients_per_epoch > 0 ? x / gradients_per_epoch
+                                 : std::numeric_limits<double>::quiet_NaN();
+}
+
+ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
+                       const ReportOptions& options) {
+  ReportData data;
+  data.live = options.live;
+  const std::vector<RunSummary> summaries = run_summaries(store, run_ids);
+  EndsByGroup ends = ends_by_group(summaries, data.live);
+  data.metrics = recorded_metrics(store, summaries, data.live);
+  data.axes = axes_of(ends, std::ranges::all_of(summaries, [](const RunSummary& run) {
+                        return run.driver == "virtual";
+                      }));
+  data.detail = curve_detail(summaries.size(), ends.size(), data.metrics.size(), data.axes.size(),
+                             !page_script().script.empty());
+  std::vector<ReadRun> runs(summaries.size());
+  read_in_parallel(
+      store, summaries.size(), options.threads,
+      [&](const Store& its_own, std::size_t k) {
+        runs[k] = read_run(its_own, summaries[k], data, ends.at(summaries[k].group));
+      },
+      options.progress);
+  std::vector<ComparedRun> compared;
+  for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
+  data.comparison = compare_runs(compared);
+  data.experiment = experiment_of(store, run_ids.front());
+  for (const ComparedGroup& group : data.comparison.groups)
+    gather_group(data, group, ends.at(group.group), runs);
+  drop_idle(data);
+  for (ReadRun& run : runs) data.runs.push_back(std::move(run.detail));
   data.styles = styles_of(data.comparison);
+  add_group_facts(data, store);
   return data;
 }
 

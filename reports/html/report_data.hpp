@@ -8,27 +8,53 @@
 
 #include "reports/compare.hpp"
 #include "reports/curves.hpp"
+#include "reports/html.hpp"
 #include "reports/html/network_charts.hpp"
+#include "reports/html/page_budget.hpp"
 
 namespace acid {
 
-/// The curves of a report, in the order shown.
+/// The curves a report can show, in the order shown.
 struct CurveMetric {
   std::string_view name;
   std::string_view title;
   bool logarithmic;
+  bool folded;  // under "More curves", and only where some run's value changes
 };
 inline constexpr std::array kCurveMetrics{
-    CurveMetric{"eval_loss", "Evaluation loss", false},
-    CurveMetric{"eval_accuracy", "Evaluation accuracy", false},
-    CurveMetric{"train_loss", "Training loss", false},
-    CurveMetric{"consensus_distance", "Consensus distance", true},
+    CurveMetric{"eval_loss", "Evaluation loss", false, false},
+    CurveMetric{"eval_accuracy", "Evaluation accuracy", false, false},
+    CurveMetric{"train_loss", "Training loss", false, false},
+    CurveMetric{"consensus_distance", "Consensus distance", true, false},
+    CurveMetric{"worker_accuracy", "Accuracy of the workers’ own models", false, true},
+    CurveMetric{"worker_accuracy_spread", "Spread of the workers’ accuracies", false, true},
+    CurveMetric{"staleness", "Staleness", false, true},
+    CurveMetric{"idle_share", "Share of time spent waiting", false, true},
+    CurveMetric{"gradient_norm", "Gradient norm", false, true},
+    CurveMetric{"learning_rate", "Learning rate", false, true},
 };
 
-/// One algorithm's curves of one metric against one axis, ready to be drawn.
+/// What curves are drawn against: an axis of the store, or epochs, which are gradients in another
+/// unit.
+struct CurveAxis {
+  std::string_view key;         // "gradients", "epochs", "normalised_time", "seconds", "bytes"
+  std::string_view tab, label;  // in the switch, under the chart
+  Axis measured = Axis::gradients;
+  bool in_epochs = false;
+};
+
+/// One run's line in a chart.
+struct SeedCurve {
+  std::string run;
+  std::uint64_t seed = 0;
+  std::vector<SeriesPoint> points;  // thinned, for drawing only
+};
+
+/// One group's curves of one metric, ready to be drawn.
 struct GroupCurves {
-  std::vector<std::vector<CurvePoint>> seeds;  // thinned
-  Band band;                                   // from all recorded points
+  std::vector<SeedCurve> seeds;  // by seed; empty where it was not recorded
+  /// By axis of ReportData::axes, from all recorded values; empty where the axis means nothing.
+  std::vector<Band> bands;
 };
 
 /// What is known of a group's network, over its finished runs.
@@ -47,14 +73,25 @@ struct GroupNetwork {
 struct ReportData {
   ExperimentRecord experiment;
   Comparison comparison;
-  std::vector<RunDetail> runs;  // as asked for
-  /// [group][metric of kCurveMetrics][axis of kAxes].
-  std::vector<std::array<std::array<GroupCurves, kAxes.size()>, kCurveMetrics.size()>> curves;
-  std::vector<GroupNetwork> networks;  // parallel to comparison.groups
-  std::vector<int> styles;             // of each group: one per label
+  std::vector<RunDetail> runs;                   // as asked for
+  std::vector<CurveMetric> metrics;              // of kCurveMetrics, those recorded
+  std::vector<CurveAxis> axes;                   // those that some run moves along
+  CurveDetail detail;                            // of `curves`
+  std::vector<std::vector<GroupCurves>> curves;  // [group][metric of `metrics`]
+  std::vector<double> gradients_per_epoch;       // of each group; 0: epochs have no meaning
+  std::vector<GroupNetwork> networks;            // parallel to comparison.groups
+  std::vector<int> styles;                       // of each group: one per label
+  /// [group][worker]: of the group's first finished run, as far as it was kept.
+  std::vector<std::vector<std::vector<Span>>> spans;
+  bool live = false;
 };
 
-/// Reads a run's series one run at a time and keeps only what is drawn, so that memory stays small.
-ReportData read_report(const Store& store, const std::vector<std::string>& run_ids);
+/// Where a position lies on an axis, for a group with so many gradients per epoch; NaN where epochs
+/// have no meaning.
+double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch);
+
+/// Reads the runs on several threads and keeps only what is drawn, so that memory stays small.
+ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
+                       const ReportOptions& options = {});
 
 }  // namespace acid

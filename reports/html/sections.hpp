@@ -11,11 +11,24 @@ namespace acid {
 /// that an empty string means there is nothing to say.
 std::string verdict_section(const ReportData& data);
 std::string curves_section(const ReportData& data);
+/// Timelines, runtime per gradient and staleness.
+std::string time_section(const ReportData& data);
 std::string network_section(const ReportData& data);
 std::string seeds_section(const ReportData& data);
 std::string settings_section(const ReportData& data);
 std::string environment_section(const ReportData& data);
+std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
+
+/// point_title() for below a picture: short keys, and only those that are set.
+std::string brief_title(const ComparedPoint& point);
+/// A group's name, with its sweep point, brief, where there are several.
+std::string full_label(const ReportData& data, std::size_t group);
+
+/// Figures of single groups (HTML, may be empty) in grids of the style sheet's class `grid`, one
+/// per sweep point. Of many points all but the first stand under <details>, named `what`.
+std::string figures_by_point(const ReportData& data, std::string_view grid, std::string_view what,
+                             const std::vector<std::string>& of_group);
 
 /// What a reader should know before believing the page: notes of the comparison, interrupted
 /// attempts, several binaries. Plain sentences.

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
-#include "engine/base/digest.hpp"
-
 namespace acid {
 namespace {
 
@@ -48,6 +44,8 @@ th,td{padding:.28rem .9rem .28rem 0;text-align:left;vertical-align:baseline;font
 th:last-child,td:last-child{padding-right:.2rem}
 thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:bottom}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
+td{max-width:36rem;overflow-wrap:break-word}
+tbody th{max-width:22rem;overflow:hidden;text-overflow:ellipsis}
 .n{text-align:right;white-space:nowrap}
 td small{color:var(--soft);font-size:.92em}
 .warnings{border-left:3px solid var(--warn);padding:.1rem 0 .1rem 1rem;margin:1rem 0}
@@ -62,17 +60,21 @@ figcaption{font-size:.88rem;font-weight:600;margin:0 0 .25rem;overflow-wrap:anyw
 .panel{display:none;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin-top:.9rem}
 .pick{position:absolute;opacity:0;pointer-events:none}
-.pick0:checked~.panel0,.pick1:checked~.panel1,.pick2:checked~.panel2,
-.pick3:checked~.panel3{display:grid}
+.pick0:checked~.panels .panel0,.pick1:checked~.panels .panel1,.pick2:checked~.panels .panel2,
+.pick3:checked~.panels .panel3,.pick4:checked~.panels .panel4{display:grid}
+/* plots: what the script draws */
+/* end of plots */
+@media screen{.live .panels,.live figure.timeline>svg{display:none}}
 .tabs{display:flex;flex-wrap:wrap;align-items:baseline;gap:.25rem .35rem;font-size:.85rem;
 margin-top:.7rem}
 .tabs span{color:var(--soft);margin-right:.3rem}
 .tabs label{padding:.15rem .6rem;border:1px solid var(--rule);border-radius:1rem;cursor:pointer}
 .pick0:checked~.tabs .tab0,.pick1:checked~.tabs .tab1,.pick2:checked~.tabs .tab2,
-.pick3:checked~.tabs .tab3{background:var(--ink);color:var(--paper);border-color:var(--ink)}
+.pick3:checked~.tabs .tab3,.pick4:checked~.tabs .tab4{
+background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .pick0:focus-visible~.tabs .tab0,.pick1:focus-visible~.tabs .tab1,
-.pick2:focus-visible~.tabs .tab2,.pick3:focus-visible~.tabs .tab3{
-outline:2px solid var(--k1);outline-offset:2px}
+.pick2:focus-visible~.tabs .tab2,.pick3:focus-visible~.tabs .tab3,
+.pick4:focus-visible~.tabs .tab4{outline:2px solid var(--k1);outline-offset:2px}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;font-size:.85rem;margin:.6rem 0}
 .swatch{width:1.9rem;height:.6rem;vertical-align:middle;margin-right:.45rem}
 svg{display:block;width:100%;height:auto;overflow:visible}
@@ -92,6 +94,11 @@ svg .label{fill:var(--c);font-weight:600;font-size:10.5px}
 .mean.s9{stroke-dasharray:70 18 70 50}
 .seed{stroke:var(--c);stroke-width:7;fill:none;opacity:.3;stroke-linejoin:round}
 .band{fill:var(--c);opacity:.13}
+.reference{stroke:var(--c);stroke-width:9;fill:none;stroke-dasharray:36 30}
+details.more{grid-column:1/-1}
+details.more[open]{display:grid;gap:1.6rem 2rem;
+grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
+details.more>summary{grid-column:1/-1}
 .lead{stroke:var(--c);stroke-width:.7;fill:none;opacity:.55}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
@@ -99,7 +106,19 @@ gap:1.6rem 2rem;margin:1rem 0}
 .graph .edge{stroke:var(--soft);stroke-width:.9;fill:none;opacity:.75}
 .graph circle{fill:var(--paper);stroke:var(--ink);stroke-width:1}
 .graph text{font-size:8.5px;fill:var(--ink)}
-.bar{fill:var(--c)}
+.bar{fill:var(--c)}.hollow{fill:none;stroke:var(--c);stroke-width:1}
+.headline{font-size:1.12rem;margin:.4rem 0 .7rem;max-width:none}
+.beside,.forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1.6rem 2rem;margin:.6rem 0 1.4rem;align-items:start}
+.beside>div>:first-child,.beside .forests{margin-top:0}
+.mark{fill:var(--c)}.whisker{fill:none;stroke:var(--c);stroke-width:1.5}
+.zero{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3}
+svg .heading{fill:var(--ink);font-weight:600}svg .figures{fill:var(--ink)}
+.timelines{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1.6rem 2rem;margin:1rem 0}
+.span-compute{fill:var(--c);opacity:.6}
+.span-wait{fill:none;stroke:var(--soft);stroke-width:9}.span-exchange{fill:var(--ink)}
+.mark-word{white-space:nowrap}.prose td:last-child{min-width:16rem;max-width:40rem}
 .h0{fill:#00224e}.h1{fill:#123570}.h2{fill:#3b496c}.h3{fill:#575d6d}.h4{fill:#707173}
 .h5{fill:#8a8678}.h6{fill:#a59c74}.h7{fill:#c3b369}.h8{fill:#e1cc55}
 svg .name{fill:var(--soft)}
@@ -110,39 +129,21 @@ footer{margin-top:3rem;padding-top:.8rem;border-top:1px solid var(--rule);color:
 font-size:.88rem}
 @media (max-width:30rem){body{padding:1.25rem .9rem 3rem;font-size:1rem}h1{font-size:1.55rem}
 dl.facts{grid-template-columns:minmax(0,1fr);gap:0}dl.facts dd{margin-bottom:.5rem}
-svg text,svg .label{font-size:12px}.graph text{font-size:8.5px}}
+svg text,svg .label{font-size:12px}.graph text{font-size:8.5px}
+.forest text,.forest .label{font-size:10.5px}}
+@media screen and (min-width:120rem){:root{font-size:115%}body{max-width:80rem}}
+@media screen and (min-width:200rem){:root{font-size:165%}}
 @media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4;--k0:#000;
 --k1:#0072b2;--k2:#d55e00;--k3:#009e73;--k4:#cc79a7}@page{margin:16mm}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
-.panel{grid-template-columns:1fr 1fr}figure details{display:none}
+.panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
-
-int hex_digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 }  // namespace
 
 std::string_view style_sheet() { return kStyleSheet; }
-
-std::string style_hash(std::string_view css) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const std::string hex = sha256_hex(css);
-  std::string base64;
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : hex) {
-    bits = (bits << 4 | static_cast<std::uint32_t>(hex_digit(c))) & 0xFFFFu;
-    held += 4;
-    if (held < 6) continue;
-    held -= 6;
-    base64 += kAlphabet[bits >> held & 63u];
-  }
-  if (held > 0) base64 += kAlphabet[bits << (6 - held) & 63u];
-  while (base64.size() % 4 != 0) base64 += '=';
-  return "'sha256-" + base64 + "'";
-}
 
 std::string swatch(int style) {
   return fmt::format(

@@ -12,9 +12,6 @@ inline constexpr int kStyles = 10;
 /// The page's only style sheet. Its hash is in the page's content security policy.
 std::string_view style_sheet();
 
-/// The value of a CSP style-src that allows exactly this sheet: 'sha256-…' in base64.
-std::string style_hash(std::string_view css);
-
 /// A short line in a series' colour and dash, for legends and tables.
 std::string swatch(int style);
 

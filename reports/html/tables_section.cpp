@@ -13,12 +13,23 @@
 namespace acid {
 namespace {
 
-/// A run's group and its metrics, derived ones included; nullptr while it is unfinished.
-const RunSummary* finished_run(const Comparison& comparison, const std::string& id) {
+/// With its derived metrics once the run is finished.
+const RunSummary& shown_run(const Comparison& comparison, const RunDetail& detail) {
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs)
-      if (run.id == id) return &run;
-  return nullptr;
+      if (run.id == detail.summary.id) return run;
+  return detail.summary;
+}
+
+std::string verified_mark(const RunDetail& run) {
+  if (run.verifications.empty()) return "–";
+  return run.verifications.back().equal ? "✓ bit for bit" : "✗ differs";
+}
+
+Markup setting_cell(const nlohmann::json& value) {
+  Markup cell = text(value_text(value));
+  if (value.is_number_float()) cell.exact = fmt::format("{}", value.get<double>());
+  return cell;
 }
 
 std::string group_label(const Comparison& comparison, const RunDetail& run) {
@@ -33,7 +44,8 @@ std::string varying_table(const ReportData& data) {
     keys.insert(group.varying.begin(), group.varying.end());
   if (keys.empty()) return paragraph("Only the algorithm differs between the groups.");
   HtmlTable table;
-  table.caption = "What varies";
+  table.csv = "settings-diff";
+  table.caption = "What differs between the groups";
   table.head = {"algorithm"};
   table.head.insert(table.head.end(), keys.begin(), keys.end());
   table.first_number = table.head.size();
@@ -42,64 +54,77 @@ std::string varying_table(const ReportData& data) {
     const FlatSettings flat = flatten(group.settings);
     std::vector<Markup> row{{swatch(data.styles[g]) + escaped(group.label)}};
     for (const std::string& key : keys)
-      row.push_back(flat.count(key) > 0 ? text(value_text(value_at(flat, key))) : Markup{"–"});
+      row.push_back(flat.count(key) > 0 ? setting_cell(value_at(flat, key)) : Markup{"–"});
     table.rows.push_back(std::move(row));
   }
   return table.html();
 }
 
-std::string all_settings(const ReportData& data) {
+/// Settings that every group has with one value; the seed is no setting of a group.
+std::string common_settings(const ReportData& data) {
   std::vector<FlatSettings> flat;
-  std::set<std::string> keys;
-  for (const ComparedGroup& group : data.comparison.groups) {
-    flat.push_back(flatten(group.settings));
-    for (const auto& [key, value] : flat.back()) keys.insert(key);
-  }
+  for (const ComparedGroup& group : data.comparison.groups) flat.push_back(flatten(group.settings));
+  if (flat.empty()) return "";
   HtmlTable table;
+  table.csv = "settings-common";
   table.head = {"key", "value"};
   table.first_number = 2;
-  for (const std::string& key : keys) {
-    std::set<std::string> values;
-    for (const FlatSettings& settings : flat)
-      if (settings.count(key) > 0) values.insert(value_text(value_at(settings, key)));
-    std::string all;
-    for (const std::string& value : values) all += (all.empty() ? "" : " · ") + value;
-    table.rows.push_back({code(key), text(all)});
+  for (const auto& [key, value] : flat.front()) {
+    const bool common = std::all_of(flat.begin(), flat.end(), [&](const FlatSettings& settings) {
+      const auto found = settings.find(key);
+      return found != settings.end() && found->second == value;
+    });
+    if (common) table.rows.push_back({code(key), setting_cell(value)});
   }
-  return table.html();
+  if (table.rows.empty()) return "";
+  return details(fmt::format("{} settings that all groups share", table.rows.size()), table.html());
+}
+
+/// Those compared, in that order, then whatever else a run has.
+std::vector<std::string> all_metrics(const ReportData& data) {
+  std::vector<std::string> metrics = data.comparison.metrics;
+  std::set<std::string> others;
+  for (const RunDetail& run : data.runs)
+    for (const auto& [metric, value] : shown_run(data.comparison, run).metrics)
+      others.insert(metric);
+  for (const std::string& metric : metrics) others.erase(metric);
+  metrics.insert(metrics.end(), others.begin(), others.end());
+  return metrics;
+}
+
+Markup run_metric_cell(const RunSummary& run, const std::string& metric) {
+  const auto found = run.metrics.find(metric);
+  if (found == run.metrics.end()) return {"–"};
+  const std::string words = format_metric(metric, {1, found->second, {}, {}, {}, {}});
+  return number_text(words.substr(0, words.find(" ±")), found->second);
 }
 
 }  // namespace
 
 std::string seeds_section(const ReportData& data) {
+  const std::vector<std::string> metrics = all_metrics(data);
   HtmlTable table;
+  table.csv = "runs";
+  table.caption = "Last values; of runs that are not finished, as far as they came.";
   table.head = {"run", "algorithm"};
   for (const auto& [key, value] : data.comparison.points.front().settings)
     table.head.push_back(key);
-  table.head.insert(table.head.end(), {"seed", "state"});
+  table.head.insert(table.head.end(), {"seed", "state", "verified"});
   table.first_number = table.head.size();
-  for (std::string metric : data.comparison.metrics) {
+  for (std::string metric : metrics) {
     std::replace(metric.begin(), metric.end(), '_', ' ');  // so that long names can wrap
     table.head.push_back(std::move(metric));
   }
   for (const RunDetail& run : data.runs) {
-    const RunSummary* finished = finished_run(data.comparison, run.summary.id);
+    const RunSummary& shown = shown_run(data.comparison, run);
     std::vector<Markup> row{code(run.summary.id), text(group_label(data.comparison, run))};
     const FlatSettings flat = flatten(run.settings);
     for (const auto& [key, value] : data.comparison.points.front().settings)
       row.push_back(text(value_text(value_at(flat, key))));
     row.push_back(text(std::to_string(run.summary.seed)));
     row.push_back(text(state_name(run.summary.state)));
-    for (const std::string& metric : data.comparison.metrics) {
-      const bool known = finished != nullptr && finished->metrics.count(metric) > 0;
-      if (!known) {
-        row.push_back({"–"});
-        continue;
-      }
-      const std::string words =
-          format_metric(metric, {1, finished->metrics.at(metric), {}, {}, {}, {}});
-      row.push_back(number_text(words.substr(0, words.find(" ±"))));
-    }
+    row.push_back(text(verified_mark(run)));
+    for (const std::string& metric : metrics) row.push_back(run_metric_cell(shown, metric));
     table.rows.push_back(std::move(row));
   }
   return "<section id=\"seeds\">\n<h2>Every run</h2>\n" + table.html() + "</section>\n";
@@ -107,7 +132,7 @@ std::string seeds_section(const ReportData& data) {
 
 std::string settings_section(const ReportData& data) {
   return "<section id=\"settings\">\n<h2>Settings</h2>\n" + varying_table(data) +
-         details("All settings", all_settings(data)) + "</section>\n";
+         common_settings(data) + "</section>\n";
 }
 
 }  // namespace acid

@@ -1,40 +1,19 @@
+#include "reports/html/verdict.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
 
-#include "engine/recorder/metrics.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/html/style.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
-#include "reports/settings.hpp"
 
 namespace acid {
 namespace {
-
-struct VerdictMetric {
-  std::string_view name, words, column;
-};
-constexpr std::array kOutcomes{VerdictMetric{"eval_accuracy", "evaluation accuracy", "accuracy"},
-                               VerdictMetric{"eval_loss", "evaluation loss", "evaluation loss"},
-                               VerdictMetric{"train_loss", "training loss", "training loss"}};
-constexpr std::array kColumns{VerdictMetric{"eval_accuracy", "", "accuracy"},
-                              VerdictMetric{"eval_loss", "", "evaluation loss"},
-                              VerdictMetric{"train_loss", "", "training loss"},
-                              VerdictMetric{"consensus_distance_mid", "", "consensus, mid-run"},
-                              VerdictMetric{"gradients_to_target", "", "gradients to target"},
-                              VerdictMetric{"seconds_to_target", "", "time to target"},
-                              VerdictMetric{"gradients", "", "gradients"},
-                              VerdictMetric{"seconds", "", "time"},
-                              VerdictMetric{"bytes", "", "sent"},
-                              VerdictMetric{"gradients_per_second", "", "gradients/s"}};
-constexpr const char* kMid = "consensus_distance_mid";
-
-bool compared(const Comparison& comparison, std::string_view metric) {
-  return std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) !=
-         comparison.metrics.end();
-}
 
 std::string p_text(const ComparedDifference& difference) {
   if (!difference.value.p) return "";
@@ -50,7 +29,7 @@ std::string interval(const Estimate& e) {
 }
 
 std::string difference_sentence(const std::string& label, const std::string& baseline,
-                                const VerdictMetric& metric, const ComparedDifference& difference) {
+                                const OutcomeMetric& metric, const ComparedDifference& difference) {
   const Estimate& e = difference.value.difference;
   if (!e.ci_low)
     return fmt::format(
@@ -67,8 +46,7 @@ std::string difference_sentence(const std::string& label, const std::string& bas
         "No difference in {} between {} and {} was shown at n = {}: {}, the paired "
         "95 % interval covers 0{}.",
         metric.words, label, baseline, e.n, interval(e), p_text(difference));
-  const Metric* known = find_metric(metric.name);
-  const bool better = known != nullptr && (e.mean > 0) == (known->better > 0);
+  const bool better = (e.mean > 0) == (better_direction(metric.name) > 0);
   return fmt::format("{} ended with {} {} than {} ({}): {}, paired over {} seeds{}.", label,
                      e.mean > 0 ? "higher" : "lower", metric.words, baseline,
                      better ? "better" : "worse", interval(e), e.n, p_text(difference));
@@ -96,50 +74,107 @@ std::string time_sentence(const std::string& label, const std::string& baseline,
   const auto theirs = reference.metrics.find("gradients_per_second");
   if (mine == group.metrics.end() || theirs == reference.metrics.end()) return "";
   if (!(theirs->second.mean > 0)) return "";
-  return fmt::format("{} computed {} × as many gradients per second as {}.", label,
-                     format_number(mine->second.mean / theirs->second.mean, 3), baseline);
+  const std::string ratio = format_number(mine->second.mean / theirs->second.mean, 3);
+  if (ratio == "1") return "";
+  return fmt::format("{} computed {} × as many gradients per second as {}.", label, ratio,
+                     baseline);
 }
 
-Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
-  const auto found = group.metrics.find(metric);
-  if (found == group.metrics.end()) return {"–"};
-  const bool total = metric.rfind("gradients", 0) == 0 || metric.rfind("seconds", 0) == 0 ||
-                     metric.rfind("bytes", 0) == 0;
-  // Totals hardly differ between seeds; every run's are in a table of their own.
-  const Estimate& e = found->second;
-  const Estimate shown = total ? Estimate{e.n, e.mean, {}, {}, {}, {}} : e;
-  std::string words = format_metric(metric, shown);
-  if (total) words = words.substr(0, words.find(" ±"));
-  return number_text(words);
+/// Groups of the point that have the metric, best mean first.
+std::vector<std::size_t> ranked(const Comparison& comparison, const ComparedPoint& point,
+                                const OutcomeMetric& metric) {
+  const std::string name(metric.name);
+  std::vector<std::size_t> groups;
+  for (const std::size_t g : point.groups) {
+    const auto found = comparison.groups[g].metrics.find(name);
+    if (found != comparison.groups[g].metrics.end() && std::isfinite(found->second.mean))
+      groups.push_back(g);
+  }
+  const double sign = better_direction(name);
+  std::stable_sort(groups.begin(), groups.end(), [&](std::size_t a, std::size_t b) {
+    return sign * comparison.groups[a].metrics.at(name).mean >
+           sign * comparison.groups[b].metrics.at(name).mean;
+  });
+  return groups;
 }
 
-std::string verdict_table(const ReportData& data) {
-  const Comparison& comparison = data.comparison;
-  HtmlTable table;
-  table.caption =
-      "Means over seeds, ± the half-width of the 95 % t interval. Accuracy and losses "
-      "are last values; mid-run consensus is the mean of (1/n) Σ ‖xᵢ − x̄‖² between 20 "
-      "and 50 % of the budget.";
-  table.head = {"algorithm"};
-  for (const auto& [key, value] : comparison.points.front().settings) table.head.push_back(key);
-  table.head.emplace_back("n");
-  table.first_number = table.head.size() - 1;
-  std::vector<std::string> metrics;
-  for (const VerdictMetric& column : kColumns)
-    if (compared(comparison, column.name)) {
-      metrics.emplace_back(column.name);
-      table.head.emplace_back(column.column);
-    }
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::size_t g : point.groups) {
-      const ComparedGroup& group = comparison.groups[g];
-      std::vector<Markup> row{{swatch(data.styles[g]) + escaped(group.label)}};
-      for (const auto& [key, value] : point.settings) row.push_back(text(value_text(value)));
-      row.push_back(text(std::to_string(group.runs.size())));
-      for (const std::string& metric : metrics) row.push_back(metric_cell(metric, group));
-      table.rows.push_back(std::move(row));
-    }
-  return table.html();
+/// Values of the seeds that both have, in the order of a's.
+std::pair<std::vector<double>, std::vector<double>> paired_values(const ComparedGroup& a,
+                                                                  const ComparedGroup& b,
+                                                                  const std::string& metric) {
+  std::map<std::uint64_t, double> by_seed;
+  for (const RunSummary& run : b.runs)
+    if (const auto found = run.metrics.find(metric); found != run.metrics.end())
+      by_seed.emplace(run.seed, found->second);
+  std::pair<std::vector<double>, std::vector<double>> values;
+  for (const RunSummary& run : a.runs) {
+    const auto found = run.metrics.find(metric);
+    const auto partner = by_seed.find(run.seed);
+    if (found == run.metrics.end() || partner == by_seed.end()) continue;
+    values.first.push_back(found->second);
+    values.second.push_back(partner->second);
+  }
+  return values;
+}
+
+std::string lead_text(const ComparedGroup& best, const ComparedGroup& next,
+                      const std::string& metric) {
+  auto [own, other] = paired_values(best, next, metric);
+  if (better_direction(metric) < 0) std::swap(own, other);  // how much better, not how much less
+  const Estimate lead = paired_difference(own, other).difference;
+  if (lead.n == 0) return fmt::format("Next: {}, which shares no seed with it.", next.label);
+  if (!lead.ci_low)
+    return fmt::format("Next: {}; one shared seed cannot tell them apart.", next.label);
+  if (*lead.ci_low > 0 || *lead.ci_high < 0)
+    return fmt::format("Next: {}, behind by {} (paired over {} seeds).", next.label, interval(lead),
+                       lead.n);
+  return fmt::format("Not told apart from {} at n = {}: ahead by {}.", next.label, lead.n,
+                     interval(lead));
+}
+
+/// Where all that was optimised is equal, what is left to win is agreement.
+Headline consensus_headline(const Comparison& comparison, const ComparedPoint& point) {
+  const OutcomeMetric metric{kMidConsensus, "mid-run consensus distance"};
+  const std::vector<std::size_t> groups = ranked(comparison, point, metric);
+  if (groups.size() < 2) return {};
+  const ComparedGroup &best = comparison.groups[groups[0]], &next = comparison.groups[groups[1]];
+  const auto [other, own] = paired_values(next, best, kMidConsensus);
+  const auto ratio = paired_ratio(other, own);
+  if (!ratio || ratio->mean == 1) return {};
+  const Estimate& mean = best.metrics.at(kMidConsensus);
+  const bool shown = ratio->ci_low && (*ratio->ci_low > 1 || *ratio->ci_high < 1);
+  return {fmt::format("Lowest {} on average: {}.", metric.words, best.label),
+          fmt::format("{} (n = {}). {} {}: {} times as far.",
+                      with_minus(format_metric(kMidConsensus, mean)), mean.n,
+                      shown ? "Next:" : "Not told apart from", next.label, format_ratio(*ratio))};
+}
+
+std::string list_of(const std::vector<std::string>& sentences) {
+  std::string out = "<ul>\n";
+  for (const std::string& sentence : sentences)
+    out += fmt::format("<li>{}</li>\n", escaped(sentence));
+  return out + "</ul>\n";
+}
+
+/// Of many points only the winners stand open.
+constexpr std::size_t kMostOpenVerdicts = 4;
+
+std::string verdict_in_words(const ReportData& data) {
+  std::string out;
+  const std::vector<ComparedPoint>& points = data.comparison.points;
+  for (const ComparedPoint& point : points) {
+    const std::vector<std::string> sentences = verdict_sentences(data.comparison, point);
+    const Headline head = headline(data.comparison, point);
+    if (sentences.empty() && head.winner.empty()) continue;
+    if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(point_title(point)));
+    if (!head.winner.empty())
+      out += fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(head.winner),
+                         escaped(head.rest));
+    if (sentences.empty()) continue;
+    const std::string list = list_of(sentences);
+    out += points.size() <= kMostOpenVerdicts ? list : details("Against the baseline", list);
+  }
+  return out;
 }
 
 }  // namespace
@@ -152,7 +187,7 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
     if (point.baseline && g != *point.baseline) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       int told = 0;
-      for (const VerdictMetric& metric : kOutcomes) {
+      for (const OutcomeMetric& metric : kOutcomes) {
         const auto* difference = find_difference(comparison, group.group, std::string(metric.name));
         // The training loss speaks only where nothing was evaluated.
         if (difference == nullptr || (told > 0 && metric.name == "train_loss")) continue;
@@ -162,30 +197,44 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
       if (auto speed = time_sentence(group.label, baseline.label, group, baseline); !speed.empty())
         sentences.push_back(std::move(speed));
     }
-    if (const auto* ratio = find_ratio(comparison, group.group, kMid))
+    if (const auto* ratio = find_ratio(comparison, group.group, kMidConsensus))
       sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
   }
   return sentences;
 }
 
+Headline headline(const Comparison& comparison, const ComparedPoint& point) {
+  for (const OutcomeMetric& metric : kOutcomes) {
+    const std::vector<std::size_t> groups = ranked(comparison, point, metric);
+    if (groups.size() < 2) continue;
+    const std::string name(metric.name);
+    const ComparedGroup &best = comparison.groups[groups[0]], &next = comparison.groups[groups[1]];
+    const Estimate &first = best.metrics.at(name), &second = next.metrics.at(name);
+    if (first.mean == second.mean) continue;
+    Headline head;
+    head.winner =
+        fmt::format("{} {} on average: {}.", better_direction(name) > 0 ? "Highest" : "Lowest",
+                    metric.words, best.label);
+    head.rest = fmt::format("{} (n = {}). {}", with_minus(format_metric(name, first)), first.n,
+                            lead_text(best, next, name));
+    return head;
+  }
+  return consensus_headline(comparison, point);
+}
+
 std::string verdict_section(const ReportData& data) {
   std::string out = "<section id=\"verdict\">\n<h2>Verdict</h2>\n";
-  for (const ComparedPoint& point : data.comparison.points) {
-    const std::vector<std::string> sentences = verdict_sentences(data.comparison, point);
-    if (sentences.empty()) continue;
-    if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(point_title(point)));
-    out += "<ul>\n";
-    for (const std::string& sentence : sentences)
-      out += fmt::format("<li>{}</li>\n", escaped(sentence));
-    out += "</ul>\n";
-  }
+  const std::string words = verdict_in_words(data), forests = verdict_forests(data);
+  const std::string pictures =
+      forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
+  const bool beside = data.comparison.points.size() == 1 && !words.empty() && !forests.empty();
+  if (beside)
+    out += fmt::format("<div class=\"beside\">\n<div>\n{}</div>\n{}</div>\n", words, pictures);
+  else
+    out += words + pictures;
   out += verdict_table(data);
   const std::vector<std::string> doubts = warnings(data);
-  if (!doubts.empty()) {
-    out += "<div class=\"warnings\">\n<ul>\n";
-    for (const std::string& doubt : doubts) out += fmt::format("<li>{}</li>\n", escaped(doubt));
-    out += "</ul>\n</div>\n";
-  }
+  if (!doubts.empty()) out += "<div class=\"warnings\">\n" + list_of(doubts) + "</div>\n";
   return out + "</section>\n";
 }
 

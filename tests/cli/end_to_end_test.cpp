@@ -202,7 +202,9 @@ TEST_CASE("compare and report read what run left") {
   CHECK_THAT(bench.call({"compare", "small", "--csv"}).out, Contains(","));
   const auto report = bench.call({"report", "--html"});
   CHECK(report.out == "acid-report.html\n");
-  CHECK_THAT(bench.read("acid-report.html"), Contains("</html>"));
+  const std::string page = bench.read("acid-report.html");
+  CHECK_THAT(page, Contains("</html>"));
+  CHECK(bench.call({"report", "-o", "-"}).out == page);
   CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
   const auto early = bench
                          .call({"compare", "small", "--at", "gradients=100", "--target",

@@ -84,6 +84,8 @@ Running::Running(const Folder& folder, const std::vector<std::string>& arguments
   if (failed != 0) throw std::runtime_error("cannot start " + words[0]);
 }
 
+std::string Running::out() const { return folder_->read(name_ + ".out"); }
+
 Result Running::wait() {
   int status = 0;
   if (waitpid(pid_, &status, 0) != pid_) throw std::runtime_error("waitpid failed");

@@ -3,44 +3,17 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <thread>
 
-#include "tests/cli/stored_run.hpp"
+#include "tests/cli/going_run.hpp"
 
 using acid::RunState;
-using acid::RunWriter;
+using acid::test::Going;
 using acid::test::Running;
 using acid::test::StoredRun;
 using Catch::Matchers::Contains;
 
 namespace {
-
-/// A run that this process executes, as far as anybody can see, until end().
-struct Going : StoredRun {
-  Going() : number(store.begin_attempt(id, acid::Lease::of_this_process(), {}, {}, {})) {
-    writer.emplace(store.folder(), id, number);
-    for (int step = 1; step <= 8; ++step) measure(50 * step, 1.0 / step);
-  }
-  void measure(int gradients, double loss) {
-    const std::vector<acid::Value> values{{"eval_loss", acid::kWholeRun, loss},
-                                          {"exchanges", acid::kWholeRun, 3.0 * gradients},
-                                          {"idle_share", acid::kWholeRun, 0.125}};
-    const acid::Position position{gradients, gradients / 4.0, gradients / 100.0, 0};
-    writer->sample(position, values);
-    writer->progress(position);
-    writer->flush();
-  }
-  void end(RunState state) {
-    writer.reset();
-    acid::AttemptResult result;
-    result.state = state;
-    result.position.gradients = 1000;
-    store.end_attempt(number, result);
-  }
-  std::int64_t number;
-  std::optional<RunWriter> writer;
-};
 
 /// `acid watch` on a terminal of this width, which is a real one.
 class OnTerminal {
@@ -97,7 +70,7 @@ TEST_CASE("watch shows a run that goes on in one line: how far, how fast, how we
   CHECK(result.code == 0);
   CHECK(result.err.empty());
   for (const char* part : {"ad-psgd", "[####------]  40 %", "400/1k", "eval_loss 0.125", "█", "▁",
-                           "1.2k", "12.5 %", "4 virtual"})
+                           "12.5 %", "gradients/s", "exchanges/s", "4 virtual"})
     CHECK_THAT(result.out, Contains(part));
   CHECK_THAT(result.out, Contains(bench.id));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
@@ -118,6 +91,7 @@ TEST_CASE("watch --json has the keys of list, the pace, and the history of the m
   CHECK(run["fraction"] == 0.4);
   CHECK(run["attempt"] == 1);
   CHECK(run["gradients_per_second"].is_number());
+  CHECK(run["exchanges_per_second"].is_number());
   CHECK(run["seconds_left"].is_number());
   CHECK(run["metrics"]["exchanges"] == 1200);
 

@@ -86,6 +86,9 @@ TEST_CASE("mpi: asynchronous runs end on their budget and replay bit for bit") {
       CHECK(outcome.position.gradients == run.spec.budget.gradients);
       CHECK(sum(outcome.worker_gradients) == run.spec.budget.gradients);
       CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+      CHECK(sum(outcome.staleness) == run.spec.budget.gradients);
+      REQUIRE(outcome.worker_spans.size() == static_cast<std::size_t>(workers));
+      for (const std::vector<Span>& spans : outcome.worker_spans) CHECK_FALSE(spans.empty());
       check_replays(run, recorder, outcome);
     }
 }

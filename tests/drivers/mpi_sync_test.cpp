@@ -104,6 +104,13 @@ class InPieces final : public Objective {
   std::unique_ptr<Objective> inner_;
 };
 
+double longest(const Outcome& outcome, std::size_t worker, SpanKind kind) {
+  double seconds = 0;
+  for (const Span& span : outcome.worker_spans.at(worker))
+    if (span.kind == kind) seconds = std::max(seconds, span.end - span.begin);
+  return seconds;
+}
+
 }  // namespace
 
 TEST_CASE("mpi: synchronous methods have the bits of threads and of virtual time") {
@@ -331,5 +338,6 @@ TEST_CASE("mpi: waiting for a slow process is idle time, and changes no bit") {
     REQUIRE(outcome.worker_idle_seconds.size() == 3);
     CHECK(outcome.worker_idle_seconds[1] < outcome.worker_idle_seconds[0]);
     CHECK(outcome.worker_idle_seconds[1] < outcome.worker_idle_seconds[2]);
+    CHECK(longest(outcome, 1, SpanKind::compute) > longest(outcome, 0, SpanKind::compute));
   }
 }

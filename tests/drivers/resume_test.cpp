@@ -110,6 +110,7 @@ void check_same_run(const Setup& a, const Outcome& x, const Setup& b, const Outc
   CHECK(x.worker_gradients == y.worker_gradients);
   CHECK(x.worker_idle_seconds == y.worker_idle_seconds);
   CHECK(x.holds == y.holds);
+  CHECK(x.staleness == y.staleness);
   for (const char* metric : {"consensus_distance", "train_loss", "eval_loss", "gradient_norm"})
     CHECK(a.recorder.last(metric) == b.recorder.last(metric));
 }
@@ -246,7 +247,9 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
       CHECK(outcome.exchanges_drawn == whole.exchanges_drawn);
       CHECK(outcome.exchanges_done == whole.exchanges_done);
       CHECK(outcome.position.seconds >= cuts.positions[k].seconds);
-      std::int64_t committed = 0, used = 0;
+      std::int64_t committed = 0, used = 0, counted = 0;
+      for (const std::int64_t gradients : outcome.staleness) counted += gradients;
+      CHECK(counted == 3000);
       for (const std::int64_t gradients : outcome.worker_gradients) committed += gradients;
       for (const EdgeUse& edge : outcome.edges) used += edge.count;
       CHECK(committed == 3000);
@@ -297,7 +300,7 @@ TEST_CASE("a checkpoint of another driver is refused") {
   noisy_task(other);
   other.on_threads = true;
   other.continuity.resume = &from;
-  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/1") && Catch::Contains("--force"));
+  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/2") && Catch::Contains("--force"));
 }
 
 }  // namespace acid::test

@@ -40,6 +40,11 @@ class EchoRuntime : public ModelRuntime {
     devices.push_back(device);
     return std::make_unique<EchoModel>();
   }
+  std::string torchscript(const nlohmann::json& /*options*/, const DataShape& /*shape*/,
+                          std::span<const float> /*x*/, std::span<const float> /*buffers*/,
+                          const nlohmann::json& /*about*/) override {
+    return {};
+  }
   void pin_threads(int threads) override { pinned.push_back(threads); }
   nlohmann::json environment() override { return {}; }
 

@@ -140,6 +140,23 @@ TEST_CASE("non-finite parameters give a non-finite loss, not a crash") {
   CHECK(model->evaluate(state.x, {}, examples.batch()).count == 4);
 }
 
+TEST_CASE("a TorchScript file depends on the model, its values and its description alone") {
+  ModelRuntime& runtime = load_model_runtime();
+  const auto options = model_options("resnet20");
+  State state(options, kImage);
+  const auto file = [&](const char* about) {
+    return runtime.torchscript(options, kImage, state.x, state.buffers, {{"about", about}});
+  };
+  const std::string first = file("a");
+  CHECK(first.starts_with("PK"));
+  CHECK(file("a") == first);
+  CHECK(file("b") != first);
+  state.buffers.back() += 1;
+  CHECK(file("a") != first);
+  state.buffers.pop_back();
+  CHECK_THROWS_AS(file("a"), AssertionError);
+}
+
 TEST_CASE("wrong sizes are our own bug, a label out of range is an error") {
   const State state(model_options("linear"), kImage);
   Examples examples(kImage, 4, 3);

@@ -152,6 +152,9 @@ TEST_CASE("budgets in epochs and normalised time become gradients, rounded up") 
   CHECK(budget["bytes"].is_null());
   CHECK(budget["target"]["metric"] == "eval_loss");
   CHECK(budget["normalised_time"].is_null());
+  CHECK(gradients("gradients = 9").gradients_per_epoch.value() == 62.5);
+  const Plan endless = compiled("[task]\ndataset = \"quadratic\"\n");
+  CHECK_FALSE(endless.runs.at(0).gradients_per_epoch.has_value());
 }
 
 TEST_CASE("cadences become normalised time") {
@@ -222,7 +225,7 @@ TEST_CASE("the plan as JSON has the documented keys, absent numbers as null") {
   CHECK(plan["recipe_digest"].get<std::string>().size() == 64);
   const nlohmann::json& run = plan["runs"][0];
   for (const char* key : {"id", "algorithm", "label", "seed", "digest", "group", "settings",
-                          "budget_gradients", "bytes", "load", "warnings"})
+                          "budget_gradients", "gradients_per_epoch", "bytes", "load", "warnings"})
     CHECK(run.contains(key));
   for (const char* key : {"chi1", "chi2", "eta", "alpha", "alpha_tilde"}) CHECK(run[key].is_null());
 }

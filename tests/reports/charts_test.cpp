@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reports/html/encoding.hpp"
 #include "reports/html/line_chart.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
@@ -17,10 +18,12 @@ using synthetic::has;
 namespace {
 
 LineChart chart_of(std::vector<CurvePoint> points, bool logarithmic) {
-  LineChart chart{"c", "Loss", "gradients", Axis::gradients, logarithmic, {}};
+  LineChart chart{"c", "Loss", "gradients", LineChart::Ticks::count, logarithmic, {}};
   const double end = points.empty() ? 1 : points.back().x;
-  chart.series.push_back(
-      {"ad-psgd", 1, {points}, band_over_seeds({on_grid(points, end, 200)}, end, logarithmic)});
+  std::vector<double> cells(200, std::numeric_limits<double>::quiet_NaN());
+  for (const CurvePoint& point : points)
+    cells[static_cast<std::size_t>(cell_of(point.x, end, 200))] = point.y;
+  chart.series.push_back({"ad-psgd", 1, {points}, band_over_seeds({cells}, end, logarithmic)});
   return chart;
 }
 
@@ -37,9 +40,9 @@ TEST_CASE("every character that means something in HTML is escaped, and broken U
   CHECK(number_text("-1.5e-07").html == "−1.5e−07");
 }
 
-TEST_CASE("the policy allows exactly the style sheet, by its SHA-256 in base64") {
-  CHECK(style_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
-  CHECK(style_hash("abc") == "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
+TEST_CASE("a policy allows exactly one content, by its SHA-256 in base64") {
+  CHECK(content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+  CHECK(content_hash("abc") == "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
 }
 
 TEST_CASE("linear ticks are round and within the scale") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "reports/known_metrics.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -155,6 +156,155 @@ TEST_CASE("unfinished runs alone make a comparison without numbers") {
   CHECK_FALSE(to_text(comparison, false).empty());
 }
 
+namespace {
+
+/// Two topologies × two learning rates, both algorithms; the loss says which run it is.
+std::vector<ComparedRun> two_by_two() {
+  std::vector<ComparedRun> runs;
+  for (const double rate : {0.05, 0.1})
+    for (const char* topology : {"ring", "complete"})
+      for (const char* algorithm : {"ar-sgd", "a2cid2"})
+        for (const std::uint64_t seed : {1, 2})
+          runs.push_back(
+              run(algorithm, seed,
+                  {{"eval_loss",
+                    10 * rate + (algorithm[1] == '2' ? 1 : 0) + 0.001 * static_cast<double>(seed)}},
+                  {{"topology", {{"kind", topology}}}, {"optimizer", {{"learning_rate", rate}}}}));
+  return runs;
+}
+
+CompareOptions by(const std::vector<std::string>& keys) {
+  CompareOptions options;
+  options.by = keys;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("comparing --by divides into sections and merges nothing") {
+  const Comparison whole = compare_runs(two_by_two());
+  CHECK(whole.sections.size() == 4);
+  CHECK(whole.columns.empty());
+
+  const Comparison comparison = compare_runs(two_by_two(), by({"topology.kind"}));
+  REQUIRE(comparison.sections.size() == 2);
+  CHECK(settings_title(comparison.sections[0].settings) == "topology.kind = ring");
+  CHECK(comparison.columns == std::vector<std::string>{"optimizer.learning_rate"});
+  CHECK(comparison.groups.size() == 8);
+  CHECK(comparison.sections[1].groups == std::vector<std::size_t>{2, 3, 6, 7});
+  // Every difference is still to the baseline at the same topology and learning rate.
+  REQUIRE(comparison.differences.size() == 4);
+  for (const ComparedDifference& difference : comparison.differences) {
+    CHECK(difference.value.difference.mean == Approx(1));
+    CHECK(group_of(comparison, difference.group).settings["optimizer"] ==
+          group_of(comparison, difference.baseline).settings["optimizer"]);
+  }
+  CHECK(to_json(comparison)["sections"][0]["settings"]["topology.kind"] == "ring");
+  CHECK(to_json(comparison)["by"] == json({"topology.kind"}));
+}
+
+TEST_CASE("comparing --by takes several keys, and the algorithm's own") {
+  CHECK(compare_runs(two_by_two(), by({"optimizer.learning_rate", "topology.kind"}))
+            .sections.size() == 4);
+  const Comparison comparison = compare_runs(two_by_two(), by({"algorithm.kind"}));
+  REQUIRE(comparison.sections.size() == 2);
+  CHECK(comparison.sections[0].groups == std::vector<std::size_t>{0, 2, 4, 6});
+  CHECK(comparison.columns.size() == 2);
+}
+
+TEST_CASE("comparing --by with a setting that no run has names what was probably meant") {
+  CHECK_THROWS_WITH(
+      compare_runs(two_by_two(), by({"topolgy.kind"})),
+      Catch::Contains("did you mean topology.kind?") && Catch::Contains("optimizer.learning_rate"));
+  CHECK_THROWS_WITH(compare_runs(two_by_two(), by({"learning_rate"})),
+                    Catch::Contains("did you mean optimizer.learning_rate?"));
+  CHECK_THROWS_WITH(compare_runs(two_by_two(), by({"topolgy"})),
+                    Catch::Contains("did you mean topology.kind?"));
+  CHECK_THROWS_AS(compare_runs(two_by_two(), by({"topology.kind", ""})), UsageError);
+}
+
+TEST_CASE("a cadence that follows from a swept setting is no name of a point") {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {4, 8})
+    runs.push_back(run(
+        "ar-sgd", 1, {{"eval_loss", 1}},
+        {{"workers", {{"count", workers}}}, {"evaluation", {{"every_time", 100.0 / workers}}}}));
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.points.size() == 2);
+  CHECK(point_title(comparison.points[0]) == "workers.count = 4");
+  runs.push_back(run("ar-sgd", 1, {{"eval_loss", 1}},
+                     {{"workers", {{"count", 8}}}, {"evaluation", {{"every_time", 1.0}}}}));
+  CHECK(compare_runs(runs).points.size() == 3);
+}
+
+TEST_CASE("a target that some runs did not reach is never averaged away") {
+  const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", 0.5}}}}}};
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const double base = 100.0 * static_cast<double>(seed);
+    runs.push_back(run("ar-sgd", seed, {{"gradients_to_target", base}}, settings));
+    runs.push_back(seed == 2 ? run("ad-psgd", seed, {{"eval_loss", 9}}, settings)
+                             : run("ad-psgd", seed, {{"gradients_to_target", base / 2}}, settings));
+    runs.push_back(run("a2cid2", seed, {{"eval_loss", 9}}, settings));
+  }
+  CompareOptions options;
+  options.metrics = {"gradients_to_target"};
+  const Comparison comparison = compare_runs(runs, options);
+  const ComparedGroup& some = comparison.groups[1];
+  CHECK(some.metrics.at("gradients_to_target").n == 2);
+  CHECK(censored(some, "gradients_to_target") == 1);
+  CHECK(*some.robust.at("gradients_to_target").median == 150);  // of 50, 150 and never
+  CHECK(noted(comparison, "ad-psgd: 2 of 3 runs reached eval_loss = 0.5"));
+  CHECK(noted(comparison, "no run reached eval_loss = 0.5: a2cid2"));
+  // 50 and 150 and never against 100, 200, 300: 3 + 2 + 0 of 9 pairs are faster.
+  CHECK(comparison.differences[0].improvement->value == Approx(5.0 / 9));
+
+  const json document = to_json(comparison);
+  CHECK(document["groups"][1]["metrics"]["gradients_to_target"]["censored"] == 1);
+  const json& none = document["groups"][2]["metrics"]["gradients_to_target"];
+  CHECK(none["censored"] == 3);
+  CHECK(none["n"] == 0);
+  CHECK(none["mean"].is_null());
+  CHECK(synthetic::has(to_text(comparison, false), "2 of 3"));
+  CHECK(synthetic::has(to_text(comparison, false), "0 of 3"));
+  CHECK(synthetic::has(to_markdown(comparison), "(2 of 3)"));
+  CHECK(synthetic::has(to_latex(comparison), "(2 of 3)"));
+}
+
+TEST_CASE("differences are over the seeds that both have, and a note says which") {
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3, 4})
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 1}}));
+  for (const std::uint64_t seed : {2, 4, 5})
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 2.0 + static_cast<double>(seed)}}));
+  runs.push_back(run("a2cid2", 9, {{"eval_loss", 1}}));
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.differences.size() == 1);
+  CHECK(comparison.differences[0].value.difference.n == 2);
+  CHECK(comparison.differences[0].value.difference.mean == Approx(4));
+  CHECK(noted(comparison,
+              "ad-psgd: differences to ar-sgd are over the 2 seeds that both have (2, 4)"));
+  CHECK(noted(comparison, "a2cid2 has no seed in common with ar-sgd"));
+}
+
+TEST_CASE("the note on few seeds knows how many Holm's correction takes") {
+  std::vector<ComparedRun> runs;
+  for (const char* algorithm : {"ar-sgd", "ad-psgd", "a2cid2", "d-psgd"})
+    for (const std::uint64_t seed : {1, 2, 3})
+      runs.push_back(run(algorithm, seed, {{"eval_loss", static_cast<double>(seed)}}));
+  // 3 × 2/2⁶ = 0.094, 3 × 2/2⁷ = 0.047.
+  CHECK(noted(compare_runs(runs), "6 seeds could, 7 after Holm's correction over 3 differences"));
+}
+
+TEST_CASE("which of two values is better is known of recorded and of derived metrics") {
+  CHECK(better_direction("eval_accuracy") > 0);
+  CHECK(better_direction("eval_loss") < 0);
+  CHECK(better_direction("auc_eval_accuracy") > 0);
+  CHECK(better_direction("gradients_to_target") < 0);
+  CHECK(better_direction("gradients") == 0);
+  CHECK(better_direction("nonsense") == 0);
+}
+
 TEST_CASE("compare reads a store: derived metrics, window average, the recipe's order") {
   const synthetic::Folder folder;
   Store store(folder.path(), Store::Access::write);
@@ -173,4 +323,49 @@ TEST_CASE("compare reads a store: derived metrics, window average, the recipe's 
   REQUIRE(find_ratio(comparison, comparison.groups[2].group, "consensus_distance_mid"));
   CHECK(find_ratio(comparison, comparison.groups[2].group, "consensus_distance_mid")->value.mean ==
         Approx(1.0 / 6).epsilon(0.2));
+}
+
+TEST_CASE("a store is compared the same whichever way its series are read") {
+  const synthetic::Folder folder;
+  Store store(folder.path(), Store::Access::write);
+  synthetic::Shape shape;
+  shape.samples = 100;
+  shape.seeds = 2;
+  const auto ids = synthetic::fill(store, shape);
+  CompareOptions options;
+  options.derive_all = true;
+  options.target = Target{"eval_accuracy", 0.9};
+  const Comparison comparison = compare(store, ids, options);
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs) {
+      const auto series = [&](const char* metric) {
+        return read_series(store, run.id, metric, true).at(0).points;
+      };
+      double sum = 0, count = 0, area = 0;
+      for (const SeriesPoint& point : series("consensus_distance")) {
+        const double share = static_cast<double>(point.position.gradients) / 6400;
+        if (share < 0.2 || share > 0.5) continue;
+        sum += point.value;
+        ++count;
+      }
+      CHECK(run.metrics.at("consensus_distance_mid") == Approx(sum / count));
+      const auto accuracy = series("eval_accuracy");
+      for (std::size_t k = 1; k < accuracy.size(); ++k)
+        area += (accuracy[k].value + accuracy[k - 1].value) / 2 *
+                static_cast<double>(accuracy[k].position.gradients -
+                                    accuracy[k - 1].position.gradients);
+      CHECK(run.metrics.at("auc_eval_accuracy") == Approx(area / 6400));
+      const auto first = std::ranges::find_if(
+          accuracy, [](const SeriesPoint& point) { return point.value >= 0.9; });
+      CHECK(run.metrics.at("gradients_to_target") ==
+            static_cast<double>(first->position.gradients));
+    }
+  CHECK(noted(comparison, "6 of 6 runs reached eval_accuracy = 0.9"));
+  CHECK(noted(comparison, "auc_*: mean height of the curve from 0 to 6400 gradients"));
+  CHECK(comparison.metrics.back() == "auc_eval_loss");
+  options.derive_all = false;
+  CHECK(compare(store, ids, options).metrics.back() == "gradients_per_second");
+  options.target = Target{"eval_acuracy", 0.9};
+  CHECK_THROWS_WITH(compare(store, ids, options), Catch::Contains("did you mean eval_accuracy?") &&
+                                                      Catch::Contains("consensus_distance"));
 }

@@ -7,53 +7,6 @@
 
 using namespace acid;
 
-namespace {
-
-std::vector<SeriesPoint> samples(std::initializer_list<std::pair<std::int64_t, double>> values) {
-  std::vector<SeriesPoint> series;
-  for (const auto& [gradients, value] : values) {
-    const double time = static_cast<double>(gradients);
-    series.push_back({{gradients, time / 4, time / 100, gradients * 8}, value});
-  }
-  return series;
-}
-
-}  // namespace
-
-TEST_CASE("the window mean takes the samples between two shares of the budget, ends included") {
-  const auto series = samples({{0, 100}, {20, 1}, {35, 2}, {50, 6}, {51, 100}});
-  CHECK(*window_mean(series, 100, 0.2, 0.5) == Approx(3));
-  CHECK_FALSE(window_mean(series, 1000, 0.2, 0.5));
-  CHECK_FALSE(window_mean({}, 100, 0.2, 0.5));
-}
-
-TEST_CASE("points lie on the axis asked for and leave out what is not finite") {
-  const auto series = samples({{4, 1}, {8, std::nan("")}, {12, 3}});
-  for (const Axis axis : kAxes) {
-    const auto points = points_on(series, axis);
-    REQUIRE(points.size() == 2);
-    CHECK(points[1].x == coordinate(series[2].position, axis));
-    CHECK(points[1].y == 3);
-  }
-}
-
-TEST_CASE("a straight line stays one on any grid, and nothing is invented outside it") {
-  const std::vector<CurvePoint> line{{2, 20}, {7, 70}};
-  const auto values = on_grid(line, 10, 100);
-  CHECK(std::isnan(values[0]));
-  CHECK(std::isnan(values[99]));
-  CHECK(values[45] == Approx(45.5));
-  for (const double value : on_grid({}, 10, 4)) CHECK(std::isnan(value));
-  for (const double value : on_grid(line, 0, 4)) CHECK(std::isnan(value));
-}
-
-TEST_CASE("a cell with several points holds their mean") {
-  const std::vector<CurvePoint> points{{0.1, 1}, {0.2, 3}, {0.9, 5}, {1.5, 7}};
-  const auto values = on_grid(points, 2, 2);
-  CHECK(values[0] == Approx(3));
-  CHECK(values[1] == Approx(7));
-}
-
 TEST_CASE("thinning keeps the first and last point and every spike") {
   std::vector<CurvePoint> points;
   for (int k = 0; k < 10000; ++k) points.push_back({double(k), std::sin(k * 0.01)});

@@ -38,7 +38,7 @@ Comparison sample(std::uint64_t seeds) {
 }  // namespace
 
 TEST_CASE("the text fits a terminal of 80 columns, with and without intervals") {
-  for (const std::uint64_t seeds : {1, 2, 5}) {
+  for (const std::uint64_t seeds : {1, 2, 5, 10}) {
     std::istringstream lines(to_text(sample(seeds), false));
     for (std::string line; std::getline(lines, line);) {
       INFO(line);
@@ -57,6 +57,79 @@ TEST_CASE("the text shows estimates, paired differences, p and notes, and colour
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(to_text(sample(3), true).find("\x1b[1m") != std::string::npos);
   CHECK(to_text(sample(1), false).find("± n/a") != std::string::npos);
+}
+
+namespace {
+
+/// A sweep over three settings, compared by one of them.
+Comparison wide(const std::string& long_key) {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {4, 16})
+    for (const double rate : {0.05, 0.1})
+      for (const char* topology : {"ring", "complete"})
+        for (const char* algorithm : {"ar-sgd", "a2cid2"})
+          for (const std::uint64_t seed : {1, 2, 3})
+            runs.push_back(run(algorithm, seed,
+                               {{"eval_loss", rate + 0.001 * static_cast<double>(seed * workers)},
+                                {"consensus_distance", rate},
+                                {"gradients", 2e4},
+                                {"bytes", 1.6e10}},
+                               {{"workers", {{"count", workers}}},
+                                {"optimizer", {{long_key, rate}}},
+                                {"topology", {{"kind", topology}}}}));
+  CompareOptions options;
+  options.by = {"topology.kind"};
+  return compare_runs(runs, options);
+}
+
+void check_width(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(terminal_columns(line) <= 80);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("with --by the other settings are columns, or headings where they do not fit") {
+  const std::string columns = to_text(wide("learning_rate"), false);
+  check_width(columns);
+  CHECK(columns.find("topology.kind = complete\n") != std::string::npos);
+  CHECK(columns.find("      optimizer  workers\n") != std::string::npos);
+  CHECK(columns.find("  learning_rate    count  n") != std::string::npos);
+  CHECK(columns.find("           0.05       16  3") != std::string::npos);
+  const std::string headings = to_text(wide("a_setting_with_a_name_as_long_as_this_one"), false);
+  check_width(headings);
+  CHECK(headings.find("  optimizer.a_setting_with_a_name_as_long_as_this_one = 0.05, "
+                      "workers.count = 16\n") != std::string::npos);
+}
+
+TEST_CASE("with --by Markdown, LaTeX and CSV have the other settings as columns") {
+  const Comparison comparison = wide("learning_rate");
+  CHECK(
+      to_markdown(comparison).find("| algorithm | optimizer.learning_rate | workers.count | n |") !=
+      std::string::npos);
+  CHECK(to_markdown(comparison)
+            .find("| algorithm | optimizer.learning_rate | workers.count | metric | n |") !=
+        std::string::npos);
+  CHECK(to_latex(comparison).find("Algorithm & optimizer.learning\\_rate & workers.count & $n$") !=
+        std::string::npos);
+  CHECK(to_csv(comparison)
+            .rfind("group,algorithm,label,topology.kind,optimizer.learning_rate,"
+                   "workers.count,metric,",
+                   0) == 0);
+}
+
+TEST_CASE("from eight seeds on the text has the interquartile mean and the chance to be better") {
+  CHECK(to_text(sample(7), false).find("IQM") == std::string::npos);
+  const std::string text = to_text(sample(8), false);
+  INFO(text);
+  CHECK(text.find("IQM") != std::string::npos);
+  CHECK(text.find("P(better)") != std::string::npos);
+  const nlohmann::json difference = to_json(sample(8))["differences"][0];
+  CHECK(difference["improvement_ci_low"].is_number());
+  CHECK(difference["improvement_ci_high"].get<double>() > 0.5);
 }
 
 TEST_CASE("JSON has the documented keys, and null where there is no interval") {
@@ -104,7 +177,7 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
   const std::string csv = to_csv(comparison);
   CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
                   "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
-                  "iqm_ci_high\n",
+                  "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored\n",
                   0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);

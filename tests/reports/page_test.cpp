@@ -4,6 +4,8 @@
 #include <set>
 
 #include "reports/html.hpp"
+#include "reports/html/encoding.hpp"
+#include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
 #include "tests/catch.hpp"
@@ -32,6 +34,12 @@ std::vector<ComparedRun> with_losses(const std::vector<double>& differences) {
   return runs;
 }
 
+std::string without(std::string page, std::string_view part) {
+  if (const auto place = page.find(part); !part.empty() && place != std::string::npos)
+    page.erase(place, part.size());
+  return page;
+}
+
 }  // namespace
 
 TEST_CASE("the verdict claims a difference only when its interval leaves out zero") {
@@ -44,7 +52,7 @@ TEST_CASE("the verdict claims a difference only when its interval leaves out zer
   CHECK(has(verdict_of(with_losses({0, 0, 0})), "the same evaluation loss"));
 }
 
-TEST_CASE("a page is self-contained, scriptless, and escapes what people wrote") {
+TEST_CASE("a page is self-contained, runs its own script alone, and escapes what people wrote") {
   const synthetic::Folder folder;
   Store store(folder.path(), Store::Access::write);
   synthetic::Shape shape;
@@ -52,11 +60,20 @@ TEST_CASE("a page is self-contained, scriptless, and escapes what people wrote")
   shape.workers = {4, 16};
   shape.samples = 30;
   const auto ids = synthetic::fill(store, shape);
-  const std::string page = render_report(store, ids);
-  CHECK(page.rfind("<!DOCTYPE html>", 0) == 0);
+  const std::string whole = render_report(store, ids);
+  CHECK(whole.rfind("<!DOCTYPE html>", 0) == 0);
+  const std::string page = without(whole, page_script().script);
+  CHECK((page == whole) == page_script().script.empty());
+  CHECK(has(page, "built without npm") == page_script().script.empty());
+  if (!page_script().script.empty()) {
+    CHECK(has(page, "script-src " + content_hash(page_script().script)));
+    CHECK(has(page, "<script></script>\n</body>"));
+  }
   CHECK(has(page, "default-src 'none'; style-src 'sha256-"));
-  CHECK(has(page, style_hash(style_sheet())));
-  CHECK_FALSE(has(page, "<script"));
+  CHECK(has(page, content_security_policy(false)));
+  CHECK(std::regex_replace(page,
+                           std::regex(R"(<script( type="application/json" id="acid-data")?>)"), "")
+            .find("<script") == std::string::npos);
   CHECK_FALSE(has(page, "<img"));
   CHECK_FALSE(has(page, "style=\""));
   CHECK_FALSE(has(page, "http://"));

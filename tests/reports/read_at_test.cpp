@@ -3,45 +3,110 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "reports/compare.hpp"
+#include "store/writer.hpp"
 #include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
 
 using namespace acid;
 
 namespace {
 
-// Accuracy falls again at the end; gradients 10, 20, … at times 1, 2, …
-std::vector<SeriesPoint> accuracy() {
-  std::vector<SeriesPoint> points;
-  int k = 0;
-  for (const double value : {0.5, 0.8, std::nan(""), 0.9, 0.7}) {
-    ++k;
-    points.push_back({{10 * k, 1.0 * k, 0.5 * k, 100LL * k}, value});
+/// One run whose accuracy falls again at the end: samples at gradients 10, 20, … and times 1, 2, …
+class OneRun {
+ public:
+  OneRun() {
+    RunRecord run;
+    run.id = "one";
+    run.digest = std::string(64, '1');
+    run.group = std::string(64, '2');
+    run.algorithm = run.label = "ad-psgd";
+    run.settings = {{"algorithm", {{"kind", "ad-psgd"}}}};
+    run.budget_gradients = 55;
+    ExperimentRecord experiment;
+    experiment.id = experiment.name = "e";
+    store_.add_experiment(experiment, {run});
+    const std::int64_t attempt = store_.begin_attempt("one", Lease::of_this_process(), {}, {}, {});
+    RunWriter writer(folder_.path(), "one", attempt);
+    int k = 0;
+    for (const double value : {0.5, 0.8, std::nan(""), 0.9, 0.7}) {
+      ++k;
+      const Position position{10 * k, 1.0 * k, 0.5 * k, 100LL * k};
+      const std::vector<Value> values{{"eval_accuracy", kWholeRun, value},
+                                      {"eval_loss", kWholeRun, value},
+                                      {"exchanges", kWholeRun, 3.0 * k}};
+      writer.sample(position, values);
+    }
+    writer.flush();
+    AttemptResult result;
+    result.position = {55, 5.5, 2.75, 550};
+    store_.end_attempt(attempt, result);
   }
-  return points;
-}
 
-const Position kEnd{55, 5.5, 2.75, 550};
+  /// −1 where the run has no such metric.
+  double value(const char* at, const char* metric = "eval_accuracy",
+               const char* target = "") const {
+    CompareOptions options;
+    options.at = parse_read_at(at);
+    options.derive_all = true;
+    if (*target != '\0') options.target = parse_target(target);
+    const auto run = read_compared_run(store_, run_summaries(store_, {"one"}).front(), {}, options);
+    const auto found = run.summary.metrics.find(metric);
+    return found == run.summary.metrics.end() ? -1 : found->second;
+  }
 
-double value_at(const char* at, const char* metric = "eval_accuracy") {
-  const auto sample = sample_at(accuracy(), parse_read_at(at), metric, kEnd);
-  return sample ? sample->value : -1;
-}
+ private:
+  synthetic::Folder folder_;
+  Store store_{folder_.path(), Store::Access::write};
+};
 
 }  // namespace
 
 TEST_CASE("a metric is read where one asks: last, best, or by then on any axis") {
-  CHECK(value_at("last") == 0.7);
-  CHECK(value_at("best") == 0.9);
-  CHECK(value_at("best", "eval_loss") == 0.5);
-  CHECK(value_at("best", "exchanges") == 0.7);  // neither direction is better
-  CHECK(value_at("gradients=20") == 0.8);
-  CHECK(value_at("gradients=29") == 0.8);
-  CHECK(value_at("time=4.5") == 0.9);
-  CHECK(value_at("seconds=2.5") == 0.7);
-  CHECK(value_at("bytes=1e2") == 0.5);
-  CHECK(value_at("gradients=5") == -1);  // before the first sample
-  CHECK(value_at("gradients=55") == 0.7);
-  CHECK(value_at("gradients=56") == -1);  // the run did not get there
+  const OneRun run;
+  CHECK(run.value("last") == 0.7);
+  CHECK(run.value("best") == 0.9);
+  CHECK(run.value("best", "eval_loss") == 0.5);
+  CHECK(run.value("best", "exchanges") == 15);  // neither direction is better
+  CHECK(run.value("gradients=20") == 0.8);
+  CHECK(run.value("gradients=29") == 0.8);
+  CHECK(run.value("time=4.5") == 0.9);
+  CHECK(run.value("seconds=2.5") == 0.7);
+  CHECK(run.value("bytes=1e2") == 0.5);
+  CHECK(run.value("gradients=5") == -1);  // before the first sample
+  CHECK(run.value("gradients=55") == 0.7);
+  CHECK(run.value("gradients=56") == -1);  // the run did not get there
+}
+
+TEST_CASE("totals are those of the run's end or of the last sample before the place") {
+  const OneRun run;
+  CHECK(run.value("last", "gradients") == 55);
+  CHECK(run.value("best", "bytes") == 550);
+  CHECK(run.value("gradients=29", "gradients") == 20);
+  CHECK(run.value("time=2", "gradients_per_second") == 20);
+  CHECK(run.value("time=9", "gradients") == -1);
+}
+
+TEST_CASE("a target is reached where the metric first is as good") {
+  const OneRun run;
+  CHECK(run.value("last", "gradients_to_target", "eval_accuracy=0.75") == 20);
+  CHECK(run.value("last", "time_to_target", "eval_accuracy=0.85") == 4);
+  CHECK(run.value("last", "seconds_to_target", "eval_accuracy=0.85") == 2);
+  CHECK(run.value("last", "bytes_to_target", "eval_accuracy=0.85") == 400);
+  CHECK(run.value("last", "exchanges_to_target", "eval_accuracy=0.85") == 12);
+  CHECK(run.value("last", "gradients_to_target", "eval_accuracy=0.95") == -1);
+  CHECK(run.value("last", "gradients_to_target", "eval_loss=0.75") == 10);
+}
+
+TEST_CASE("the area under a curve is a mean height along the axis asked for") {
+  const OneRun run;
+  CHECK(std::isnan(run.value("last", "auc_eval_accuracy")));  // a sample is not a number
+  // Level at 0.5 up to 10, then a straight line to 0.8 at 20.
+  CHECK(run.value("gradients=20", "auc_eval_accuracy") == Approx((5 + 6.5) / 20));
+  CHECK(run.value("gradients=15", "auc_eval_loss") == Approx((5 + 5 * 0.575) / 15));
+  CHECK(run.value("time=1.5", "auc_eval_accuracy") == Approx((0.5 + 0.5 * 0.575) / 1.5));
+  CHECK(run.value("gradients=4", "auc_eval_accuracy") == Approx(0.5));
+  CHECK(run.value("gradients=56", "auc_eval_accuracy") == -1);
 }
 
 TEST_CASE("what --at and --target cannot mean is refused, with what they can") {
@@ -51,12 +116,4 @@ TEST_CASE("what --at and --target cannot mean is refused, with what they can") {
     CHECK_THROWS_WITH(parse_read_at(text), Catch::Contains("is not a number of"));
   for (const char* text : {"", "eval_accuracy", "eval_accuracy=", "eval_accuracy=high"})
     CHECK_THROWS_WITH(parse_target(text), Catch::Contains("eval_accuracy=0.9"));
-}
-
-TEST_CASE("a target is reached where the metric first is as good") {
-  const auto points = accuracy();
-  CHECK(first_at(points, parse_target("eval_accuracy=0.75"))->position.gradients == 20);
-  CHECK(first_at(points, parse_target("eval_accuracy=0.85"))->position.gradients == 40);
-  CHECK_FALSE(first_at(points, parse_target("eval_accuracy=0.95")));
-  CHECK(first_at(points, parse_target("eval_loss=0.75"))->position.gradients == 10);
 }

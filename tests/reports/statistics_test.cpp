@@ -1,7 +1,9 @@
 #include "reports/statistics.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
@@ -90,11 +92,101 @@ TEST_CASE("the bootstrap interval of the interquartile mean is that of all resam
 
 TEST_CASE("the chance to be above counts pairs, ties by half") {
   const std::vector<double> a{1, 2, 3}, b{0, 2};
-  CHECK(*chance_above(a, b) == Approx((3 + 0 + 0.5 + 1) / 6));
-  CHECK(*chance_above(b, a) == Approx(1 - 4.5 / 6));
-  CHECK(*chance_above(a, a) == 0.5);
+  CHECK(chance_above(a, b)->value == Approx((3 + 0 + 0.5 + 1) / 6));
+  CHECK(chance_above(b, a)->value == Approx(1 - 4.5 / 6));
+  CHECK(chance_above(a, a)->value == 0.5);
+  CHECK_FALSE(chance_above(a, b)->low);
   CHECK_FALSE(chance_above(a, {}));
   CHECK_FALSE(chance_above(a, std::vector<double>{std::nan("")}));
+}
+
+TEST_CASE("the chance's interval is that of resampling both sides") {
+  // Half of either side's eight values are 1: with X and Y binomial(8, ½) ones, the chance is
+  // ½ + (X − Y)/16, and X − Y + 8 is binomial(16, ½): P(≤ 3) = 0.011, P(≤ 4) = 0.038.
+  const std::vector<double> coin{0, 0, 0, 0, 1, 1, 1, 1};
+  const auto even = chance_above(coin, coin);
+  CHECK(even->value == 0.5);
+  CHECK(*even->low == 0.25);
+  CHECK(*even->high == 0.75);
+  // Three values with ties: all pairs of multinomial resamples, weighted, give 0.40625 and 0.90625.
+  const std::vector<double> a{0, 0, 1, 1, 1, 2, 2, 2}, b{0, 0, 0, 0, 1, 1, 1, 2};
+  const auto chance = chance_above(a, b);
+  CHECK(chance->value == 0.671875);
+  CHECK(*chance->low == Approx(0.40625).margin(0.02));
+  CHECK(*chance->high == Approx(0.90625).margin(0.02));
+  CHECK(*chance_above(a, b)->low == *chance->low);
+  // No width where nothing overlaps, also with runs that never arrived.
+  const std::vector<double> late(8, std::numeric_limits<double>::infinity());
+  CHECK(chance_above(late, a)->value == 1);
+  CHECK(*chance_above(late, a)->low == 1);
+  CHECK(chance_above(late, late)->value == 0.5);
+  CHECK_FALSE(chance_above(a, std::vector<double>{0, 0, 0, 0, 1, 1, 2})->high);
+}
+
+TEST_CASE("sd, standard error and t interval of 2, 3, 5 and 10 values equal a second computation") {
+  // math.fsum in Python over the same values, with t from the printed table.
+  const std::vector<double> all{0.912, 0.934, 0.905, 0.921, 0.948,
+                                0.917, 0.929, 0.940, 0.903, 0.926};
+  struct Expected {
+    std::size_t n;
+    double mean, sd, se, low, high;
+  };
+  for (const Expected& expected :
+       {Expected{2, 0.923, 0.01555634918610406, 0.011, 0.7832317479, 1.0627682521},
+        Expected{3, 0.917, 0.015132745950421569, 0.008736894948054113, 0.8794081752, 0.9545918248},
+        Expected{5, 0.924, 0.017248188310660315, 0.00771362431027074, 0.9025835455, 0.9454164545},
+        Expected{10, 0.9235, 0.014766704288891106, 0.00466964190870729, 0.9129365361,
+                 0.9340634639}}) {
+    const Estimate e = estimate(std::span(all).first(expected.n));
+    CHECK(e.mean == Approx(expected.mean).epsilon(1e-12));
+    CHECK(*e.sd == Approx(expected.sd).epsilon(1e-10));
+    CHECK(*e.se == Approx(expected.se).epsilon(1e-10));
+    CHECK(*e.ci_low == Approx(expected.low).epsilon(1e-9));
+    CHECK(*e.ci_high == Approx(expected.high).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("the sign-flip p equals counting all patterns, for any number of pairs") {
+  std::uint64_t state = 12345;
+  const auto next = [&] {  // halves, so that ties are frequent and sums exact
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<double>(static_cast<std::int64_t>(state >> 60) - 7) / 2;
+  };
+  for (std::size_t n = 2; n <= 13; ++n) {
+    std::vector<double> d(n);
+    for (double& one : d) one = next();
+    double observed = 0;
+    for (const double one : d) observed += one;
+    std::size_t reached = 0;
+    for (std::size_t pattern = 0; pattern < (std::size_t{1} << n); ++pattern) {
+      double sum = 0;
+      for (std::size_t k = 0; k < n; ++k) sum += (pattern >> k & 1) != 0 ? d[k] : -d[k];
+      reached += std::abs(sum) >= std::abs(observed) ? 1 : 0;
+    }
+    INFO("n = " << n);
+    CHECK(*paired_difference(d, std::vector<double>(n, 0.0)).p ==
+          Approx(static_cast<double>(reached) / std::exp2(n)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("the interquartile mean of 8, 9, 10 and 12 values cuts 2, 2, 2 and 3 from each end") {
+  const std::vector<double> all{3.1,  -7.5, 12.25, 0.5, 8.0, 100.0,
+                                -1.5, 6.25, 4.75,  2.0, 9.5, -60.0};
+  const auto iqm = [&](std::size_t n) { return *robust(std::span(all).first(n)).iqm; };
+  CHECK(iqm(8) == Approx((0.5 + 3.1 + 6.25 + 8) / 4));
+  CHECK(iqm(9) == Approx((0.5 + 3.1 + 4.75 + 6.25 + 8) / 5));
+  CHECK(iqm(10) == Approx((0.5 + 2 + 3.1 + 4.75 + 6.25 + 8) / 6));
+  CHECK(iqm(12) == Approx((0.5 + 2 + 3.1 + 4.75 + 6.25 + 8) / 6));
+}
+
+TEST_CASE("the median counts what never came as later than anything") {
+  const double never = std::numeric_limits<double>::infinity();
+  CHECK(*robust(std::vector<double>{3, never, 1}).median == 3);
+  CHECK(std::isinf(*robust(std::vector<double>{3, never, never}).median));
+  CHECK(std::isinf(*robust(std::vector<double>{3, never}).median));
+  std::vector<double> nine{1, 2, 3, 4, 5, 6, 7, 8, never};
+  CHECK(*robust(nine).median == 5);
+  CHECK_FALSE(robust(nine).iqm);
 }
 
 TEST_CASE("the smallest sign-flip p of n pairs is 2/2ⁿ") {
@@ -145,5 +237,11 @@ TEST_CASE("Holm's adjustment steps down, keeps the order given and stops at one"
   CHECK(adjusted[2] == Approx(0.06));
   CHECK(adjusted[3] == Approx(0.02));
   CHECK(holm(std::vector<double>{0.6, 0.7})[0] == 1);
+  // 4 × 0.01, 3 × 0.02, max with 2 × 0.02, 1 × 0.9: ties get one value, none falls below another.
+  const std::vector<double> tied = holm(std::vector<double>{0.02, 0.9, 0.02, 0.01});
+  CHECK(tied[3] == Approx(0.04));
+  CHECK(tied[0] == Approx(0.06));
+  CHECK(tied[2] == Approx(0.06));
+  CHECK(tied[1] == Approx(0.9));
   CHECK(holm({}).empty());
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,12 +16,10 @@
 namespace acid::synthetic {
 namespace {
 
-constexpr double kTime = 400;
-
 nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, int workers) {
   nlohmann::json settings{
       {"algorithm", {{"kind", algorithm}}},
-      {"budget", {{"normalised_time", kTime}}},
+      {"budget", {{"normalised_time", shape.time}}},
       {"execution", {{"driver", "virtual"}, {"device", "cpu"}}},
       {"optimizer", {{"kind", "sgd"}, {"learning_rate", 0.05}, {"momentum", 0.9}}},
       {"task", {{"dataset", {{"kind", "glyphs"}}}, {"model", {{"kind", "cnn"}}}}},
@@ -53,10 +52,11 @@ RunRecord record_of(const Shape& shape, const std::string& algorithm, int worker
   record.driver = "virtual";
   record.topology = shape.topology;
   record.workers = workers;
-  record.budget_gradients = static_cast<std::int64_t>(kTime) * workers;
+  record.budget_gradients = static_cast<std::int64_t>(shape.time) * workers;
+  if (shape.gradients_per_epoch > 0) record.plan["gradients_per_epoch"] = shape.gradients_per_epoch;
   if (algorithm == "ar-sgd") return record;
   const Spectral s = spectral(make_topology(workers, record.settings["topology"]), 1.0);
-  record.plan = {{"chi1", s.chi1}, {"chi2", s.chi2}};
+  record.plan.update({{"chi1", s.chi1}, {"chi2", s.chi2}});
   if (algorithm == "a2cid2")
     record.plan.update({{"eta", s.eta}, {"alpha", 0.5}, {"alpha_tilde", s.alpha_tilde}});
   return record;
@@ -75,7 +75,7 @@ void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, 
   for (int k = 0; k < 10; ++k) noise();  // neighbouring seeds start alike
   const double luck = 0.01 * noise();
   for (int k = 0; k <= shape.samples; ++k) {
-    const double share = static_cast<double>(k) / shape.samples, time = share * kTime;
+    const double share = static_cast<double>(k) / shape.samples, time = share * shape.time;
     Position position;
     position.gradients = std::lround(time * run.workers);
     position.normalised_time = time;
@@ -84,33 +84,59 @@ void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, 
     const double loss = 2.2 * std::exp(-6 * share) + 0.08 + (synchronous ? 0 : 0.02) + luck;
     const double consensus =
         synchronous ? 0 : gap * run.workers / 16 * (1 - std::exp(-30 * share)) * (1.05 - share);
-    const std::vector<Value> values{
-        {"train_loss", kWholeRun, loss * (1 + 0.3 * noise())},
-        {"eval_loss", kWholeRun, loss * (1 + 0.02 * noise())},
-        {"eval_accuracy", kWholeRun, 1 - 0.4 * loss + 0.004 * noise()},
-        {"consensus_distance", kWholeRun, consensus * (1 + 0.4 * noise())},
-        {"idle_share", 0, 0.1}};
+    std::vector<Value> values{{"train_loss", kWholeRun, loss * (1 + 0.3 * noise())},
+                              {"eval_loss", kWholeRun, loss * (1 + 0.02 * noise())},
+                              {"eval_accuracy", kWholeRun, 1 - 0.4 * loss + 0.004 * noise()},
+                              {"consensus_distance", kWholeRun, consensus * (1 + 0.4 * noise())},
+                              {"idle_share", 0, 0.1}};
+    if (shape.more_metrics) {
+      values.push_back({"staleness", kWholeRun, synchronous ? 0 : 1 + noise()});
+      values.push_back({"idle_share", kWholeRun, (synchronous ? 0.5 : 0.05) + 0.04 * noise()});
+    }
     writer.sample(position, values);
     if (k == shape.samples) writer.progress(position);
   }
 }
 
-AttemptResult result_of(const RunRecord& run, double slowness) {
+/// Worker 0 takes three times as long; only synchronous workers wait for it.
+void add_time(AttemptResult& result, const RunRecord& run, double slowness) {
+  const bool synchronous = run.algorithm == "ar-sgd";
+  const double gradient = 0.05 * slowness;
+  for (int i = 0; i < run.workers; ++i) {
+    std::vector<Span> spans;
+    const double own = i == 0 ? 3 * gradient : gradient;
+    double now = 0;
+    for (int k = 0; k < 12; ++k) {
+      spans.push_back({SpanKind::compute, now, now + own});
+      if (synchronous && own < 3 * gradient)
+        spans.push_back({SpanKind::wait, now + own, now + 3 * gradient});
+      if (!synchronous) spans.push_back({SpanKind::exchange, now + 0.4 * own, now + 0.6 * own});
+      now += synchronous ? 3 * gradient : own;
+    }
+    result.worker_spans.push_back(spans);
+  }
+  result.staleness = {run.budget_gradients};
+  if (!synchronous) result.staleness = {40, 90, 30, 8, 2, 0, 1};
+}
+
+AttemptResult result_of(const RunRecord& run, const Shape& shape, double slowness) {
   AttemptResult result;
-  result.position = {run.budget_gradients, kTime, kTime * 0.05 * slowness,
+  result.position = {run.budget_gradients, shape.time, shape.time * 0.05 * slowness,
                      run.budget_gradients * 1'600'000};
   result.mean_digest = sha256_hex("mean" + run.id);
   for (int i = 0; i < run.workers; ++i) {
     result.worker_digests.push_back(sha256_hex(run.id + std::to_string(i)));
-    result.worker_gradients.push_back(static_cast<std::int64_t>(kTime) - (i == 0 ? 90 : 0));
-    result.worker_idle_seconds.push_back(kTime * 0.05 * (run.algorithm == "ar-sgd" ? 0.5 : 0.02));
+    result.worker_gradients.push_back(static_cast<std::int64_t>(shape.time) - (i == 0 ? 90 : 0));
+    result.worker_idle_seconds.push_back(shape.time * 0.05 *
+                                         (run.algorithm == "ar-sgd" ? 0.5 : 0.02));
   }
+  add_time(result, run, slowness);
   if (run.algorithm == "ar-sgd" || run.workers < 2) return result;
   const Topology topology = make_topology(run.workers, run.settings["topology"]);
   std::int64_t total = 0;
   topology.for_each_edge([&](const Edge& edge) {
     const double rate = topology.edge_rate(edge.i, edge.j, 1.0);
-    const auto count = std::lround(rate * kTime) + (edge.i * 5 + edge.j * 3) % 21 - 10;
+    const auto count = std::lround(rate * shape.time) + (edge.i * 5 + edge.j * 3) % 21 - 10;
     result.edges.push_back({edge.i, edge.j, rate, count});
     total += count;
   });
@@ -133,7 +159,7 @@ void execute(Store& store, const RunRecord& run, const Shape& shape) {
   write_samples(writer, run, shape, slowness);
   writer.note(Severity::info, "done");
   writer.flush();
-  store.end_attempt(attempt, result_of(run, slowness));
+  store.end_attempt(attempt, result_of(run, shape, slowness));
 }
 
 }  // namespace
@@ -167,6 +193,7 @@ std::vector<std::string> fill(Store& store, const Shape& shape) {
     for (const std::string& algorithm : shape.algorithms)
       for (int seed = 1; seed <= shape.seeds; ++seed)
         runs.push_back(record_of(shape, algorithm, workers, static_cast<std::uint64_t>(seed)));
+  runs.resize(std::min(runs.size(), shape.most_runs));
   store.add_experiment(experiment, runs);
   std::vector<std::string> ids;
   for (const RunRecord& run : runs) {

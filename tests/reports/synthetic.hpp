@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@ struct Shape {
   std::string topology = "ring";
   int seeds = 3;
   int samples = 200;
+  double time = 400;                   // normalised, at the end
+  double gradients_per_epoch = 0;      // 0: epochs have no meaning
+  bool more_metrics = false;           // staleness and idle_share of the whole run as well
+  std::size_t most_runs = 1'000'000;   // the first so many of them
   std::string learning_rate_override;  // set for the last algorithm when not empty
 };
 

@@ -34,4 +34,14 @@ TEST_CASE("a table aligns by display width and its first column gives way") {
   table.rows = {{"a rather long name for one row", "12345678"}};
   table.total = 20;
   CHECK(table.str() == "a rather …  12345678\n");
+  CHECK(table.fits());
+  CHECK_FALSE(table.fits_whole());
+  table.total = 17;
+  CHECK_FALSE(table.fits());
+}
+
+TEST_CASE("a CSV line quotes what needs it, a Markdown cell stays one cell") {
+  CHECK(csv_line({"a", "", "b,c", "say \"d\"", "e\nf"}) ==
+        "a,,\"b,c\",\"say \"\"d\"\"\",\"e\nf\"\n");
+  CHECK(markdown_cell("a|b\nc\\") == "a\\|b c\\\\");
 }

@@ -102,6 +102,20 @@ TEST_CASE("a lease that does not name its PID namespace is looked up as in this 
   CHECK_FALSE(lease.alive());
 }
 
+TEST_CASE("the moment of a store passes when a process that executes a run is killed") {
+  const TempFolder temp;
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  const Sleeper sleeper;
+  store.begin_attempt(run.id, sleeper.lease(), {}, {}, {});
+  const Store reader(temp.store(), Store::Access::read);
+  const std::string alive = store_moment(reader);
+  CHECK(store_moment(reader) == alive);
+  sleeper.kill();
+  for (int i = 0; i < 1000 && sleeper.lease().alive(); ++i) usleep(1000);
+  CHECK(store_moment(reader) != alive);
+}
+
 TEST_CASE("a living process keeps its run, and the refusal names it") {
   TempFolder temp;
   const RunRecord run = make_run(1);

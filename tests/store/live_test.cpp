@@ -65,5 +65,22 @@ TEST_CASE("the pace of a run is that of its newest attempt, from where it went o
   CHECK(pace->seconds < 600);
 }
 
+TEST_CASE("the moment of a store stays until something is written") {
+  Story story;
+  const Store reader(story.temp.store(), Store::Access::read);
+  const std::string planned = store_moment(reader);
+  CHECK(store_moment(reader) == planned);
+  run_summaries(reader, {story.run.id});
+  CHECK(store_moment(reader) == planned);
+
+  story.begin();
+  const std::string begun = store_moment(reader);
+  CHECK(begun != planned);
+  story.steps(1, 3);
+  story.kill();
+  CHECK(store_moment(reader) != begun);
+  CHECK(store_moment(reader) == store_moment(reader));
+}
+
 }  // namespace
 }  // namespace acid

@@ -192,7 +192,7 @@ TEST_CASE("migrations run in order, once, and together or not at all") {
   CHECK(tables.integer(0) == 0);
 }
 
-TEST_CASE("a store of version 1 keeps its runs and learns what version 2 has") {
+TEST_CASE("a store of version 1 keeps its runs and learns what later versions have") {
   TempFolder temp;
   fs::create_directory(temp.store());
   {
@@ -214,7 +214,7 @@ TEST_CASE("a store of version 1 keeps its runs and learns what version 2 has") {
              Catch::Contains("older acid") &&
                  Catch::Contains("acid doctor --store " + temp.store() + " --repair"));
   const Store store(temp.store(), Store::Access::write);
-  CHECK(store.impl().connection().pragma("user_version") == 2);
+  CHECK(store.impl().connection().pragma("user_version") == 3);
   const RunDetail detail = run_detail(store, "abc");
   CHECK(detail.summary.metrics == std::map<std::string, double>{{"train_loss", 4}});
   REQUIRE(detail.attempts.size() == 2);
@@ -223,6 +223,7 @@ TEST_CASE("a store of version 1 keeps its runs and learns what version 2 has") {
   CHECK(detail.checkpoints.empty());
   CHECK(read_series(store, "abc").at(0).points.at(0).position.gradients == 6);
   for (const auto& events : read_events(store, "abc")) CHECK(events.empty());
+  CHECK(read_spans(store, "abc").empty());
   const Store reader(temp.store(), Store::Access::read);
   CHECK(list_runs(reader).size() == 1);
 }

@@ -27,6 +27,10 @@ AttemptResult full_result() {
   result.exchanges_waiting = 3;
   result.worker_gradients = {600, 634, 0};
   result.worker_idle_seconds = {0.5, 0.0, 1e-3};
+  result.staleness = {1000, 200, 0, 34};
+  result.worker_spans = {{{SpanKind::compute, 0, 0.5}, {SpanKind::wait, 0.5, 1e9 + 0.25}},
+                         {},
+                         {{SpanKind::exchange, 1e-12, 1e-12}}};
   result.artifacts = {{"final-mean", "checkpoints/x/mean.safetensors", sha256_hex("file"), 4096},
                       {"final-mean", kHostile, sha256_hex("other"), 0}};
   return result;
@@ -123,6 +127,17 @@ TEST_CASE("an attempt and its result read back as they were written") {
   CHECK(result.exchanges_waiting == 3);
   CHECK(result.worker_gradients == wanted.worker_gradients);
   CHECK(result.worker_idle_seconds == wanted.worker_idle_seconds);
+  CHECK(result.staleness == wanted.staleness);
+  const std::vector<std::vector<Span>> spans = read_spans(store, run.id);
+  REQUIRE(spans.size() >= 3);
+  for (std::size_t w = 0; w < spans.size(); ++w) {
+    REQUIRE(spans[w].size() == (w < 3 ? wanted.worker_spans[w].size() : 0));
+    for (std::size_t k = 0; k < spans[w].size(); ++k) {
+      CHECK(spans[w][k].kind == wanted.worker_spans[w][k].kind);
+      CHECK(spans[w][k].begin == wanted.worker_spans[w][k].begin);
+      CHECK(spans[w][k].end == wanted.worker_spans[w][k].end);
+    }
+  }
   REQUIRE(result.artifacts.size() == 2);
   CHECK(result.artifacts[0].role == "final-mean");
   CHECK(result.artifacts[0].bytes == 4096);

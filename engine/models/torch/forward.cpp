@@ -5,9 +5,6 @@
 namespace acid {
 namespace {
 
-constexpr double kBatchNormMomentum = 0.1;
-constexpr double kBatchNormEpsilon = 1e-5;
-
 /// Runs one step at a time; operator() is one overload per Operation.
 class Interpreter {
  public:
@@ -42,7 +39,7 @@ class Interpreter {
     return at::batch_norm(input_, parameter(norm.weight), parameter(norm.bias),
                           buffers_[static_cast<std::size_t>(norm.running_mean)],
                           buffers_[static_cast<std::size_t>(norm.running_variance)], training_,
-                          kBatchNormMomentum, kBatchNormEpsilon, /*cudnn_enabled=*/true);
+                          BatchNorm::kMomentum, BatchNorm::kEpsilon, /*cudnn_enabled=*/true);
   }
 
   at::Tensor operator()(Activation activation) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/models/torch/model.hpp"
+#include "engine/models/torch/script_module.hpp"
 #include "engine/models/torch/threads.hpp"
 
 namespace acid {
@@ -30,17 +31,30 @@ at::Device parse_device(const std::string& name) {
   return at::kCUDA;
 }
 
+Network network_of(const nlohmann::json& options, const DataShape& shape) {
+  const std::string kind = text(options, "kind");
+  const ModelEntry* entry = find_model(kind);
+  ACID_ASSERT(entry != nullptr, "model '{}'", kind);
+  return entry->build(options, shape);
+}
+
 class TorchRuntime : public ModelRuntime {
  public:
   std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
                               const std::string& device) override {
-    const std::string kind = text(options, "kind");
-    const ModelEntry* entry = find_model(kind);
-    ACID_ASSERT(entry != nullptr, "model '{}'", kind);
     return translating_errors([&]() -> std::unique_ptr<Model> {
-      return std::make_unique<TorchModel>(entry->build(options, shape), shape,
-                                          parse_device(device));
+      return std::make_unique<TorchModel>(network_of(options, shape), shape, parse_device(device));
     });
+  }
+
+  std::string torchscript(const nlohmann::json& options, const DataShape& shape,
+                          std::span<const float> x, std::span<const float> buffers,
+                          const nlohmann::json& about) override {
+    const Network network = network_of(options, shape);
+    ACID_ASSERT(std::ssize(x) == network.layout.parameter_count() &&
+                    std::ssize(buffers) == network.layout.buffer_count(),
+                "{} parameters and {} buffers", x.size(), buffers.size());
+    return translating_errors([&] { return torchscript_file(network, x, buffers, about.dump(2)); });
   }
 
   void pin_threads(int threads) override { pin_library_threads(threads); }

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/session.hpp"
+#include "store/store.hpp"
+
+namespace acid {
+
+/// What `acid export` was asked for. `runs`: ids; exactly one for a format of one run.
+struct ExportRequest {
+  const Session& session;
+  const Store& store;
+  std::vector<std::string> runs;
+  std::string output;  // a file or folder; empty: standard output
+  bool wide = false;
+};
+
+/// Where an export goes piece by piece: a file that appears once it is complete, or standard
+/// output.
+class ExportOutput {
+ public:
+  /// `path` empty: standard output. Throws Error as OutputFile does.
+  explicit ExportOutput(const std::string& path);
+  void write(std::string_view text);
+  /// Call once, at the end.
+  void finish();
+
+ private:
+  std::optional<OutputFile> file_;
+};
+
+/// One FORMAT of `acid export`: export_formats.cpp has the list of them. `write` makes files as
+/// OutputFile does, whole or not at all, and throws UsageError when the runs have nothing of the
+/// kind.
+struct ExportFormat {
+  const char* name;
+  const char* help;  // a phrase for --help
+  enum class Of { any_runs, one_run } of;
+  enum class To { anything, file, folder } to;  // other than anything: -o is required
+  bool has_wide;                                // knows --wide
+  void (*write)(const ExportRequest& request);
+};
+const std::vector<ExportFormat>& export_formats();
+
+}  // namespace acid

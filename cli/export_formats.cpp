@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "cli/export.hpp"
+#include "cli/export_torchscript.hpp"
+#include "cli/final_model.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_json.hpp"
+#include "engine/base/clock.hpp"
+#include "engine/base/digest.hpp"
+#include "exports/points.hpp"
+#include "exports/tensorboard.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+/// Calls write(sink, done) with a sink for the request's output and a listener for its progress.
+template <class Writer>
+void export_text(const ExportRequest& request, const Writer& writer) {
+  ExportOutput output(request.output);
+  const SteadyClock clock;
+  ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+  writer([&](std::string_view piece) { output.write(piece); },
+         [&](std::size_t done) { progress.show(done, request.runs.size()); });
+  output.finish();
+}
+
+void mention_left_out(std::size_t series) {
+  if (series > 0)
+    say(
+        fmt::format("{} series of single workers are left out: only the long form, without --wide, "
+                    "has them",
+                    series));
+}
+
+void export_csv(const ExportRequest& request) {
+  std::size_t left_out = 0;
+  export_text(request, [&](const Write& write, const RunsDone& done) {
+    if (request.wide)
+      left_out = write_wide_csv(request.store, request.runs, write, done);
+    else
+      write_long_csv(request.store, request.runs, write, done);
+  });
+  mention_left_out(left_out);
+}
+
+void export_jsonl(const ExportRequest& request) {
+  std::size_t left_out = 0;
+  export_text(request, [&](const Write& write, const RunsDone& done) {
+    if (request.wide)
+      left_out = write_wide_jsonl(request.store, request.runs, write, done);
+    else
+      write_long_jsonl(request.store, request.runs, write, done);
+  });
+  mention_left_out(left_out);
+}
+
+void export_json(const ExportRequest& request) {
+  export_text(request, [&](const Write& write, const RunsDone& done) {
+    const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
+    write_json(request.store, request.runs, kJsonSchemaVersion, run_json, write, done);
+  });
+}
+
+void export_tensorboard(const ExportRequest& request) {
+  namespace fs = std::filesystem;
+  const SteadyClock clock;
+  ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+  for (std::size_t r = 0; r < request.runs.size(); ++r) {
+    const RunDetail run = run_detail(request.store, request.runs[r]);
+    const fs::path folder = fs::path(request.output) / tensorboard_folder(run.summary);
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw Error(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+    OutputFile file((folder / kEventFileName).string());
+    write_event_file(request.store, run, [&](std::string_view piece) { file.write(piece); });
+    file.commit();
+    progress.show(r + 1, request.runs.size());
+  }
+}
+
+void export_safetensors(const ExportRequest& request) {
+  const RunDetail run = run_detail(request.store, request.runs.front());
+  const AttemptResult::Artifact model = final_mean_of(run);
+  const std::string path = checked_path(request.store, model.path);
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (!file)
+    throw StoreError(
+        fmt::format("cannot read {}, the final model of run {}; was the store moved without its "
+                    "checkpoints folder?",
+                    path, run.summary.id));
+  if (sha256_hex(std::string_view(content)) != model.sha256)
+    throw StoreError(
+        fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
+                    "--force",
+                    path, model.sha256));
+  ExportOutput output(request.output);
+  output.write(content);
+  output.finish();
+}
+
+}  // namespace
+
+ExportOutput::ExportOutput(const std::string& path) {
+  if (!path.empty()) file_.emplace(path);
+}
+
+void ExportOutput::write(std::string_view text) { file_ ? file_->write(text) : print_data(text); }
+
+void ExportOutput::finish() {
+  if (file_) file_->commit();
+}
+
+const std::vector<ExportFormat>& export_formats() {
+  using Of = ExportFormat::Of;
+  using To = ExportFormat::To;
+  static const std::vector<ExportFormat> formats{
+      {"csv", "a row per value; with --wide a column per metric", Of::any_runs, To::anything, true,
+       export_csv},
+      {"jsonl", "the same as lines of JSON", Of::any_runs, To::anything, true, export_jsonl},
+      {"json", "one document: everything about the runs and every value", Of::any_runs,
+       To::anything, false, export_json},
+      {"tensorboard", "event files in the folder -o, one folder per run", Of::any_runs, To::folder,
+       false, export_tensorboard},
+      {"safetensors", "the final model of one run", Of::one_run, To::anything, false,
+       export_safetensors},
+      {"torchscript", "the same as a module that torch.jit.load takes", Of::one_run, To::anything,
+       false, export_torchscript},
+      {"test-set", "the examples that one run was evaluated on, as safetensors", Of::one_run,
+       To::anything, false, export_test_set},
+  };
+  return formats;
+}
+
+}  // namespace acid

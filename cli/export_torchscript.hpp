@@ -1,0 +1,15 @@
+#pragma once
+
+#include "cli/export.hpp"
+
+namespace acid {
+
+// Formats of `acid export` that need the engine: acid-worker makes the file, see
+// cli/worker_export.hpp, and what it says about a failure is the person's to read.
+
+/// The final model of one run as a TorchScript module.
+void export_torchscript(const ExportRequest& request);
+/// The examples that one run was evaluated on, as a safetensors file.
+void export_test_set(const ExportRequest& request);
+
+}  // namespace acid

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// Throws UsageError for a run of an analytic task: it has neither a model nor a data set for one.
+void require_model(const RunDetail& run);
+
+/// The file of the final mean, as the run's newest attempt recorded it. UsageError when it has
+/// none.
+AttemptResult::Artifact final_mean_of(const RunDetail& run);
+
+}  // namespace acid

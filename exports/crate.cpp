@@ -1,0 +1,122 @@
+#include "exports/crate.hpp"
+
+#include <algorithm>
+
+#include "exports/crate_parts.hpp"
+#include "exports/points.hpp"
+#include "reports/compare.hpp"
+#include "reports/html.hpp"
+#include "store/copy_runs.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+void require_finished(const Store& store, const std::vector<std::string>& run_ids) {
+  const auto runs = run_summaries(store, run_ids);
+  const bool any = std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) {
+    return run.state == RunState::finished;
+  });
+  if (!any)
+    throw UsageError(
+        fmt::format("there is nothing to publish: none of the {} run{} has finished; 'acid list' "
+                    "shows how far they are, 'acid resume' continues what was interrupted",
+                    runs.size(), runs.size() == 1 ? "" : "s"));
+}
+
+CrateContent read_content(const Store& store, const std::vector<std::string>& run_ids) {
+  CrateContent content;
+  for (const std::string& id : run_ids) {
+    content.runs.push_back(run_detail(store, id));
+    const ExperimentRecord experiment = experiment_of(store, id);
+    auto& all = content.experiments;
+    const auto found = std::find_if(
+        all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });
+    content.experiment_of_run.push_back(experiment.id.empty()
+                                            ? run_ids.size()  // More than there can be experiments.
+                                            : static_cast<std::size_t>(found - all.begin()));
+    if (!experiment.id.empty() && found == all.end())
+      all.emplace_back(experiment, "recipes/" + experiment.id + ".toml");
+  }
+  if (content.experiments.size() == 1) content.experiments.front().second = "recipe.toml";
+  return content;
+}
+
+json environments(const CrateContent& content) {
+  json all = json::array();
+  for (const RunDetail& run : content.runs)
+    for (const AttemptRow& attempt : run.attempts) {
+      // What is of this run alone would make all of them different.
+      json environment = attempt.environment;
+      if (environment.is_object())
+        for (const char* own : {"command_line", "plan_sha256"}) environment.erase(own);
+      const json name{{"run", run.summary.id}, {"attempt", attempt.number}};
+      const auto same = std::find_if(all.begin(), all.end(), [&](const json& known) {
+        return known["environment"] == environment;
+      });
+      if (same == all.end())
+        all.push_back({{"environment", environment}, {"attempts", json::array({name})}});
+      else
+        (*same)["attempts"].push_back(name);
+    }
+  return {{"environments", all}};
+}
+
+std::string sums(const std::map<std::string, StagedFile>& files) {
+  std::string text;
+  for (const auto& [path, file] : files) text += file.sha256 + "  " + path + "\n";
+  return text;
+}
+
+}  // namespace
+
+CrateBuild build_of(const AttemptRow& attempt) {
+  const json& environment = attempt.environment;
+  const auto text = [&](const char* key) {
+    const bool there = environment.is_object() && environment.contains(key);
+    return there && environment[key].is_string() ? environment[key].get<std::string>()
+                                                 : std::string();
+  };
+  return {text("acid_version"), text("git_commit"), text("git_diff_sha256")};
+}
+
+std::vector<CrateBuild> builds_of(const CrateContent& content) {
+  std::vector<CrateBuild> builds;
+  for (const RunDetail& run : content.runs)
+    for (const AttemptRow& attempt : run.attempts)
+      if (std::find(builds.begin(), builds.end(), build_of(attempt)) == builds.end())
+        builds.push_back(build_of(attempt));
+  return builds;
+}
+
+void fill_crate(const Store& store, const std::vector<std::string>& run_ids, StagedFolder& folder,
+                const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
+  require_finished(store, run_ids);
+  const std::string place = folder.place_of(kCrateStore);
+  copy_runs(store, run_ids, place);
+  folder.adopt(kCrateStore);
+
+  const Store copy(place, Store::Access::read);  // So all that follows is of one moment.
+  CrateContent content = read_content(copy, run_ids);
+  content.statement = statement;
+  for (const auto& [experiment, path] : content.experiments)
+    folder.add(path, experiment.recipe_text);
+  for (const RunDetail& run : content.runs) {
+    const std::string runs_folder = "runs/" + run.summary.id;
+    folder.add(runs_folder + "/run.json", indented(run_json(run)));
+    folder.add(runs_folder + "/settings.json", indented(run.settings));
+  }
+  folder.add("metrics.csv",
+             [&](const Write& write) { write_long_csv(copy, run_ids, write, done); });
+  const Comparison comparison = compare(copy, run_ids);
+  folder.add("comparison.json", indented(to_json(comparison)));
+  folder.add("comparison.md", to_markdown(comparison));
+  folder.add("environments.json", indented(environments(content)));
+  folder.add("ro-crate-preview.html", render_report(copy, run_ids));
+  folder.add("REPRODUCE.md", crate_reproduce(content));
+  folder.add("ro-crate-metadata.json", indented(crate_metadata(content, folder.files())));
+  folder.add("SHA256SUMS", sums(folder.files()));
+}
+
+}  // namespace acid

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exports/staged_folder.hpp"
+
+namespace acid {
+
+/// What the maker of a crate says about it; empty: nothing.
+struct CrateStatement {
+  std::string author;   // a person's or a group's name
+  std::string license;  // its address, such as https://creativecommons.org/licenses/by/4.0/
+};
+
+/// Fills an empty folder with everything about some runs that a paper's reader needs, as a Process
+/// Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5) on RO-Crate 1.1:
+///   ro-crate-metadata.json   JSON-LD: an action for each attempt, by which acid, on what, with
+///                            which result; every file with its size and SHA-256
+///   ro-crate-preview.html    the report
+///   REPRODUCE.md             the commands that install this acid, run, verify and compare
+///   acid-store/              a store of these runs alone (store/copy_runs.hpp): compare, report
+///                            and verify work on it; the final models are in its checkpoints/
+///   recipe.toml              or recipes/ID.toml, where the runs are of several experiments
+///   runs/ID/run.json, settings.json   what acid show --json prints, and the settings alone
+///   metrics.csv              every value, long form
+///   comparison.json, .md     of all the runs
+///   environments.json        the machines and builds, and which attempts had which
+///   SHA256SUMS               of all other files
+/// Everything is of one moment and the same bytes for the same content. UsageError when none of the
+/// runs has finished or one does not exist; StoreError and Error as their parts throw.
+void fill_crate(const Store& store, const std::vector<std::string>& run_ids, StagedFolder& folder,
+                const CrateStatement& statement, const RunJson& run_json, const RunsDone& done);
+
+}  // namespace acid

@@ -1,0 +1,265 @@
+// ro-crate-metadata.json: JSON-LD after RO-Crate 1.1 and Process Run Crate 0.5.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/base/digest.hpp"
+#include "exports/crate_parts.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kProfile = "https://w3id.org/ro/wfrun/process/0.5";
+constexpr std::size_t kDigitsOfDigest = 12;
+
+json reference(const std::string& id) { return {{"@id", id}}; }
+
+json entity(const std::string& id, const json& type) { return {{"@id", id}, {"@type", type}}; }
+
+/// A name within the document: "#kind/name", where `name` is anything.
+std::string local_id(const std::string& kind, const std::string& name) {
+  std::string id = "#" + kind + "/";
+  for (const char c : name) {
+    const bool kept = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                      std::string_view("-._~").find(c) != std::string_view::npos;
+    id += kept ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return id;
+}
+
+std::string software_id(const CrateBuild& build) {
+  std::string name = "acid " + build.version + " " + build.commit;
+  if (!build.diff_sha256.empty()) name += " " + build.diff_sha256.substr(0, kDigitsOfDigest);
+  return local_id("software", name);
+}
+
+std::string action_id(const RunDetail& run, int attempt) {
+  return local_id("attempt", fmt::format("{}-{}", run.summary.id, attempt));
+}
+
+/// Collects the entities of the graph, those that several others name once.
+class Graph {
+ public:
+  void add(json entity) {
+    if (known_.insert(entity["@id"].get<std::string>()).second)
+      entities_.push_back(std::move(entity));
+  }
+  /// A value with a name, as an entity that actions can refer to.
+  json value(const std::string& kind, const std::string& name, const json& value) {
+    const std::string digest = sha256_hex(std::string_view(compact(value)));
+    json one =
+        entity(local_id(kind, name + "-" + digest.substr(0, kDigitsOfDigest)), "PropertyValue");
+    one["name"] = name;
+    // JSON-LD would take a list for several values, and an object for an entity.
+    one["value"] = value.is_structured() || value.is_null() ? json(compact(value)) : value;
+    const json named = reference(one["@id"]);
+    add(std::move(one));
+    return named;
+  }
+  json entities() && { return std::move(entities_); }
+
+ private:
+  json entities_ = json::array();
+  std::set<std::string> known_;
+};
+
+struct FileKind {
+  const char* ending;
+  const char* encoding;
+};
+constexpr std::array kFileKinds{
+    FileKind{".json", "application/json"}, FileKind{".csv", "text/csv"},
+    FileKind{".md", "text/markdown"},      FileKind{".html", "text/html"},
+    FileKind{".toml", "application/toml"}, FileKind{".db", "application/vnd.sqlite3"},
+    FileKind{"SUMS", "text/plain"}};
+
+std::string encoding_of(const std::string& path) {
+  for (const FileKind& kind : kFileKinds)
+    if (path.ends_with(kind.ending)) return kind.encoding;
+  return "application/octet-stream";
+}
+
+std::string description_of(const std::string& path) {
+  if (path.ends_with("/run.json")) return "Everything recorded about the run, with its digests";
+  if (path.ends_with("/settings.json")) return "Settings of the run, nothing left to default";
+  if (path.ends_with(".safetensors")) return "Mean of the workers' models at the end of a run";
+  if (path.ends_with(".toml")) return "Recipe, as it was run";
+  if (path.ends_with("store.db")) return "Store of the runs (SQLite): acid reads it as it is";
+  if (path == "metrics.csv") return "Every recorded value of every run";
+  if (path.starts_with("comparison.")) return "Comparison of the runs over seeds";
+  if (path == "environments.json") return "Machines and builds, and which attempts had which";
+  if (path == "REPRODUCE.md") return "Commands that install acid, run, verify and compare";
+  return path == "SHA256SUMS" ? "SHA-256 of every other file" : "";
+}
+
+json file_entity(const std::string& path, const StagedFile* file) {
+  json one = entity(path, "File");
+  one["name"] = path;
+  one["encodingFormat"] = encoding_of(path);
+  if (const std::string text = description_of(path); !text.empty()) one["description"] = text;
+  if (file == nullptr) return one;
+  one["contentSize"] = std::to_string(file->bytes);
+  one["sha256"] = file->sha256;
+  return one;
+}
+
+/// What the attempt worked on: files of the crate, and values.
+json inputs_of(const RunDetail& run, const AttemptRow& attempt, const std::string& recipe,
+               Graph& graph) {
+  json inputs = json::array();
+  if (!recipe.empty()) inputs.push_back(reference(recipe));
+  inputs.push_back(reference("runs/" + run.summary.id + "/settings.json"));
+  inputs.push_back(graph.value("seed", "seed", run.summary.seed));
+  for (const auto& [key, value] : flatten(run.settings))
+    if (key != "seed" && !value.is_null()) inputs.push_back(graph.value("setting", key, value));
+  for (const auto& [path, digest] : attempt.file_digests)
+    inputs.push_back(graph.value("data", "SHA-256 of the data file " + path, digest));
+  return inputs;
+}
+
+json results_of(const RunDetail& run, const AttemptRow& attempt) {
+  json results =
+      json::array({reference(std::string(kCrateStore) + "/store.db"), reference("metrics.csv"),
+                   reference("runs/" + run.summary.id + "/run.json")});
+  if (run.result && attempt.number == run.attempts.back().number)
+    for (const auto& artifact : run.result->artifacts)
+      results.push_back(reference(std::string(kCrateStore) + "/" + artifact.path));
+  return results;
+}
+
+json action(const RunDetail& run, const AttemptRow& attempt, const std::string& recipe,
+            const CrateStatement& statement, Graph& graph) {
+  json one = entity(action_id(run, attempt.number), "CreateAction");
+  one["name"] = fmt::format("{}, seed {}: attempt {} of run {}", run.summary.label,
+                            run.summary.seed, attempt.number, run.summary.id);
+  const json& environment = attempt.environment;
+  if (environment.is_object() && environment.contains("command_line"))
+    one["description"] = environment["command_line"];
+  one["instrument"] = reference(software_id(build_of(attempt)));
+  if (!statement.author.empty()) one["agent"] = reference(local_id("person", statement.author));
+  one["startTime"] = attempt.started;
+  if (!attempt.finished.empty()) one["endTime"] = attempt.finished;
+  const bool completed = attempt.outcome == state_name(RunState::finished);
+  const bool ended = !attempt.outcome.empty();
+  one["actionStatus"] = reference(completed ? "http://schema.org/CompletedActionStatus"
+                                  : ended   ? "http://schema.org/FailedActionStatus"
+                                            : "http://schema.org/ActiveActionStatus");
+  if (ended && !completed)
+    one["error"] = attempt.outcome + (attempt.message.empty() ? "" : ": " + attempt.message);
+  one["object"] = inputs_of(run, attempt, recipe, graph);
+  one["result"] = results_of(run, attempt);
+  if (environment.is_object() && environment.contains("variables"))
+    for (const auto& [name, value] : environment["variables"].items())
+      one["environment"].push_back(graph.value("variable", name, value));
+  return one;
+}
+
+void add_software(const CrateContent& content, Graph& graph) {
+  for (const CrateBuild& build : builds_of(content)) {
+    json one = entity(software_id(build), "SoftwareApplication");
+    one["name"] = "acid";
+    one["description"] =
+        "Laboratory for asynchronous decentralised training, commit " +
+        (build.commit.empty() ? "unknown" : build.commit) +
+        (build.diff_sha256.empty()
+             ? ""
+             : ", from a changed working tree, SHA-256 of the difference " + build.diff_sha256);
+    one["softwareVersion"] = build.version.empty() ? "unknown" : build.version;
+    graph.add(std::move(one));
+  }
+}
+
+/// When the newest attempt ended; for the same store always the same.
+std::string published(const CrateContent& content) {
+  std::string newest;
+  for (const RunDetail& run : content.runs)
+    for (const AttemptRow& attempt : run.attempts)
+      newest = std::max({newest, attempt.started, attempt.finished});
+  return newest;
+}
+
+std::string title(const CrateContent& content) {
+  std::string names;
+  for (const auto& [experiment, path] : content.experiments)
+    names += (names.empty() ? "" : ", ") + experiment.name;
+  return names.empty() ? "Runs of acid" : names;
+}
+
+json root(const CrateContent& content, const std::map<std::string, StagedFile>& files) {
+  json one = entity("./", "Dataset");
+  one["name"] = title(content);
+  one["description"] = fmt::format(
+      "{} training run{} of the experiment{} {}: recipe, settings, seeds, every recorded value, "
+      "final models, digests, and the commands to reproduce them",
+      content.runs.size(), content.runs.size() == 1 ? "" : "s",
+      content.experiments.size() == 1 ? "" : "s", title(content));
+  one["conformsTo"] = reference(kProfile);
+  one["datePublished"] = published(content);
+  if (!content.statement.license.empty()) one["license"] = reference(content.statement.license);
+  if (!content.statement.author.empty())
+    one["author"] = reference(local_id("person", content.statement.author));
+  one["hasPart"] = json::array();
+  for (const auto& [path, file] : files)
+    if (path != "ro-crate-preview.html") one["hasPart"].push_back(reference(path));
+  one["hasPart"].push_back(reference("SHA256SUMS"));
+  one["mentions"] = json::array();
+  for (const RunDetail& run : content.runs)
+    for (const AttemptRow& attempt : run.attempts)
+      one["mentions"].push_back(reference(action_id(run, attempt.number)));
+  return one;
+}
+
+void add_frame(const CrateContent& content, const std::map<std::string, StagedFile>& files,
+               Graph& graph) {
+  json descriptor = entity("ro-crate-metadata.json", "CreativeWork");
+  descriptor["conformsTo"] = reference("https://w3id.org/ro/crate/1.1");
+  descriptor["about"] = reference("./");
+  graph.add(std::move(descriptor));
+  graph.add(root(content, files));
+  json profile = entity(kProfile, "CreativeWork");
+  profile["name"] = "Process Run Crate";
+  profile["version"] = "0.5";
+  graph.add(std::move(profile));
+  json preview = entity("ro-crate-preview.html", "CreativeWork");
+  preview["name"] = "Report";
+  preview["encodingFormat"] = "text/html";
+  preview["about"] = reference("./");
+  graph.add(std::move(preview));
+  if (const std::string& author = content.statement.author; !author.empty()) {
+    json person = entity(local_id("person", author), "Person");
+    person["name"] = author;
+    graph.add(std::move(person));
+  }
+  if (const std::string& license = content.statement.license; !license.empty()) {
+    json work = entity(license, "CreativeWork");
+    work["name"] = license;
+    graph.add(std::move(work));
+  }
+}
+
+}  // namespace
+
+json crate_metadata(const CrateContent& content, const std::map<std::string, StagedFile>& files) {
+  Graph graph;
+  add_frame(content, files, graph);
+  add_software(content, graph);
+  for (std::size_t r = 0; r < content.runs.size(); ++r) {
+    const std::size_t e = content.experiment_of_run[r];
+    const std::string recipe =
+        e < content.experiments.size() ? content.experiments[e].second : std::string();
+    for (const AttemptRow& attempt : content.runs[r].attempts)
+      graph.add(action(content.runs[r], attempt, recipe, content.statement, graph));
+  }
+  for (const auto& [path, file] : files)
+    if (path != "ro-crate-preview.html") graph.add(file_entity(path, &file));
+  graph.add(file_entity("SHA256SUMS", nullptr));
+  return {
+      {"@context",
+       {"https://w3id.org/ro/crate/1.1/context", "https://w3id.org/ro/terms/workflow-run/context"}},
+      {"@graph", std::move(graph).entities()}};
+}
+
+}  // namespace acid

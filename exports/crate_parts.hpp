@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exports/crate.hpp"
+
+namespace acid {
+
+// For this folder only.
+
+/// What a crate is about.
+struct CrateContent {
+  std::vector<RunDetail> runs;  // in the order they were named
+  /// The experiments that ask for them, each with the crate's path of its recipe.
+  std::vector<std::pair<ExperimentRecord, std::string>> experiments;
+  std::vector<std::size_t> experiment_of_run;  // index; past the end: none asks for it any more
+  CrateStatement statement;
+};
+
+inline constexpr const char* kCrateStore = "acid-store";  // folder in the crate
+
+/// The builds of acid that executed attempts, each once: version, commit, digest of what the
+/// working tree had changed (empty: nothing).
+struct CrateBuild {
+  std::string version, commit, diff_sha256;
+  bool operator==(const CrateBuild&) const = default;
+};
+CrateBuild build_of(const AttemptRow& attempt);
+std::vector<CrateBuild> builds_of(const CrateContent& content);
+
+/// ro-crate-metadata.json; `files`: all others but SHA256SUMS.
+nlohmann::json crate_metadata(const CrateContent& content,
+                              const std::map<std::string, StagedFile>& files);
+/// REPRODUCE.md.
+std::string crate_reproduce(const CrateContent& content);
+
+}  // namespace acid

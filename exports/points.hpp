@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "exports/text.hpp"
+
+namespace acid {
+
+// Every recorded value, superseded ones left out. Runs come in the order of the ids, the next one
+// is read when the one before has been written; all throw StoreError when the store cannot be read.
+
+/// Long: a row per value, `run,metric,worker,gradients,normalised_time,seconds,bytes,value` (DESIGN
+/// §8), by metric, worker, position.
+void write_long_csv(const Store& store, const std::vector<std::string>& run_ids, const Write& write,
+                    const RunsDone& done);
+/// Wide: a row per moment at which something of the whole run was measured, by position:
+/// `run,algorithm,label,seed,gradients,normalised_time,seconds,bytes` and a column per metric, by
+/// name, empty where it was not measured then. Series of single workers are left out: returns how
+/// many there are.
+std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& run_ids,
+                           const Write& write, const RunsDone& done);
+
+/// The same as lines of JSON objects. Long: `worker` is null for the whole run. Wide: without the
+/// metrics that were not measured then. A value that is not finite is the text "nan", "inf" or
+/// "-inf".
+void write_long_jsonl(const Store& store, const std::vector<std::string>& run_ids,
+                      const Write& write, const RunsDone& done);
+std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>& run_ids,
+                             const Write& write, const RunsDone& done);
+
+/// {"schema_version", "runs": [run]}: each run as `run_json` has it, and "series": [{"metric",
+/// "unit", "worker", "gradients": [], "normalised_time": [], "seconds": [], "bytes": [], "value":
+/// []}].
+void write_json(const Store& store, const std::vector<std::string>& run_ids, int schema_version,
+                const RunJson& run_json, const Write& write, const RunsDone& done);
+
+}  // namespace acid

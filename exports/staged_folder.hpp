@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "exports/text.hpp"
+
+namespace acid {
+
+struct StagedFile {
+  std::uintmax_t bytes = 0;
+  std::string sha256;
+};
+
+/// A folder in the making beside the place where it, or an archive of it, will appear: whole or not
+/// at all. Every failure is an Error naming the path; without a commit nothing is left behind,
+/// unless the process is killed. One thread.
+class StagedFolder {
+ public:
+  /// `target` must not exist, or be an empty folder, or, where `replaces`, a file. Throws
+  /// UsageError when it is something else.
+  StagedFolder(const std::string& target, bool replaces);
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+
+  /// A path within: folders and a file, each name of ASCII letters, digits, '.', '_' and '-', and
+  /// none beginning with '.'. StoreError when `path` is anything else: names come from a store, and
+  /// nobody's may lead out of the folder.
+  void add(const std::string& path, std::string_view content);
+  /// The same, with what `fill` writes piece by piece.
+  void add(const std::string& path, const std::function<void(const Write&)>& fill);
+  /// Where `path` will be, for others to put files there; its folders exist.
+  std::string place_of(const std::string& path);
+  /// Takes note of every file below `path` that was put there.
+  void adopt(const std::string& path);
+
+  /// The files so far, by path.
+  const std::map<std::string, StagedFile>& files() const { return files_; }
+
+  /// Gives the folder its name. Call one of the two, once.
+  void commit_folder();
+  /// Makes a ZIP archive of the files, and of nothing else.
+  void commit_zip();
+
+ private:
+  std::string target_;   // without a slash at its end
+  std::string staging_;  // its sibling
+  std::map<std::string, StagedFile> files_;
+};
+
+}  // namespace acid

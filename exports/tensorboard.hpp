@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "exports/text.hpp"
+
+namespace acid {
+
+/// Fixed, so that exporting a run again replaces its file instead of adding one.
+inline constexpr const char* kEventFileName = "events.out.tfevents.0.acid";
+
+/// The folder of a run below TensorBoard's log folder, which shows it as the run's name: label,
+/// seed and id, of which what is more than a name ('/', '\', a leading '.', control characters)
+/// becomes '-'.
+std::string tensorboard_folder(const RunSummary& run);
+
+/// The run as TensorBoard reads it, the same bytes for the same content:
+///   scalars    one per metric, `metric` for the whole run and `metric/worker_3` for a worker. The
+///              step is the number of gradients; the wall time is when the run began and its
+///              seconds, simulated in `virtual`, so that the relative axis shows those. TensorBoard
+///              keeps 24 bits of a value; NaN and infinities survive.
+///   hparams    every setting, so that its table compares runs; seeds of one group form a group
+///   settings   the same as text
+void write_event_file(const Store& store, const RunDetail& run, const Write& write);
+
+}  // namespace acid

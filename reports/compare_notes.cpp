@@ -1,0 +1,235 @@
+#include "reports/compare_notes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSignificance = 0.05;
+
+std::string where(const ComparedPoint& point) {
+  return point.settings.empty() ? "" : fmt::format(" at {}", point_title(point));
+}
+
+std::set<std::uint64_t> seeds_of(const ComparedGroup& group) {
+  std::set<std::uint64_t> seeds;
+  for (const RunSummary& run : group.runs) seeds.insert(run.seed);
+  return seeds;
+}
+
+std::vector<std::uint64_t> common_seeds(const ComparedGroup& a, const ComparedGroup& b) {
+  const std::set<std::uint64_t> own = seeds_of(a), other = seeds_of(b);
+  std::vector<std::uint64_t> common;
+  std::ranges::set_intersection(own, other, std::back_inserter(common));
+  return common;
+}
+
+/// Pairs of seeds from which Holm's smallest p over so many differences can be significant.
+int seeds_needed(std::size_t differences) {
+  return static_cast<int>(
+      std::ceil(std::log2(2.0 * static_cast<double>(differences) / kSignificance)));
+}
+
+/// The largest number of differences that one metric has: what Holm corrects for.
+std::size_t most_differences(const Comparison& comparison) {
+  std::map<std::string, std::size_t> counts;
+  std::size_t most = 0;
+  for (const ComparedDifference& difference : comparison.differences)
+    if (difference.value.p) most = std::max(most, ++counts[difference.metric]);
+  return most;
+}
+
+void note_seeds(Comparison& comparison) {
+  int smallest = 0;
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.baseline) continue;
+    for (const std::size_t g : point.groups) {
+      if (g == *point.baseline) continue;
+      const int n = static_cast<int>(
+          common_seeds(comparison.groups[g], comparison.groups[*point.baseline]).size());
+      if (n > 0) smallest = smallest == 0 ? n : std::min(smallest, n);
+    }
+  }
+  if (smallest == 1)
+    comparison.notes.push_back(
+        "n = 1: one seed has no interval and no p; what differs may be the seed alone");
+  if (smallest < 2 || 2.0 / std::exp2(smallest) <= kSignificance) return;
+  std::string note = fmt::format(
+      "n = {} is too small to reach p = 0.05: the smallest p of the exact sign-flip test is {}; "
+      "{} seeds could",
+      smallest, format_number(2.0 / std::exp2(smallest)), seeds_needed(1));
+  if (const std::size_t most = most_differences(comparison); seeds_needed(most) > seeds_needed(1))
+    note +=
+        fmt::format(", {} after Holm's correction over {} differences", seeds_needed(most), most);
+  comparison.notes.push_back(note);
+}
+
+std::string other_settings(const ComparedGroup& group, const ComparedGroup& baseline) {
+  const FlatSettings own = flatten(group.settings), other = flatten(baseline.settings);
+  std::string what;
+  for (const std::string& key : varying_keys({&other, &own}))
+    if (!is_algorithm_key(key))
+      what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
+                          value_text(value_at(own, key)), value_text(value_at(other, key)));
+  return what;
+}
+
+void note_points(Comparison& comparison) {
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.baseline) {
+      comparison.notes.push_back(
+          fmt::format("no run of the baseline {}{}", comparison.baseline, where(point)));
+      continue;
+    }
+    const ComparedGroup& baseline = comparison.groups[*point.baseline];
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      if (const std::string what = other_settings(group, baseline); !what.empty())
+        comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
+                                               group.label, where(point), what));
+      if (group.runs.empty() || baseline.runs.empty() || seeds_of(group) == seeds_of(baseline))
+        continue;
+      const std::vector<std::uint64_t> common = common_seeds(group, baseline);
+      comparison.notes.push_back(
+          common.empty()
+              ? fmt::format("{}{} has no seed in common with {}, so no difference to it",
+                            group.label, where(point), baseline.label)
+              : fmt::format(
+                    "{}{}: differences to {} are over the {} that both have ({})", group.label,
+                    where(point), baseline.label,
+                    common.size() == 1 ? "one seed" : fmt::format("{} seeds", common.size()),
+                    fmt::join(common, ", ")));
+    }
+  }
+}
+
+void note_unfinished(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+                     const std::vector<ComparedRun>& runs) {
+  if (group.unfinished == 0) return;
+  std::map<std::string, int> states;
+  for (const ComparedRun& run : runs)
+    if (run.summary.group == group.group && run.summary.state != RunState::finished)
+      ++states[std::string(state_name(run.summary.state))];
+  std::string what;
+  for (const auto& [state, count] : states)
+    what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, state);
+  comparison.notes.push_back(
+      fmt::format("{}{}: {} of {} runs are not in the numbers ({})", group.label, at,
+                  group.unfinished, group.unfinished + static_cast<int>(group.runs.size()), what));
+}
+
+void note_missing(Comparison& comparison, const ComparedGroup& group, const std::string& at) {
+  for (const auto& [metric, e] : group.metrics)
+    if (!is_to_target(metric) && e.n < static_cast<int>(group.runs.size()))
+      comparison.notes.push_back(fmt::format("{}{}: {} of {} runs have {}", group.label, at, e.n,
+                                             group.runs.size(), metric));
+}
+
+/// A mean over those that reached a target is no mean over the group: it looks good on a method
+/// that often fails.
+void note_targets(Comparison& comparison, const CompareOptions& options) {
+  std::map<std::string, std::string> none;  // groups by target
+  bool some = false;
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      const auto target = target_of(group.settings, options);
+      const std::size_t all = group.runs.size();
+      const auto missed = static_cast<std::size_t>(censored(group, "gradients_to_target"));
+      if (!target || missed == 0) continue;
+      const std::string name = group.label + where(point);
+      const std::string words =
+          fmt::format("{} = {}", target->metric, format_number(target->value, 6));
+      if (missed == all) {
+        std::string& names = none[words];
+        names += (names.empty() ? "" : "; ") + name;
+        continue;
+      }
+      some = true;
+      comparison.notes.push_back(
+          fmt::format("{}: {} of {} runs reached {}", name, all - missed, all, words));
+    }
+  for (const auto& [target, names] : none)
+    comparison.notes.push_back(fmt::format("no run reached {}: {}", target, names));
+  if (some)
+    comparison.notes.push_back(
+        "means and differences of when a target was reached are over the runs that did; a median "
+        "counts the others as later than any");
+}
+
+void note_target_reached(Comparison& comparison, const CompareOptions& options) {
+  if (!options.target) return;
+  std::size_t all = 0, reached = 0;
+  for (const ComparedGroup& group : comparison.groups) {
+    all += group.runs.size();
+    reached += group.runs.size() - static_cast<std::size_t>(censored(group, "gradients_to_target"));
+  }
+  comparison.notes.push_back(fmt::format("{} of {} runs reached {} = {}", reached, all,
+                                         options.target->metric,
+                                         format_number(options.target->value, 6)));
+}
+
+/// Mean heights compare only where the curves are equally long.
+void note_area(Comparison& comparison, const CompareOptions& options) {
+  const bool any = std::ranges::any_of(
+      comparison.metrics, [](const std::string& metric) { return metric.starts_with("auc_"); });
+  if (!any) return;
+  if (options.at.kind == ReadAt::Kind::coordinate) {
+    comparison.notes.push_back(fmt::format("auc_*: mean height of the curve from 0 to {} {}",
+                                           format_number(options.at.value, 10),
+                                           unit_of(options.at.axis)));
+    return;
+  }
+  std::int64_t shortest = 0, longest = 0;
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs) {
+      const std::int64_t end = run.progress.gradients;
+      shortest = longest == 0 ? end : std::min(shortest, end);
+      longest = std::max(longest, end);
+    }
+  comparison.notes.push_back(
+      shortest == longest
+          ? fmt::format("auc_*: mean height of the curve from 0 to {} gradients", longest)
+          : fmt::format(
+                "auc_*: mean height of the curve from 0 to each run's end, which is between "
+                "{0} and {1} gradients; --at gradients={0} gives all the same range",
+                shortest, longest));
+}
+
+}  // namespace
+
+std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options) {
+  if (options.target) return options.target;
+  const nlohmann::json::json_pointer place("/budget/target");
+  if (!settings.contains(place) || !settings.at(place).is_object()) return std::nullopt;
+  const nlohmann::json& target = settings.at(place);
+  return Target{target.value("metric", std::string()), target.value("value", 0.0)};
+}
+
+void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
+               const CompareOptions& options) {
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      note_unfinished(comparison, group, where(point), runs);
+      note_missing(comparison, group, where(point));
+    }
+  note_targets(comparison, options);
+  note_points(comparison);
+  note_seeds(comparison);
+  note_area(comparison, options);
+  if (const std::string at = describe(options.at); !at.empty())
+    comparison.notes.push_back("metrics are read " + at);
+  note_target_reached(comparison, options);
+}
+
+}  // namespace acid

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// The target that the runs of a group are measured against: that of the options, else of their
+/// recipe. Absent where neither names one.
+std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options);
+
+/// What a reader must know to read the numbers right: missing runs and seeds, targets not reached,
+/// settings that differ from the baseline's, too few seeds, where metrics were read. The comparison
+/// is complete but for this.
+void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
+               const CompareOptions& options);
+
+}  // namespace acid

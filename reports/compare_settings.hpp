@@ -1,0 +1,47 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// What differs between runs of any experiments, finished or not. Runs that differ in nothing but
+/// their seed share a column; where all do, each has its own.
+struct SettingsDiff {
+  struct Column {
+    std::string label;
+    std::string title;  // the label and, where several columns have it, what tells them apart
+    std::string group;  // digest
+    std::vector<RunSummary> runs;
+  };
+  struct Row {
+    std::string key;  // dotted
+    /// Where and with what the runs were asked for and executed: experiment, overrides,
+    /// acid.version, acid.commit, host, cpu; of the newest attempt, null where there is none. Not a
+    /// setting, and two runs that differ only here are meant to give the same numbers.
+    bool environment = false;
+    std::vector<nlohmann::json> values;  // parallel to columns; null where there is none
+  };
+  std::vector<Column> columns;
+  std::vector<Row> rows;  // settings by key, then the environment; every one has several values
+};
+
+/// A column whose runs differ in an environment row has a list of what they have. UsageError for no
+/// runs.
+SettingsDiff diff_settings(const Store& store, const std::vector<std::string>& run_ids);
+
+/// For a terminal 80 columns wide: a table or, where it would not fit, for each key its values and
+/// who has them. One line when nothing differs. Values are exact and never cut.
+std::string to_text(const SettingsDiff& diff, bool colour);
+/// {"schema_version", "columns": [{"title", "group", "algorithm", "label", "experiment", "runs":
+/// [id], "seeds": [seed], "states": [state]}], "changed": [{"key", "environment", "values":
+/// [value]}]}; values parallel to columns.
+nlohmann::json to_json(const SettingsDiff& diff);
+/// key, kind ("setting" or "environment"), and a column per group or run.
+std::string to_csv(const SettingsDiff& diff);
+std::string to_markdown(const SettingsDiff& diff);
+
+}  // namespace acid

@@ -1,0 +1,159 @@
+#include "reports/html/forest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWidth = 420, kRowHeight = 18, kTop = 6, kAxis = 36, kGap = 12;
+constexpr double kCharacterWidth = 7, kDigitWidth = 5.9, kMark = 7;
+constexpr int kLongestLabel = 18;
+constexpr double kReach = 3;  // of an interval, in units of the largest effect and typical interval
+
+bool drawable(const ForestRow& row, bool logarithmic) {
+  return !row.heading && std::isfinite(row.value) && (!logarithmic || row.value > 0);
+}
+
+bool has_interval(const ForestRow& row, bool logarithmic) {
+  return row.low && row.high && std::isfinite(*row.low) && std::isfinite(*row.high) &&
+         (!logarithmic || *row.low > 0);
+}
+
+/// Linear in what the axis shows: logarithms of ratios.
+double on_axis(double value, bool logarithmic) { return logarithmic ? std::log(value) : value; }
+double off_axis(double place, bool logarithmic) { return logarithmic ? std::exp(place) : place; }
+
+/// How far from the centre intervals are drawn.
+double furthest_shown(const Forest& forest, double centre) {
+  double largest = 0;
+  std::vector<double> halves;
+  for (const ForestRow& row : forest.rows) {
+    if (!drawable(row, forest.logarithmic)) continue;
+    largest = std::max(largest, std::abs(on_axis(row.value, forest.logarithmic) - centre));
+    if (has_interval(row, forest.logarithmic))
+      halves.push_back(
+          (on_axis(*row.high, forest.logarithmic) - on_axis(*row.low, forest.logarithmic)) / 2);
+  }
+  if (halves.empty()) return largest;
+  std::sort(halves.begin(), halves.end());
+  return largest + kReach * std::max(largest, halves[(halves.size() - 1) / 2]);
+}
+
+/// The range of values, intervals and the line.
+Scale fit_axis(const Forest& forest) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  const auto widen = [&](double place) {
+    low = std::min(low, place);
+    high = std::max(high, place);
+  };
+  if (forest.line) widen(on_axis(*forest.line, forest.logarithmic));
+  for (const ForestRow& row : forest.rows)
+    if (drawable(row, forest.logarithmic)) widen(on_axis(row.value, forest.logarithmic));
+  const double centre = forest.line ? on_axis(*forest.line, forest.logarithmic) : (low + high) / 2;
+  const double reach = furthest_shown(forest, centre);
+  for (const ForestRow& row : forest.rows) {
+    if (!drawable(row, forest.logarithmic) || !has_interval(row, forest.logarithmic)) continue;
+    widen(std::max(on_axis(*row.low, forest.logarithmic), centre - reach));
+    widen(std::min(on_axis(*row.high, forest.logarithmic), centre + reach));
+  }
+  return fitted(off_axis(low, forest.logarithmic), off_axis(high, forest.logarithmic),
+                forest.logarithmic);
+}
+
+std::string arrow(double x, double y, int direction) {
+  return fmt::format("M{} {}l{} 3.5v-7z", svg_number(x), svg_number(y), -4 * direction);
+}
+
+std::string interval_mark(const ForestRow& row, const Scale& x, double y, bool logarithmic) {
+  std::string out;
+  if (has_interval(row, logarithmic)) {
+    const bool cut_low = *row.low<x.low, cut_high = *row.high> x.high;
+    const double left = cut_low ? x.begin : x(*row.low), right = cut_high ? x.end : x(*row.high);
+    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}", svg_number(left), svg_number(y),
+                       svg_number(right));
+    if (!cut_low) out += fmt::format("M{} {}v6", svg_number(left), svg_number(y - 3));
+    if (!cut_high) out += fmt::format("M{} {}v6", svg_number(right), svg_number(y - 3));
+    out += "\"/>";
+    std::string arrows;
+    if (cut_low) arrows += arrow(left, y, -1);
+    if (cut_high) arrows += arrow(right, y, 1);
+    if (!arrows.empty()) out += fmt::format("<path class=\"mark\" d=\"{}\"/>", arrows);
+  }
+  return out + fmt::format("<path class=\"mark\" d=\"M{} {}h{}v{}h-{}z\"/>",
+                           svg_number(x(row.value) - kMark / 2), svg_number(y - kMark / 2),
+                           svg_number(kMark), svg_number(kMark), svg_number(kMark));
+}
+
+std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {
+  std::string marks, labels;
+  for (const double value : ticks(x, 4)) {
+    marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
+    labels += svg_text(x(value), bottom + 15, "middle", with_minus(format_number(value, 3)));
+  }
+  std::string out =
+      fmt::format("<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n", marks,
+                  svg_number(x.begin), svg_number(bottom), svg_number(x.end));
+  if (forest.line)
+    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*forest.line)),
+                       svg_number(kTop), svg_number(bottom));
+  out += labels + svg_text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
+  if (forest.better.empty()) return out;
+  const bool right = forest.better.front() == 'b';
+  return out +
+         svg_text(right ? kWidth : 0, bottom + 15, right ? "end" : "start", forest.better, "name");
+}
+
+std::string forest_description(const Forest& forest) {
+  std::string text;
+  for (const ForestRow& row : forest.rows)
+    text +=
+        row.heading ? fmt::format(" {}:", row.label) : fmt::format(" {} {}.", row.label, row.text);
+  return forest.x_label + "." + text;
+}
+
+}  // namespace
+
+std::string draw_forest(const Forest& forest) {
+  int label = 0, numbers = 0;
+  bool any = false;
+  for (const ForestRow& row : forest.rows) {
+    any = any || drawable(row, forest.logarithmic);
+    if (row.heading) continue;
+    label = std::max(label, terminal_columns(shortened(row.label, kLongestLabel)));
+    numbers = std::max(numbers, terminal_columns(row.text));
+  }
+  if (!any) return "";
+  Scale x = fit_axis(forest);
+  x.begin = kCharacterWidth * label + kGap;
+  x.end = kWidth - kDigitWidth * numbers - kGap;
+  const double bottom = kTop + kRowHeight * static_cast<double>(forest.rows.size()) + 2;
+  std::string out = svg_open(forest.id, "line forest", kWidth, bottom + kAxis, forest.title,
+                             forest_description(forest));
+  out += forest_axis(forest, x, bottom);
+  for (std::size_t k = 0; k < forest.rows.size(); ++k) {
+    const ForestRow& row = forest.rows[k];
+    const double y = kTop + kRowHeight * (static_cast<double>(k) + 0.5);
+    if (row.heading) {
+      out += svg_text(0, y + 4, "start", shortened(row.label, 60), "heading");
+      continue;
+    }
+    out += fmt::format("<g class=\"s{}\">", row.style);
+    out += svg_text(0, y + 3.5, "start", shortened(row.label, kLongestLabel), "label");
+    if (drawable(row, forest.logarithmic)) out += interval_mark(row, x, y, forest.logarithmic);
+    out += "</g>\n" + svg_text(kWidth, y + 3.5, "end", row.text, "figures");
+  }
+  return fmt::format("<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}</svg>\n</figure>\n",
+                     escaped(forest.title), out);
+}
+
+}  // namespace acid

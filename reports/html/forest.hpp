@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace acid {
+
+/// One interval, or a heading between them.
+struct ForestRow {
+  std::string label;  // plain text
+  bool heading = false;
+  int style = 0;  // colour, see style.hpp
+  double value = 0;
+  std::optional<double> low, high;  // absent: one seed, no interval
+  std::string text;                 // the numbers, at the end of the row
+};
+
+/// Values with their intervals below each other, about a line of no effect.
+struct Forest {
+  std::string id;               // unique in the page
+  std::string title;            // plain text
+  std::string x_label;          // plain text
+  std::string better;           // "better →", "← better"; empty where neither is
+  bool logarithmic = false;     // ratios
+  std::optional<double> line;   // 0 for differences, 1 for ratios; absent: no such line
+  std::vector<ForestRow> rows;  // finite values; positive when logarithmic
+};
+
+/// A figure. Intervals that reach far beyond all values end in arrows at the edge, so that one wide
+/// interval does not flatten the others. Empty when no row is drawable.
+std::string draw_forest(const Forest& forest);
+
+}  // namespace acid

@@ -1,0 +1,113 @@
+#include "reports/html/histogram.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWidth = 300, kHeight = 126, kLeft = 40, kTop = 6, kBottom = 32;
+constexpr std::size_t kMostLabels = 9, kFewestBars = 5, kMostBars = 40;
+constexpr std::size_t kCountedTo = 255;  // what is as stale or more is one count
+constexpr double kRare = 0.01;
+
+std::string percent(double share) { return format_number(100 * share, 3) + " %"; }
+
+struct Shares {
+  std::vector<double> bars;  // by staleness
+  bool open = false;         // the last bar stands for that staleness and more
+  double mean = 0;
+  std::size_t median = 0, largest = 0;
+};
+
+/// The rare ones beyond the 99th percentile and the last bar that fits become one bar.
+void fold_tail(Shares& shares) {
+  double tail = 0;
+  std::size_t keep = shares.bars.size();
+  while (keep > kFewestBars && (keep > kMostBars || tail + shares.bars[keep - 1] <= kRare))
+    tail += shares.bars[--keep];
+  if (keep + 1 >= shares.bars.size()) return;
+  shares.bars.resize(keep);
+  shares.bars.push_back(tail);
+  shares.open = true;
+}
+
+Shares shares_of(const std::vector<std::int64_t>& counts) {
+  Shares shares;
+  const auto total =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  if (!(total > 0)) return shares;
+  shares.largest = counts.size() - 1;
+  while (counts[shares.largest] == 0) --shares.largest;
+  double below = 0;
+  for (std::size_t k = 0; k <= shares.largest; ++k) {
+    const double share = static_cast<double>(counts[k]) / total;
+    if (below < 0.5) shares.median = k;
+    below += share;
+    shares.mean += static_cast<double>(k) * share;
+    shares.bars.push_back(share);
+  }
+  fold_tail(shares);
+  return shares;
+}
+
+std::string summary_of(const Shares& shares) {
+  const bool beyond = shares.largest >= kCountedTo;
+  return fmt::format("Staleness 0: {}; median {}, mean {}{}, largest {}{}.",
+                     percent(shares.bars.front()), shares.median, beyond ? "at least " : "",
+                     format_number(shares.mean, 3), shares.largest, beyond ? " or more" : "");
+}
+
+std::string bars_of(const Shares& shares, const Scale& y, double step) {
+  const std::size_t bars = shares.bars.size();
+  const std::size_t every = (bars + kMostLabels - 1) / kMostLabels;
+  const double width = std::min(0.8 * step, 22.0);
+  std::string path, labels;
+  for (std::size_t k = 0; k < bars; ++k) {
+    const double x = kLeft + (static_cast<double>(k) + 0.5) * step;
+    path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
+                        svg_number(y(shares.bars[k])), svg_number(width), svg_number(y.begin));
+    const bool last = k + 1 == bars && shares.open;
+    if (last || (k % every == 0 && (!shares.open || k + every < bars)))
+      labels += svg_text(x, y.begin + 13, "middle", fmt::format("{}{}", last ? "≥ " : "", k));
+  }
+  return fmt::format("<path class=\"bar\" d=\"{}\"/>\n{}", path, labels);
+}
+
+}  // namespace
+
+std::string draw_staleness(const std::string& id, const std::string& title, int style,
+                           const std::vector<std::int64_t>& counts) {
+  const Shares shares = shares_of(counts);
+  if (shares.bars.empty()) return "";
+  const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(title));
+  if (shares.bars.size() == 1 && !shares.open)
+    return fmt::format(
+        "<figure class=\"small\">\n{}<p class=\"note\">No gradient was stale: every one was "
+        "applied to the parameters it was computed at.</p>\n</figure>\n",
+        caption);
+  const std::string summary = summary_of(shares);
+  const double largest = *std::max_element(shares.bars.begin(), shares.bars.end());
+  const Scale y{0, largest, kHeight - kBottom, kTop, false};
+  std::string out = svg_open(id, "bars", kWidth, kHeight, title, summary);
+  for (const double value : ticks(y, 4)) {
+    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kLeft),
+                       svg_number(y(value)), svg_number(kWidth));
+    out += svg_text(kLeft - 5, y(value) + 3.5, "end", percent(value));
+  }
+  const double step =
+      (kWidth - kLeft) / static_cast<double>(std::max(shares.bars.size(), kFewestBars));
+  out += fmt::format("<g class=\"s{}\">{}</g>\n", style, bars_of(shares, y, step));
+  out += svg_text((kLeft + kWidth) / 2, kHeight - 3, "middle", "staleness, updates", "name");
+  return fmt::format("<figure class=\"small\">\n{}{}</svg>\n<p class=\"note\">{}</p>\n</figure>\n",
+                     caption, out, escaped(summary));
+}
+
+}  // namespace acid

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+/// The last two words of a dotted key say enough below a picture.
+std::string brief_key(const std::string& key) {
+  const std::size_t last = key.rfind('.');
+  if (last == std::string::npos || last == 0) return key;
+  const std::size_t before = key.rfind('.', last - 1);
+  return before == std::string::npos ? key : key.substr(before + 1);
+}
+
+}  // namespace
+
+std::string brief_title(const ComparedPoint& point) {
+  std::string title;
+  for (const auto& [key, value] : point.settings)
+    if (!value.is_null())
+      title +=
+          fmt::format("{}{} = {}", title.empty() ? "" : ", ", brief_key(key), value_text(value));
+  return title.empty() ? point_title(point) : title;
+}
+
+std::string full_label(const ReportData& data, std::size_t group) {
+  for (const ComparedPoint& point : data.comparison.points)
+    for (const std::size_t other : point.groups)
+      if (other == group && !point.settings.empty())
+        return fmt::format("{} ({})", data.comparison.groups[group].label, brief_title(point));
+  return data.comparison.groups[group].label;
+}
+
+std::string figures_by_point(const ReportData& data, std::string_view grid, std::string_view what,
+                             const std::vector<std::string>& of_group) {
+  constexpr std::size_t kMostOpenPoints = 4;
+  std::vector<std::string> grids;
+  for (const ComparedPoint& point : data.comparison.points) {
+    std::string figures;
+    for (const std::size_t g : point.groups) figures += of_group[g];
+    if (!figures.empty())
+      grids.push_back(fmt::format("<div class=\"{}\">\n{}</div>\n", grid, figures));
+  }
+  std::string open, folded;
+  for (std::size_t k = 0; k < grids.size(); ++k)
+    (k == 0 || grids.size() <= kMostOpenPoints ? open : folded) += grids[k];
+  if (folded.empty()) return open;
+  return open + details(fmt::format("{} of {} more settings", what, grids.size() - 1), folded);
+}
+
+}  // namespace acid

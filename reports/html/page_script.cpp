@@ -1,0 +1,7 @@
+#include "reports/html/page_script.hpp"
+
+namespace acid {
+
+PageScript page_script() { return {}; }
+
+}  // namespace acid

@@ -1,0 +1,192 @@
+#include "reports/html/runtime.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/style.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/numbers.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kWidth = 420, kRowHeight = 24, kBarHeight = 11, kTop = 4, kAxis = 34, kGap = 10;
+constexpr double kCharacterWidth = 8.2, kDigitWidth = 5.9;
+constexpr int kLongestLabel = 18, kLongestHeading = 60;
+
+/// Of one group, over its finished runs.
+struct Runtime {
+  std::size_t group = 0;
+  Estimate seconds;                 // per gradient of a worker
+  std::optional<Estimate> waiting;  // share of that time, where it was recorded
+};
+
+std::optional<double> waiting_share(const AttemptResult& result) {
+  const std::vector<double>& idle = result.worker_idle_seconds;
+  if (idle.empty() || !(result.position.seconds > 0)) return std::nullopt;
+  const double share = std::accumulate(idle.begin(), idle.end(), 0.0) / result.position.seconds /
+                       static_cast<double>(idle.size());
+  return std::clamp(share, 0.0, 1.0);
+}
+
+std::optional<Runtime> runtime_of(const ReportData& data, std::size_t g) {
+  const std::string& digest = data.comparison.groups[g].group;
+  std::vector<double> seconds, waiting;
+  for (const RunDetail& run : data.runs) {
+    if (run.summary.group != digest || run.summary.state != RunState::finished || !run.result)
+      continue;
+    const Position& end = run.result->position;
+    if (end.gradients <= 0 || !(end.seconds > 0)) continue;
+    seconds.push_back(end.seconds * run.summary.workers / static_cast<double>(end.gradients));
+    if (const auto share = waiting_share(*run.result)) waiting.push_back(*share);
+  }
+  if (seconds.empty()) return std::nullopt;
+  Runtime runtime{g, estimate(seconds), std::nullopt};
+  if (waiting.size() == seconds.size()) runtime.waiting = estimate(waiting);
+  return runtime;
+}
+
+std::string waiting_text(const Runtime& runtime) {
+  if (!runtime.waiting) return "";
+  return format_number(100 * runtime.waiting->mean, 2) + " % waiting";
+}
+
+/// Zero to a little beyond the largest bar or interval, but not to one that is very wide.
+Scale fit_seconds(const std::vector<Runtime>& runtimes) {
+  double high = 0;
+  for (const Runtime& runtime : runtimes) {
+    const double mean = runtime.seconds.mean;
+    high = std::max({high, mean, std::min(runtime.seconds.ci_high.value_or(mean), 1.5 * mean)});
+  }
+  return {0, 1.03 * high, 0, 0, false};
+}
+
+std::string runtime_bar(const Runtime& runtime, int style, const Scale& x, double middle) {
+  const double top = middle - kBarHeight / 2, mean = runtime.seconds.mean;
+  const double computing = mean * (1 - (runtime.waiting ? runtime.waiting->mean : 0));
+  std::string out = fmt::format(
+      "<g class=\"s{}\"><path class=\"hollow\" d=\"M{} {}H{}v{}H{}z\"/>"
+      "<path class=\"bar\" d=\"M{} {}H{}v{}H{}z\"/>",
+      style, svg_number(x.begin), svg_number(top), svg_number(x(mean)), svg_number(kBarHeight),
+      svg_number(x.begin), svg_number(x.begin), svg_number(top), svg_number(x(computing)),
+      svg_number(kBarHeight), svg_number(x.begin));
+  if (runtime.seconds.ci_low && *runtime.seconds.ci_high > *runtime.seconds.ci_low) {
+    const double low = x(std::max(0.0, *runtime.seconds.ci_low));
+    const double high = x(std::min(x.high, *runtime.seconds.ci_high));
+    const double below = top + kBarHeight + 4;
+    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}M{} {}v5M{} {}v5\"/>", svg_number(low),
+                       svg_number(below), svg_number(high), svg_number(low),
+                       svg_number(below - 2.5), svg_number(high), svg_number(below - 2.5));
+  }
+  return out + "</g>\n";
+}
+
+std::string runtime_axis(Scale x, double bottom, const std::string& label) {
+  std::string grid, labels;
+  for (const double value : ticks(x, 5)) {
+    grid +=
+        fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kTop), svg_number(bottom + 4));
+    labels += svg_text(x(value), bottom + 15, "middle", format_seconds(value));
+  }
+  return fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
+                     svg_text((x.begin + x.end) / 2, bottom + 30, "middle", label, "name"));
+}
+
+std::string runtime_table(const ReportData& data, const std::vector<Runtime>& runtimes) {
+  HtmlTable table;
+  table.csv = "runtime";
+  table.head = {"algorithm", "n", "time per gradient of a worker", "waiting"};
+  for (const Runtime& runtime : runtimes) {
+    const Estimate& seconds = runtime.seconds;
+    std::string words = format_seconds(seconds.mean);
+    if (seconds.ci_low)
+      words += fmt::format(" [{}, {}]", format_seconds(*seconds.ci_low),
+                           format_seconds(*seconds.ci_high));
+    table.rows.push_back(
+        {{swatch(data.styles[runtime.group]) + escaped(full_label(data, runtime.group))},
+         text(std::to_string(seconds.n)),
+         number_text(words, seconds.mean),
+         runtime.waiting ? number_text(waiting_text(runtime), runtime.waiting->mean)
+                         : Markup{"–"}});
+    table.rows.back().front().exact = full_label(data, runtime.group);
+  }
+  return details("Data", table.html());
+}
+
+bool all_simulated(const ReportData& data) {
+  return std::all_of(data.runs.begin(), data.runs.end(),
+                     [](const RunDetail& run) { return run.summary.driver == "virtual"; });
+}
+
+struct Row {
+  std::string label;
+  std::optional<Runtime> runtime;  // absent: a heading
+};
+
+/// By sweep point, under a heading each where there are several.
+std::vector<Row> rows_of(const ReportData& data) {
+  std::vector<Row> rows;
+  for (const ComparedPoint& point : data.comparison.points) {
+    std::vector<Row> of_point;
+    for (const std::size_t g : point.groups)
+      if (const auto runtime = runtime_of(data, g))
+        of_point.push_back({data.comparison.groups[g].label, runtime});
+    if (of_point.empty()) continue;
+    if (data.comparison.points.size() > 1) rows.push_back({brief_title(point), std::nullopt});
+    rows.insert(rows.end(), of_point.begin(), of_point.end());
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string runtime_figure(const ReportData& data) {
+  const std::vector<Row> rows = rows_of(data);
+  std::vector<Runtime> runtimes;
+  int label = 0, words = 0;
+  for (const Row& row : rows) {
+    if (!row.runtime) continue;
+    runtimes.push_back(*row.runtime);
+    label = std::max(label, terminal_columns(shortened(row.label, kLongestLabel)));
+    words = std::max(words, terminal_columns(waiting_text(*row.runtime)));
+  }
+  if (runtimes.empty()) return "";
+  Scale x = fit_seconds(runtimes);
+  x.begin = kCharacterWidth * label + kGap;
+  x.end = kWidth - kDigitWidth * words - kGap;
+  const double bottom = kTop + kRowHeight * static_cast<double>(rows.size()) + 2;
+  std::string bars, description;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const Row& row = rows[k];
+    const double middle = kTop + kRowHeight * (static_cast<double>(k) + 0.5);
+    if (!row.runtime) {
+      bars += svg_text(0, middle + 5, "start", shortened(row.label, kLongestHeading), "heading");
+      description += row.label + ": ";
+      continue;
+    }
+    const int style = data.styles[row.runtime->group];
+    bars += fmt::format(
+        "<g class=\"s{}\">{}</g>", style,
+        svg_text(0, middle + 3.5, "start", shortened(row.label, kLongestLabel), "label"));
+    bars += runtime_bar(*row.runtime, style, x, middle);
+    bars += svg_text(kWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");
+    description += fmt::format("{}: {}, {}. ", row.label, format_seconds(row.runtime->seconds.mean),
+                               waiting_text(*row.runtime));
+  }
+  const std::string title = "Time per gradient of a worker";
+  const std::string unit = all_simulated(data) ? "simulated time" : "wall-clock time";
+  return fmt::format(
+      "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}{}{}</svg>\n{}</figure>\n", title,
+      svg_open("runtime", "line", kWidth, bottom + kAxis, title, description),
+      runtime_axis(x, bottom, unit), bars, runtime_table(data, runtimes));
+}
+
+}  // namespace acid

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "reports/html/report_data.hpp"
+
+namespace acid {
+
+/// How long a worker takes for one gradient of its own, and how much of that it waits: seconds ×
+/// workers ÷ gradients of each finished run, mean and 95 % t interval over seeds. A figure with a
+/// bar per group, computing filled and waiting hollow, and its table; empty without finished runs.
+std::string runtime_figure(const ReportData& data);
+
+}  // namespace acid

@@ -1,0 +1,156 @@
+#include "reports/html/theory.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kSteps = 64;
+constexpr double kSmallest = 1e-300;  // the line ends before doubles do
+
+double number_of(const FlatSettings& settings, const std::string& key, double otherwise) {
+  const nlohmann::json& value = value_at(settings, key);
+  return value.is_number() ? value.get<double>() : otherwise;
+}
+
+std::string word_of(const FlatSettings& settings, const std::string& key) {
+  const nlohmann::json& value = value_at(settings, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+/// Absent, null, false, zero, {} and [].
+bool is_nothing(const FlatSettings& settings, const std::string& key) {
+  for (auto found = settings.lower_bound(key);
+       found != settings.end() && found->first.rfind(key, 0) == 0; ++found) {
+    const nlohmann::json& value = found->second;
+    const bool empty = value.is_null() || value == false || (value.is_number() && value == 0) ||
+                       (value.is_structured() && value.empty());
+    if (!empty) return false;
+  }
+  return true;
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
+
+/// E C(t) ≤ factor · C(0) · e^(−rate·t) + level · (1 − e^(−rate·t)).
+struct Decay {
+  double factor = 1, rate = 0, level = 0;
+};
+
+/// Of a group whose parameters are the ones the theory speaks of.
+std::optional<Decay> decay_of(const std::string& algorithm, const GroupNetwork& network) {
+  const auto number = [&](const char* key) {
+    const auto found = network.numbers.find(key);
+    return found == network.numbers.end() ? 0.0 : found->second;
+  };
+  const double chi1 = number("chi1"), chi2 = number("chi2"), eta = number("eta");
+  if (!(chi1 > 0) || !near(number("alpha"), 0.5)) return std::nullopt;
+  const double alpha_tilde = number("alpha_tilde");
+  if (algorithm == "ad-psgd" && eta == 0 && near(alpha_tilde, 0.5))
+    return Decay{1, 1 / (2 * chi1), 0};
+  const bool theirs = chi2 > 0 && near(eta, 1 / (2 * std::sqrt(chi1 * chi2))) &&
+                      near(alpha_tilde, 0.5 * std::sqrt(chi1 / chi2));
+  if (algorithm == "a2cid2" && theirs) return Decay{2, eta, 0};
+  return std::nullopt;
+}
+
+bool exchanges_are_instant(const FlatSettings& settings) {
+  return word_of(settings, "execution.driver") == "virtual" &&
+         is_nothing(settings, "execution.virtual.network.latency_seconds") &&
+         is_nothing(settings, "execution.virtual.network.bandwidth_bytes_per_second") &&
+         is_nothing(settings, "execution.virtual.network.edges") &&
+         is_nothing(settings, "execution.virtual.pauses");
+}
+
+/// Only exchanges change the workers' distances: gradients are zero, or noise that theory covers.
+bool is_pure_gossip(const FlatSettings& settings) {
+  return word_of(settings, "task.dataset.kind") == "quadratic" &&
+         is_nothing(settings, "task.dataset.curvature") &&
+         is_nothing(settings, "optimizer.weight_decay");
+}
+
+bool noise_is_covered(const FlatSettings& settings) {
+  return word_of(settings, "optimizer.kind") == "sgd" &&
+         word_of(settings, "optimizer.schedule.kind") == "constant" &&
+         is_nothing(settings, "optimizer.schedule.warmup") &&
+         word_of(settings, "optimizer.schedule.scale_with_workers") == "none" &&
+         is_nothing(settings, "optimizer.momentum") &&
+         word_of(settings, "execution.virtual.gradient_clock") == "poisson" &&
+         is_nothing(settings, "execution.virtual.slow_workers");
+}
+
+/// (1 − 1/n) γ²σ²d, by which gradient noise lifts C in a unit of time.
+double noise_power(const FlatSettings& settings, int workers) {
+  const double step = number_of(settings, "optimizer.learning_rate", 0) *
+                      number_of(settings, "task.dataset.noise", 0);
+  return (1 - 1.0 / workers) * step * step * number_of(settings, "task.dataset.dimension", 0);
+}
+
+/// Geometric, as the curve is; 0 unless every seed was sampled at the start, apart.
+double start_of(std::span<const CurvePoint> starts) {
+  double logarithms = 0;
+  for (const CurvePoint& start : starts) {
+    if (start.x != 0 || !(start.y > 0) || !std::isfinite(start.y)) return 0;
+    logarithms += std::log(start.y);
+  }
+  return starts.empty() ? 0 : std::exp(logarithms / static_cast<double>(starts.size()));
+}
+
+bool all_at_zero_time(std::span<const CurvePoint> starts) {
+  for (const CurvePoint& start : starts)
+    if (start.x != 0) return false;
+  return !starts.empty();
+}
+
+std::string note_of(const std::string& algorithm, const Decay& decay, bool bound) {
+  const bool momentum = algorithm == "a2cid2";
+  const std::string formula = fmt::format(
+      "{}C(0) e^(−{}), {} = {}", momentum ? "2 " : "", momentum ? "ηt" : "t/(2χ₁)",
+      momentum ? "η" : "χ₁", format_number(momentum ? decay.rate : 1 / (2 * decay.rate), 3));
+  if (!bound)
+    return fmt::format(
+        "the decay of gossip alone, {}; a guide to the slope and no bound for this run, whose "
+        "gradients or exchanges theory does not cover.",
+        formula);
+  return fmt::format(
+      "in expectation the consensus distance is at most {}{}, for exchanges that take no time.",
+      formula,
+      decay.level > 0 ? fmt::format(", plus {} (1 − e^(−{})) from gradient noise",
+                                    format_number(decay.level, 3), momentum ? "ηt" : "t/(2χ₁)")
+                      : "");
+}
+
+}  // namespace
+
+std::optional<TheoryLine> consensus_theory(const ComparedGroup& group, const GroupNetwork& network,
+                                           std::span<const CurvePoint> starts, double end) {
+  std::optional<Decay> decay = decay_of(group.algorithm, network);
+  if (!decay || !(end > 0) || !all_at_zero_time(starts)) return std::nullopt;
+  const FlatSettings settings = flatten(group.settings);
+  TheoryLine line;
+  line.bound = exchanges_are_instant(settings) && is_pure_gossip(settings);
+  if (line.bound && !is_nothing(settings, "task.dataset.noise")) {
+    line.bound = noise_is_covered(settings);
+    if (line.bound)
+      decay->level = decay->factor * noise_power(settings, network.workers) / decay->rate;
+  }
+  const double start = decay->factor * start_of(starts);
+  if (!(start > 0) && !(decay->level > 0)) return std::nullopt;
+  for (int k = 0; k <= kSteps; ++k) {
+    const double time = end * k / kSteps, left = std::exp(-decay->rate * time);
+    const double value = start * left + decay->level * (1 - left);
+    if (value < kSmallest && k > 0) break;
+    line.normalised_time.push_back(time);
+    line.value.push_back(value);
+  }
+  line.label = group.label + (line.bound ? " bound" : ", gossip alone");
+  line.note = note_of(group.algorithm, *decay, line.bound);
+  return line;
+}
+
+}  // namespace acid

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/html/report_data.hpp"
+
+namespace acid {
+
+/// How the workers of a group's first finished run spent the time of their first gradients.
+struct TimelineData {
+  std::size_t group = 0;
+  std::string id;     // unique in the page: "timeline-0"
+  std::string label;  // the group's, with its sweep point where there are several
+  std::string unit;   // "s" or "simulated s"
+  int style = 0;
+  int workers = 0;  // of the run; not all of them need have a row
+  struct Row {
+    int worker = 0;
+    std::vector<Span> spans;  // as recorded
+  };
+  std::vector<Row> rows;  // by worker
+};
+
+/// One for each group whose run kept its spans, in the order of the groups. A page holds at most
+/// kMostTimelineSpans of them: groups of many workers are cut to fewer rows, the first ones and the
+/// one that computes slowest.
+std::vector<TimelineData> timelines(const ReportData& data);
+inline constexpr std::size_t kMostTimelineSpans = 30'000;
+
+/// The end of the time that all timelines of a page are drawn for, from 0: as far as every worker
+/// of every group was recorded, so that the same length is the same time everywhere.
+double timeline_end(const std::vector<TimelineData>& timelines);
+
+/// The figure, static, of the timeline at `index`, from 0 to `end`: computing is a bar, waiting a
+/// thin line, an exchange a mark at the foot of the row. Of many workers only some have a row.
+std::string draw_timeline(const TimelineData& timeline, std::size_t index, double end);
+
+}  // namespace acid

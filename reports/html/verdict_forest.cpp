@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/html/forest.hpp"
+#include "reports/html/markup.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/verdict.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+std::string forest_numbers(double value, const std::optional<double>& low,
+                           const std::optional<double>& high) {
+  std::string words = format_number(value, 3);
+  if (low && high)
+    words += fmt::format(" [{}, {}]", format_number(*low, 3), format_number(*high, 3));
+  return with_minus(words);
+}
+
+/// Rows of every point, under a heading each where there are several.
+template <class RowOf>
+std::vector<ForestRow> rows_by_point(const Comparison& comparison, const RowOf& row_of) {
+  std::vector<ForestRow> rows;
+  for (const ComparedPoint& point : comparison.points) {
+    std::vector<ForestRow> of_point;
+    for (const std::size_t g : point.groups)
+      if (auto row = row_of(g)) of_point.push_back(std::move(*row));
+    if (of_point.empty()) continue;
+    if (comparison.points.size() > 1) {
+      ForestRow heading;
+      heading.label = brief_title(point);
+      heading.heading = true;
+      rows.push_back(std::move(heading));
+    }
+    rows.insert(rows.end(), of_point.begin(), of_point.end());
+  }
+  return rows;
+}
+
+/// The label that all groups of these digests share, else the words for several.
+std::string common_label(const Comparison& comparison, const std::vector<std::string>& digests) {
+  std::string label;
+  for (const std::string& digest : digests) {
+    const std::string& own = group_of(comparison, digest).label;
+    if (!label.empty() && label != own) return "the baseline";
+    label = own;
+  }
+  return label;
+}
+
+std::string difference_forest(const ReportData& data, const OutcomeMetric& metric) {
+  const Comparison& comparison = data.comparison;
+  std::vector<std::string> baselines;
+  bool differs = false;
+  Forest forest;
+  forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
+    const ComparedGroup& group = comparison.groups[g];
+    const auto* difference = find_difference(comparison, group.group, std::string(metric.name));
+    if (difference == nullptr) return std::nullopt;
+    baselines.push_back(difference->baseline);
+    const Estimate& e = difference->value.difference;
+    differs = differs || e.mean != 0;
+    return ForestRow{group.label,
+                     false,
+                     data.styles[g],
+                     e.mean,
+                     e.ci_low,
+                     e.ci_high,
+                     forest_numbers(e.mean, e.ci_low, e.ci_high)};
+  });
+  if (!differs) return "";
+  forest.id = fmt::format("forest-{}", metric.name);
+  forest.title = fmt::format("Difference in {}", metric.words);
+  forest.x_label =
+      fmt::format("difference to {}, paired by seed", common_label(comparison, baselines));
+  forest.line = 0;
+  forest.better = better_direction(metric.name) > 0 ? "better →" : "← better";
+  return draw_forest(forest);
+}
+
+std::string ratio_forest(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  std::vector<std::string> references;
+  Forest forest;
+  forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
+    const ComparedGroup& group = comparison.groups[g];
+    const auto* ratio = find_ratio(comparison, group.group, kMidConsensus);
+    if (ratio == nullptr) return std::nullopt;
+    references.push_back(ratio->reference);
+    return ForestRow{group.label,
+                     false,
+                     data.styles[g],
+                     ratio->value.mean,
+                     ratio->value.ci_low,
+                     ratio->value.ci_high,
+                     forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high)};
+  });
+  if (forest.rows.empty()) return "";
+  forest.id = "forest-consensus";
+  forest.title = "Ratio of mid-run consensus distance";
+  forest.x_label =
+      fmt::format("times that of {}, paired by seed", common_label(comparison, references));
+  forest.line = 1;
+  forest.logarithmic = true;
+  forest.better = "← better";
+  return draw_forest(forest);
+}
+
+}  // namespace
+
+std::string verdict_forests(const ReportData& data) {
+  std::string out;
+  for (const OutcomeMetric& metric : kOutcomes) {
+    // The training loss speaks only where nothing was evaluated.
+    if (metric.name == "train_loss" && !out.empty()) continue;
+    out += difference_forest(data, metric);
+  }
+  return out + ratio_forest(data);
+}
+
+}  // namespace acid

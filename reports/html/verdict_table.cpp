@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "reports/html/markup.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/style.hpp"
+#include "reports/html/verdict.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+struct VerdictColumn {
+  std::string_view metric, head;
+};
+constexpr std::array kVerdictColumns{VerdictColumn{"eval_accuracy", "accuracy"},
+                                     VerdictColumn{"eval_loss", "evaluation loss"},
+                                     VerdictColumn{"train_loss", "training loss"},
+                                     VerdictColumn{"consensus_distance_mid", "consensus, mid-run"},
+                                     VerdictColumn{"gradients_to_target", "gradients to target"},
+                                     VerdictColumn{"seconds_to_target", "time to target"},
+                                     VerdictColumn{"gradients", "gradients"},
+                                     VerdictColumn{"seconds", "time"},
+                                     VerdictColumn{"bytes", "sent"},
+                                     VerdictColumn{"gradients_per_second", "gradients/s"}};
+
+bool is_compared(const Comparison& comparison, std::string_view metric) {
+  return std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) !=
+         comparison.metrics.end();
+}
+
+/// How many of its runs reached the target, where not all did.
+std::string reached_text(const ComparedGroup& group, const std::string& metric) {
+  const int missed = censored(group, metric);
+  if (missed == 0) return "";
+  const int runs = static_cast<int>(group.runs.size());
+  return fmt::format("reached by {} of {}", runs - missed, runs);
+}
+
+Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
+  const std::string reached = reached_text(group, metric);
+  const auto found = group.metrics.find(metric);
+  if (found == group.metrics.end()) return reached.empty() ? Markup{"–"} : text(reached);
+  const bool total = metric.rfind("gradients", 0) == 0 || metric.rfind("seconds", 0) == 0 ||
+                     metric.rfind("bytes", 0) == 0;
+  // Totals hardly differ between seeds; every run's are in a table of their own.
+  const Estimate& e = found->second;
+  const Estimate shown = total ? Estimate{e.n, e.mean, {}, {}, {}, {}} : e;
+  std::string words = format_metric(metric, shown);
+  if (total) words = words.substr(0, words.find(" ±"));
+  Markup cell = number_text(words, e.mean);
+  if (!reached.empty()) cell.html += fmt::format("<br><small>{}</small>", reached);
+  return cell;
+}
+
+/// What the first column of every table by group holds.
+std::vector<Markup> group_cells(const ReportData& data, const ComparedPoint& point, std::size_t g) {
+  std::vector<Markup> row{{swatch(data.styles[g]) + escaped(data.comparison.groups[g].label)}};
+  for (const auto& [key, value] : point.settings) row.push_back(text(value_text(value)));
+  row.push_back(text(std::to_string(data.comparison.groups[g].runs.size())));
+  return row;
+}
+
+std::vector<std::string> group_heads(const Comparison& comparison) {
+  std::vector<std::string> head{"algorithm"};
+  for (const auto& [key, value] : comparison.points.front().settings) head.push_back(key);
+  head.emplace_back("n");
+  return head;
+}
+
+Markup absent_or(std::optional<double> value) {
+  return value ? number_text(format_number(*value), *value) : Markup{"–"};
+}
+
+/// One row per group and metric: for whoever wants to compute with it.
+std::string spread_table(const ReportData& data) {
+  HtmlTable table;
+  table.csv = "spread";
+  table.head = group_heads(data.comparison);
+  table.first_number = table.head.size() + 1;
+  table.head.insert(table.head.end(),
+                    {"metric", "mean", "sd", "se", "95 % low", "95 % high", "median", "IQM"});
+  for (const ComparedPoint& point : data.comparison.points)
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = data.comparison.groups[g];
+      for (const std::string& metric : data.comparison.metrics) {
+        const auto found = group.metrics.find(metric);
+        if (found == group.metrics.end()) continue;
+        const Estimate& e = found->second;
+        const auto robust = group.robust.find(metric);
+        const Robust known = robust == group.robust.end() ? Robust{} : robust->second;
+        std::vector<Markup> row = group_cells(data, point, g);
+        row.back() = text(std::to_string(e.n));
+        row.push_back(text(metric));
+        for (const auto& value :
+             {std::optional(e.mean), e.sd, e.se, e.ci_low, e.ci_high, known.median, known.iqm})
+          row.push_back(absent_or(value));
+        table.rows.push_back(std::move(row));
+      }
+    }
+  return details("Every metric: mean, standard deviation, standard error, interval", table.html());
+}
+
+}  // namespace
+
+std::string verdict_table(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  HtmlTable table;
+  table.csv = "verdict";
+  table.caption =
+      "Means over seeds, ± the half-width of the 95 % t interval. Accuracy and losses are last "
+      "values; mid-run consensus is the mean of (1/n) Σ ‖xᵢ − x̄‖² between 20 and 50 % of the "
+      "budget.";
+  table.head = group_heads(comparison);
+  table.first_number = table.head.size() - 1;
+  std::vector<std::string> metrics;
+  for (const VerdictColumn& column : kVerdictColumns)
+    if (is_compared(comparison, column.metric)) {
+      metrics.emplace_back(column.metric);
+      table.head.emplace_back(column.head);
+    }
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      std::vector<Markup> row = group_cells(data, point, g);
+      for (const std::string& metric : metrics)
+        row.push_back(metric_cell(metric, comparison.groups[g]));
+      table.rows.push_back(std::move(row));
+    }
+  return table.html() + spread_table(data);
+}
+
+}  // namespace acid

@@ -1,0 +1,32 @@
+// A table's text as RFC 4180 says it, the exact value of a cell before its rounded one.
+
+export interface Cell {
+  value: string;
+  columns: number;
+  rows: number;
+}
+
+/// Quoted where it holds what separates; a quote inside is doubled.
+export function quoted(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/// One line per row. A cell over several columns or rows gives its value to each of them, so that
+/// every line says everything.
+export function csvOf(table: Cell[][]): string {
+  const grid: string[][] = table.map(() => []);
+  table.forEach((cells, row) => {
+    let column = 0;
+    for (const cell of cells) {
+      while (grid[row]?.[column] !== undefined) ++column;
+      for (let down = 0; down < cell.rows && row + down < grid.length; ++down)
+        for (let along = 0; along < cell.columns; ++along) {
+          const line = grid[row + down];
+          if (line) line[column + along] = cell.value;
+        }
+    }
+  });
+  return grid
+    .map((line) => Array.from(line, (value) => quoted(value ?? "")).join(",") + "\r\n")
+    .join("");
+}

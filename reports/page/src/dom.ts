@@ -1,0 +1,20 @@
+// Elements made from script: text always as text, so no name in the data can become markup.
+
+type Attributes = Record<string, string>;
+
+export function make<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+export function button(text: string, attributes: Attributes, act: () => void): HTMLButtonElement {
+  const element = make("button", { type: "button", ...attributes }, text);
+  element.addEventListener("click", act);
+  return element;
+}

@@ -1,0 +1,39 @@
+// What the keys do on a focused chart or timeline.
+
+export type Action =
+  | "left"
+  | "right"
+  | "panLeft"
+  | "panRight"
+  | "up"
+  | "down"
+  | "first"
+  | "last"
+  | "in"
+  | "out"
+  | "reset";
+
+const kActions: Record<string, Action> = {
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+  Home: "first",
+  End: "last",
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  _: "out",
+  "0": "reset",
+  Escape: "reset",
+};
+
+/// Null for all other keys, and for those that belong to the browser.
+export function actionOf(
+  event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
+): Action | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  if (event.shiftKey && event.key === "ArrowLeft") return "panLeft";
+  if (event.shiftKey && event.key === "ArrowRight") return "panRight";
+  return kActions[event.key] ?? null;
+}

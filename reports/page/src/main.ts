@@ -1,0 +1,53 @@
+// What the script does to the page. It replaces the static drawings on screen by ones that can be
+// zoomed, and adds nothing that is not in the page or its data block but its own controls.
+import "uplot/dist/uPlot.min.css";
+import "./page.css";
+import { readPageData, type PageData } from "./data";
+import { Live } from "./live";
+import { Point } from "./point";
+import { addCsvButtons } from "./tables";
+import { onThemeChange } from "./theme";
+import { Timelines } from "./timeline";
+
+const points = new Map<number, Point>();
+const timelines = new Timelines();
+
+function drawCurves(data: PageData): void {
+  for (const place of document.querySelectorAll<HTMLElement>(".curves[data-point]")) {
+    const number = Number(place.dataset["point"]);
+    const charts = data.charts.filter((chart) => chart.point === number);
+    const before = points.get(number);
+    if (before?.adopt(place, data, charts)) continue;
+    points.set(number, new Point(place, number, data.axes, charts, before?.state));
+  }
+}
+
+function draw(data: PageData): void {
+  drawCurves(data);
+  timelines.attach(data.timelines);
+  addCsvButtons(document);
+}
+
+function start(): void {
+  const data = readPageData(document);
+  if (data.live) new Live(draw);
+  draw(data);
+  onThemeChange(() => {
+    for (const point of points.values()) point.redraw();
+    timelines.redraw();
+  });
+}
+
+function startOrStayStatic(): void {
+  try {
+    start();
+  } catch (error) {
+    document.documentElement.classList.remove("live");
+    throw error;
+  }
+}
+
+document.documentElement.classList.add("live");
+if (document.readyState === "loading")
+  document.addEventListener("DOMContentLoaded", startOrStayStatic);
+else startOrStayStatic();

@@ -1,0 +1,56 @@
+// What a chart says in words at a place: every group's mean with its interval, every bound's value.
+import { firstAtLeast, interpolated, type ChartCurves } from "./curve";
+import { make } from "./dom";
+import { formatInterval, formatNumber } from "./numbers";
+import { swatch } from "./theme";
+
+export interface Reading {
+  label: string;
+  style: number;
+  text: string;
+  bound?: boolean;
+}
+
+/// At one place of the grid. `geometric`: bounds are straight in logarithms.
+export function valuesAt(curves: ChartCurves, k: number, geometric: boolean): Reading[] {
+  const at = (numbers: ArrayLike<number>) => numbers[k] ?? NaN;
+  const x = curves.grid[k] ?? NaN;
+  return [
+    ...curves.groups.map(({ label, style, onGrid: { mean, low, high } }) => ({
+      label,
+      style,
+      text: formatInterval(at(mean), at(low), at(high)),
+    })),
+    ...curves.bounds.flatMap(({ label, style, line }) => {
+      const value = interpolated(line, x, geometric);
+      return Number.isNaN(value) ? [] : [{ label, style, text: formatNumber(value), bound: true }];
+    }),
+  ];
+}
+
+/// Each group's last value not after `end`; groups without one are left out.
+export function lastValues(curves: ChartCurves, end: number): Reading[] {
+  return curves.groups.flatMap(({ label, style, band: { x, mean, low, high } }) => {
+    let k = firstAtLeast(x, end);
+    if (k === x.length || (x[k] ?? NaN) > end) --k;
+    while (k >= 0 && Number.isNaN(mean[k] ?? NaN)) --k;
+    if (k < 0) return [];
+    return [{ label, style, text: formatInterval(mean[k] ?? NaN, low[k] ?? NaN, high[k] ?? NaN) }];
+  });
+}
+
+export function fillReadout(into: HTMLElement, place: string, readings: Reading[]): void {
+  into.replaceChildren(
+    make("span", { class: "place" }, place),
+    ...readings.map(({ label, style, text, bound }) =>
+      make(
+        "span",
+        bound ? { class: "bound" } : {},
+        ...swatch(style),
+        make("b", { dir: "auto" }, label),
+        " ",
+        text,
+      ),
+    ),
+  );
+}

@@ -1,0 +1,41 @@
+// A button at every table that downloads it.
+import { csvOf, type Cell } from "./csv";
+import { button, make } from "./dom";
+
+function cellOf(cell: HTMLTableCellElement): Cell {
+  const text = (cell.textContent ?? "").replace(/\s+/g, " ").trim();
+  return { value: cell.dataset["value"] ?? text, columns: cell.colSpan, rows: cell.rowSpan };
+}
+
+export function tableCsv(table: HTMLTableElement): string {
+  return csvOf([...table.rows].map((row) => [...row.cells].map(cellOf)));
+}
+
+function download(table: HTMLTableElement, name: string): void {
+  const address = URL.createObjectURL(
+    new Blob([tableCsv(table)], { type: "text/csv;charset=utf-8" }),
+  );
+  make("a", { href: address, download: `${name}.csv` }).click();
+  // The download has its own hold on the data once it began.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+/// Tables below `root` that have no button yet. The button stands before the box the table scrolls
+/// in, so that it stays in view. Those of the static charts are not shown beside the script's.
+export function addCsvButtons(root: ParentNode): void {
+  for (const table of root.querySelectorAll<HTMLTableElement>("table[data-csv]")) {
+    if (table.closest(".panels")) continue;
+    const name = table.dataset["csv"] ?? "table";
+    const box = table.closest(".scroll") ?? table;
+    if (box.previousElementSibling?.classList.contains("csv")) continue;
+    box.before(
+      make(
+        "div",
+        { class: "csv" },
+        button("CSV", { "aria-label": `CSV: ${name}`, title: `Download ${name}.csv` }, () =>
+          download(table, name),
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,116 @@
+#include "store/copy_runs.hpp"
+
+#include <filesystem>
+
+#include "engine/base/digest.hpp"
+#include "store/files.hpp"
+#include "store/impl.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+namespace fs = std::filesystem;
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+using sqlite::Transaction;
+
+/// Which rows of a table belong to the runs whose numbers are in `?1`, a JSON list: told by the
+/// column that leads to a run.
+std::string rows_of_runs(const Connection& connection, const std::string& table) {
+  const std::string runs = "SELECT value FROM json_each(?1)";
+  const std::string attempts = "SELECT id FROM attempts WHERE run IN (" + runs + ")";
+  if (table == "runs") return "number IN (" + runs + ")";
+  if (table == "experiments")
+    return "number IN (SELECT experiment FROM experiment_runs WHERE run IN (" + runs + "))";
+  const auto has = [&](const char* column) {
+    Statement find(connection, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
+    return find.bind(table, column).step();
+  };
+  if (has("run")) return "run IN (" + runs + ")";
+  if (has("attempt")) return "attempt IN (" + attempts + ")";
+  if (has("series")) return "series IN (SELECT id FROM series WHERE attempt IN (" + attempts + "))";
+  ACID_ASSERT(has("checkpoint"), "nothing leads from the table {} to a run", table);
+  return "checkpoint IN (SELECT id FROM checkpoints WHERE attempt IN (" + attempts + "))";
+}
+
+void copy_rows(const Connection& from, const Connection& to, const std::string& table,
+               const std::string& runs) {
+  Statement columns(from, "SELECT group_concat(name), group_concat('?') FROM pragma_table_info(?)");
+  columns.bind(table).step();
+  Statement select(from, fmt::format("SELECT {} FROM {} WHERE {}", columns.text(0), table,
+                                     rows_of_runs(from, table)));
+  Statement insert(
+      to, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns.text(0), columns.text(1)));
+  select.bind(runs);
+  while (select.step()) insert.bind_row(select).run();
+}
+
+std::vector<std::string> tables_of(const Connection& connection) {
+  // Without those of SQLite's own, whose names no other table may have.
+  Statement select(connection,
+                   "SELECT name FROM sqlite_schema WHERE type = 'table'"
+                   " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name");
+  std::vector<std::string> tables;
+  while (select.step()) tables.push_back(select.text(0));
+  return tables;
+}
+
+std::string numbers_of(const Connection& connection, const std::vector<std::string>& run_ids) {
+  Statement find(connection, "SELECT number FROM runs WHERE id = ?");
+  nlohmann::json numbers = nlohmann::json::array();
+  for (const std::string& id : run_ids) {
+    if (!find.bind(id).step()) throw UsageError(fmt::format("there is no run {}", id));
+    numbers.push_back(find.integer(0));
+  }
+  return numbers.dump();
+}
+
+void copy_model(const Store& store, const AttemptResult::Artifact& artifact, const std::string& run,
+                const std::string& folder) {
+  const std::string from = checked_path(store, artifact.path), to = folder + "/" + artifact.path;
+  std::error_code error;
+  fs::create_directories(fs::path(to).parent_path(), error);
+  if (!error) fs::copy_file(from, to, error);
+  if (error)
+    throw StoreError(
+        fmt::format("cannot copy {}, a model of run {}, to {}: {}; was the store moved without its "
+                    "checkpoints folder, or is the disk full?",
+                    from, run, to, error.message()));
+  if (sha256_file(to) != artifact.sha256)
+    throw StoreError(
+        fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
+                    "--force",
+                    from, artifact.sha256));
+}
+
+}  // namespace
+
+void copy_runs(const Store& store, const std::vector<std::string>& run_ids,
+               const std::string& folder) {
+  const Connection& from = store.impl().connection();
+  std::error_code error;
+  fs::create_directories(fs::path(folder) / "checkpoints", error);
+  if (error || fs::exists(folder + "/store.db", error))
+    throw StoreError(fmt::format("cannot make a store in {}: {}", folder,
+                                 error ? error.message() : "there is one already"));
+  {
+    const Transaction one_view(from, Transaction::Kind::read);
+    const Connection to(folder + "/store.db", folder, Connection::Mode::write);
+    // It appears as a whole or not at all with the folder around it, so it needs no journal.
+    to.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    migrate(to, migrations());
+    Transaction copying(to, Transaction::Kind::write);
+    to.execute("PRAGMA defer_foreign_keys = ON");
+    const std::string runs = numbers_of(from, run_ids);
+    for (const std::string& table : tables_of(from)) copy_rows(from, to, table, runs);
+    to.execute("UPDATE checkpoints SET removed = created WHERE removed IS NULL");
+    copying.commit();
+  }
+  const Store copy(folder, Store::Access::read);
+  for (const std::string& id : run_ids)
+    if (const auto result = run_detail(copy, id).result)
+      for (const auto& artifact : result->artifacts) copy_model(store, artifact, id, folder);
+}
+
+}  // namespace acid

@@ -1,0 +1,134 @@
+// `acid export` of what the engine makes: a model as TorchScript, a test set. What PyTorch reads in
+// them is the matter of pytorch_test.py.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "tests/cli/scripted_worker.hpp"
+
+using acid::test::Result;
+using acid::test::ScriptedWorker;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr const char* kModelRecipe = R"(
+name = "model"
+seeds = [1]
+[task]
+dataset = { kind = "glyphs", train = 20, test = 7 }
+model = { kind = "mlp", hidden = [4] }
+batch_size = 4
+[optimizer]
+learning_rate = 0.05
+[workers]
+count = 2
+[topology]
+kind = "ring"
+[budget]
+gradients = 4
+[[algorithms]]
+kind = "ar-sgd"
+)";
+
+/// A planned run with a model. The worker trains nothing and does `exporting` when asked for that.
+struct ModelRun : ScriptedWorker {
+  explicit ModelRun(const std::string& exporting)
+      : ScriptedWorker("case \"$*\" in *--torchscript|*--test-set) ;; *) exit 1 ;; esac\n" +
+                       exporting) {
+    write("model.toml", kModelRecipe);
+    call({"run", "model.toml"});
+    write("starts", "");
+  }
+  Result export_as(const std::string& format, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"export", "@latest", "--format", format});
+    return call(more);
+  }
+};
+
+template <typename T>
+T read_as(const std::string& bytes, std::size_t at) {
+  T value{};
+  REQUIRE(at + sizeof value <= bytes.size());
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("a test set is safetensors with the normalised examples in order, without LibTorch") {
+  const ModelRun bench("exec $REAL \"$@\"\n");
+  const Result result = acid::test::acid(bench, {"export", "@latest", "--format", "test-set"},
+                                         {bench.worker, "ACID_TORCH_MODULE=/nowhere.so"});
+  CHECK(result.err.empty());
+  REQUIRE(result.code == 0);
+  const auto length = read_as<std::uint64_t>(result.out, 0);
+  REQUIRE(8 + length <= result.out.size());
+  const auto header = nlohmann::json::parse(result.out.substr(8, length));
+  CHECK(header["targets"]["dtype"] == "I64");
+  CHECK(header["targets"]["shape"] == nlohmann::json{7});
+  CHECK(header["inputs"]["dtype"] == "F32");
+  CHECK(header["inputs"]["shape"] == nlohmann::json({7, 1, 28, 28}));
+  CHECK(header["__metadata__"]["split"] == "test");
+  CHECK(result.out.size() == 8 + length + 7 * 8 + 7 * 28 * 28 * 4);
+  const std::size_t targets = 8 + length + header["targets"]["data_offsets"][0].get<std::size_t>();
+  const std::size_t inputs = 8 + length + header["inputs"]["data_offsets"][0].get<std::size_t>();
+  CHECK(targets % 8 == 0);
+  double sum = 0;
+  for (std::size_t row = 0; row < 7; ++row)
+    CHECK(read_as<std::int64_t>(result.out, targets + 8 * row) == static_cast<int>(row));
+  for (std::size_t k = 0; k < 7 * 28 * 28; ++k) sum += read_as<float>(result.out, inputs + 4 * k);
+  CHECK(std::abs(sum / (7 * 28 * 28)) < 0.2);  // a byte's mean would be 40
+}
+
+TEST_CASE("what the worker writes of a model arrives byte by byte, in a file or on the output") {
+  const ModelRun bench("printf 'a\\000b\\nc\\377'; head -c 300000 /dev/zero; echo words >&2\n");
+  const std::string expected = std::string("a\0b\nc\xff", 6) + std::string(300000, '\0');
+  const Result printed = bench.export_as("test-set");
+  CHECK(printed.code == 0);
+  CHECK(printed.out == expected);
+  CHECK(printed.err == "words\n");
+  const Result filed = bench.export_as("test-set", {"-o", "file"});
+  CHECK(filed.code == 0);
+  CHECK(filed.out.empty());
+  CHECK(bench.read("file") == expected);
+  const std::vector<std::string> starts = bench.starts();
+  REQUIRE(starts.size() == 2);
+  CHECK_THAT(starts[0], Contains("--store acid-store --run ") && Contains(" --test-set"));
+}
+
+TEST_CASE("a worker that fails leaves the file that was there, and its exit code is ours") {
+  const ModelRun bench("printf half; echo reason >&2; exit 3\n");
+  bench.write("file", "before");
+  const Result failed = bench.export_as("test-set", {"-o", "file"});
+  CHECK(failed.code == 3);
+  CHECK(failed.out.empty());
+  CHECK_THAT(failed.err, Contains("reason") && Contains("acid-worker ended with exit code 3"));
+  CHECK(bench.read("file") == "before");
+  const ModelRun killed("kill -9 $$\n");
+  const Result result = killed.export_as("test-set");
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL"));
+}
+
+TEST_CASE("a run that has no final model yet is refused before the worker is asked") {
+  const ModelRun bench("echo asked\n");
+  const Result result = bench.export_as("torchscript", {"-o", "file"});
+  CHECK(result.code == 2);
+  CHECK_THAT(result.err, Contains("has no final model"));
+  CHECK_FALSE(bench.has("file"));
+  CHECK(bench.starts().empty());
+}
+
+TEST_CASE("an analytic task has neither a model nor a test set to export") {
+  const ScriptedWorker bench("exec $REAL \"$@\"\n");
+  REQUIRE(bench.call({"run", "one.toml"}).code == 0);
+  bench.write("starts", "");
+  for (const char* format : {"torchscript", "test-set"}) {
+    const Result result = bench.call({"export", "@latest", "--format", format});
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, Contains("quadratic") && Contains("safetensors"));
+  }
+  CHECK(bench.starts().empty());
+}

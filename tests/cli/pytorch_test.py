@@ -1,0 +1,249 @@
+"""What PyTorch makes of exported models: `pytorch_test.py ACID`, the program to test.
+
+Each model is trained for a moment, exported with its test set, loaded by an independent program,
+Python's torch, and evaluated there: the examples it gets right must be those that acid counted.
+The evaluation takes as many examples at a time and as many threads as acid does, so that the two
+call the same kernels on the same shapes and no near tie can fall differently; the losses are
+compared with a tolerance, for a torch of another version than acid's LibTorch.
+"""
+
+import csv
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# Read by OpenBLAS when it is loaded; torch.set_num_threads() does not reach it.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+try:
+    import torch
+except ImportError as error:
+    print(f"PyTorch is not there, so nothing is tested: {error}; apt install python3-torch")
+    sys.exit(77)
+
+ROWS_AT_A_TIME = 250
+LOSS_TOLERANCE = 1e-5  # relative
+
+# Measured at the start and the end only: this is about the end.
+RECIPE = """
+name = "models"
+seeds = [1]
+[task]
+dataset = { kind = "glyphs", train = 600, test = 300 }
+model = "mlp"
+batch_size = 16
+[optimizer]
+learning_rate = 0.05
+momentum = 0.9
+[workers]
+count = 2
+[topology]
+kind = "ring"
+[budget]
+gradients = 200
+[evaluation]
+workers = "never"
+every_gradients = 1000
+consensus_every_time = 1000
+"""
+ALGORITHM = """
+[[algorithms]]
+kind = "ad-psgd"
+communication_rate = 1.0
+label = "{label}"
+set = {{ "task.model" = {model}, "budget.gradients" = {gradients} }}
+"""
+# Each with its gradients. Between them they have every kind of step.
+MODELS = {
+    "mlp": ('{ kind = "mlp", hidden = [32] }', 200),
+    "mlp-tanh": ('{ kind = "mlp", hidden = [16, 16], activation = "tanh" }', 200),
+    "cnn-gelu": ('{ kind = "cnn", channels = [4, 8], hidden = [16], activation = "gelu" }', 200),
+    "resnet20": ('{ kind = "resnet20" }', 8),
+    "resnet18": ('{ kind = "resnet18", stem = "imagenet" }', 2),
+}
+BATCH_NORM = ("resnet20", "resnet18")
+
+
+def expect(condition, message):
+    if not condition:
+        raise SystemExit(f"FAILED: {message}")
+
+
+class Lab:
+    """A folder with a store, and the program."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, Path(folder)
+
+    def acid(self, *arguments, code=0, **variables):
+        """Its standard output, or the messages of a failure that is expected."""
+        done = subprocess.run([self.program, *arguments], cwd=self.folder, timeout=300,
+                              env={**os.environ, **variables},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        messages = done.stderr.decode(errors="replace")
+        expect(done.returncode == code,
+               f"acid {' '.join(arguments)}: exit code {done.returncode}\n{messages}")
+        return done.stdout if code == 0 else messages
+
+    def run(self):
+        recipe = RECIPE + "".join(ALGORITHM.format(label=label, model=model, gradients=gradients)
+                                  for label, (model, gradients) in MODELS.items())
+        (self.folder / "models.toml").write_text(recipe)
+        self.acid("run", "models.toml")
+        runs = json.loads(self.acid("list", "--json"))["runs"]
+        return {run["label"]: run["id"] for run in runs}
+
+    def export(self, run, form):
+        path = self.folder / f"{run}.{form}"
+        self.acid("export", run, "--format", form, "-o", str(path))
+        return path
+
+    def require_reader(self, run):
+        """A torch reads what LibTorch writes up to its own version."""
+        environment = json.loads(self.acid("show", run, "--json"))["environment"]
+        wrote = environment["model_runtime"]["libtorch"]
+        if minor_version(wrote) > minor_version(torch.__version__):
+            print(f"PyTorch {torch.__version__} need not know the files of LibTorch {wrote}, so "
+                  "nothing is tested: name a Python that has a newer one with -DACID_PYTHON=PATH")
+            sys.exit(77)
+
+    def recorded(self, run):
+        """The last value of each metric of the whole run."""
+        rows = csv.DictReader(self.acid("export", run).decode().splitlines())
+        rows = sorted((row for row in rows if row["worker"] == ""),
+                      key=lambda row: int(row["gradients"]))
+        return {row["metric"]: float(row["value"]) for row in rows}
+
+
+def minor_version(text):
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    header.pop("__metadata__", None)
+    types = {"F32": torch.float32, "I64": torch.int64}
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = (8 + length + offset for offset in entry["data_offsets"])
+        expect(begin % 8 == 0 or entry["dtype"] == "F32", f"{name} is not aligned in {path}")
+        values = torch.frombuffer(bytearray(content[begin:end]), dtype=types[entry["dtype"]])
+        tensors[name] = values.reshape(entry["shape"])
+    return tensors
+
+
+def evaluate(module, test_set):
+    """How many examples it gets right, and the mean loss."""
+    correct, loss = 0, 0.0
+    with torch.inference_mode():
+        for inputs, targets in zip(test_set["inputs"].split(ROWS_AT_A_TIME),
+                                   test_set["targets"].split(ROWS_AT_A_TIME)):
+            logits = module(inputs)
+            correct += int((logits.argmax(1) == targets).sum())
+            losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+            loss += float(losses.double().sum())
+    return correct, loss / len(test_set["targets"])
+
+
+def check_same(what, module, test_set, recorded):
+    correct, loss = evaluate(module, test_set)
+    examples = len(test_set["targets"])
+    print(f"{what}: {correct} of {examples} right, recorded {recorded['eval_accuracy']:.6f}; "
+          f"loss {loss!r}, recorded {recorded['eval_loss']!r}")
+    expect(correct / examples == recorded["eval_accuracy"], f"{what}: another accuracy")
+    expect(abs(loss - recorded["eval_loss"]) <= LOSS_TOLERANCE * recorded["eval_loss"],
+           f"{what}: another loss")
+
+
+class HandWritten(torch.nn.Module):
+    """The first of MODELS, as one would write it down in PyTorch."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(28 * 28, 32)
+        self.fc2 = torch.nn.Linear(32, 10)
+
+    def forward(self, images):
+        return self.fc2(torch.relu(self.fc1(images.flatten(1))))
+
+
+def check_file(label, path, run, tensors):
+    """The module's names, values and description are the recorded ones."""
+    extra = {"acid.json": ""}
+    module = torch.jit.load(str(path), _extra_files=extra)
+    about = json.loads(extra["acid.json"])
+    expect(about["run"] == run and about["input"] == [1, 28, 28] and about["classes"] == 10,
+           f"{label}: described as {about}")
+    expect(len(about["normalisation"]["mean"]) == 1, f"{label}: normalised as {about}")
+    expect(not module.training, f"{label}: starts in training mode")
+    state = module.state_dict()
+    expect(state.keys() == tensors.keys(), f"{label}: has {list(state)} instead of {list(tensors)}")
+    expect(all(torch.equal(state[name], tensors[name]) for name in tensors),
+           f"{label}: has other values than the safetensors file")
+    parameters = {name for name, _ in module.named_parameters()}
+    expect(parameters == {name for name in tensors if ".running_" not in name},
+           f"{label}: takes {parameters} for parameters")
+    return module
+
+
+def check_training_mode(label, module, test_set):
+    """Batch norm follows train() and eval(), and only its buffers change."""
+    before = evaluate(module, test_set)
+    kept = {name: value.clone() for name, value in module.state_dict().items()}
+    module.train()
+    expect(evaluate(module, test_set) != before, f"{label}: train() changes nothing")
+    module.eval()
+    changed = {name for name, value in module.state_dict().items()
+               if not torch.equal(value, kept[name])}
+    expect(changed == {name for name in kept if ".running_" in name},
+           f"{label}: training mode changed {changed}")
+
+
+def check_refusals(lab, run):
+    """Without LibTorch, or with a model that is not the recorded one, there is no file."""
+    path = lab.folder / "refused.pt"
+    command = ("export", run, "--format", "torchscript", "-o", str(path))
+    said = lab.acid(*command, code=1, ACID_TORCH_MODULE="/nowhere/acid-torch.so")
+    expect("/nowhere/acid-torch.so" in said and "ACID_WITH_TORCH" in said, said)
+    (model,) = (lab.folder / "acid-store" / "checkpoints" / run).glob("*-final-mean.safetensors")
+    content = bytearray(model.read_bytes())
+    content[-1] ^= 1
+    model.write_bytes(content)
+    said = lab.acid(*command, code=3)
+    expect("is damaged" in said and "SHA-256" in said, said)
+    model.unlink()
+    said = lab.acid(*command, code=3)
+    expect(model.name in said, said)
+    expect(not path.exists(), "a file is left of a failed export")
+
+
+def main():
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(sys.argv[1], folder)
+        runs = lab.run()
+        expect(set(runs) == set(MODELS), f"the runs are {runs}")
+        lab.require_reader(runs["mlp"])
+        # One data set, so that one export serves all.
+        test_set = read_safetensors(lab.export(runs["mlp"], "test-set"))
+        for label, run in runs.items():
+            recorded = lab.recorded(run)
+            tensors = read_safetensors(lab.export(run, "safetensors"))
+            module = check_file(label, lab.export(run, "torchscript"), run, tensors)
+            check_same(f"{label} as TorchScript", module, test_set, recorded)
+            if label == "mlp":
+                by_hand = HandWritten()
+                by_hand.load_state_dict(tensors)
+                check_same(f"{label} by hand", by_hand, test_set, recorded)
+            if label in BATCH_NORM:
+                check_training_mode(label, module, test_set)
+        check_refusals(lab, runs["mlp"])
+
+
+if __name__ == "__main__":
+    main()

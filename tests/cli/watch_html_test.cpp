@@ -1,0 +1,323 @@
+// `acid watch --html`: who gets to see the page, what is sent with it, that it follows the runs,
+// and how it ends. The browser is a plain HTTP client here.
+#include <httplib.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "tests/cli/going_run.hpp"
+
+using acid::RunState;
+using acid::test::Going;
+using acid::test::Running;
+using acid::test::StoredRun;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr double kPatienceSeconds = 60;  // of a machine that has other things to do
+
+/// Asks again until the answer is yes, or patience ends.
+template <class Question>
+bool comes_true(const Question& question) {
+  const auto begun = std::chrono::steady_clock::now();
+  while (!question()) {
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begun;
+    if (waited.count() > kPatienceSeconds) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+std::string between(const std::string& text, const std::string& before, const std::string& after) {
+  const std::size_t begin = text.find(before);
+  if (begin == std::string::npos) return {};
+  const std::size_t from = begin + before.size();
+  return text.substr(from, text.find(after, from) - from);
+}
+
+/// `acid watch --html` that goes on in a folder until it is told to end.
+class Served {
+ public:
+  explicit Served(const acid::test::Folder& folder, std::vector<std::string> more = {},
+                  const std::vector<std::string>& environment = {})
+      : watching_(folder, arguments(std::move(more)), environment) {
+    REQUIRE(comes_true([&] { return watching_.out().find('\n') != std::string::npos; }));
+    const std::string out = watching_.out();
+    port = std::stoi(between(out, "http://127.0.0.1:", "/?token="));
+    token = between(out, "/?token=", "\n");
+    REQUIRE(token.size() == 32);
+  }
+  ~Served() {
+    if (ended_) return;
+    kill(watching_.pid(), SIGKILL);
+    watching_.wait();
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  httplib::Response request(const std::string& method, const std::string& path,
+                            httplib::Headers headers = {}) const {
+    httplib::Client client("127.0.0.1", port);
+    client.set_read_timeout(static_cast<time_t>(kPatienceSeconds));
+    httplib::Request request;
+    request.method = method;
+    request.path = path;
+    request.headers = std::move(headers);
+    const auto result = client.send(request);
+    INFO(method << " " << path << ": " << to_string(result.error()));
+    REQUIRE(result);
+    return result.value();
+  }
+  httplib::Response get(const std::string& path, httplib::Headers headers = {}) const {
+    return request("GET", path, std::move(headers));
+  }
+  /// What a browser sends after it has opened the address.
+  httplib::Headers entered() const {
+    const std::string cookie = get("/?token=" + token).get_header_value("Set-Cookie");
+    return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
+  }
+  acid::test::Result ended_by(int signal) {
+    kill(watching_.pid(), signal);
+    return ended();
+  }
+  acid::test::Result ended() {
+    ended_ = true;
+    return watching_.wait();
+  }
+
+  int port = 0;
+  std::string token;
+
+ private:
+  static std::vector<std::string> arguments(std::vector<std::string> more) {
+    more.insert(more.begin(), {"watch", "--html"});
+    return more;
+  }
+  Running watching_;
+  bool ended_ = false;
+};
+
+// As the server tells it: equal where the pages are.
+std::string version_of(const httplib::Response& page) {
+  return acid::sha256_hex(page.body).substr(0, 32);
+}
+
+}  // namespace
+
+TEST_CASE("the address that watch --html prints lets one browser in, which then has a cookie") {
+  const Going bench;
+  const Served served(bench);
+  CHECK(served.get("/").status == 403);
+  CHECK(served.get("/version").status == 403);
+  CHECK(served.get("/?token=").status == 403);
+  CHECK(served.get("/?token=" + std::string(32, '0')).status == 403);
+  CHECK(served.get("/version?token=" + served.token).status == 403);
+  CHECK(served.request("HEAD", "/?token=" + served.token).status == 405);
+
+  const auto entry = served.get("/?token=" + served.token);
+  CHECK(entry.status == 303);
+  CHECK(entry.get_header_value("Location") == "/");
+  const std::string cookie = entry.get_header_value("Set-Cookie");
+  for (const char* part : {"; Path=/", "; HttpOnly", "; SameSite=Strict"})
+    CHECK_THAT(cookie, Contains(part));
+  CHECK_THAT(cookie, !Contains(served.token));
+
+  const auto again = served.get("/?token=" + served.token);
+  CHECK(again.status == 403);
+  CHECK_THAT(again.body, Contains("works once") && Contains("start it again"));
+  CHECK(again.get_header_value("Set-Cookie").empty());
+
+  const std::string pair = cookie.substr(0, cookie.find(';'));
+  const auto page = served.get("/", {{"Cookie", "other=1; " + pair}});
+  CHECK(page.status == 200);
+  CHECK_THAT(page.body, Contains("<!DOCTYPE html>") && Contains(bench.id));
+  CHECK(served.get("/?token=" + served.token, {{"Cookie", pair}}).status == 303);
+  CHECK(served.get("/", {{"Cookie", pair + "0"}}).status == 403);
+  CHECK(served.get("/", {{"Cookie", "acid-watch=" + between(pair, "=", ";")}}).status == 403);
+}
+
+TEST_CASE("a browser that another site leads to the address gets a page of ours that goes on") {
+  const Going bench;
+  const Served served(bench);
+  const auto entry = served.get("/?token=" + served.token, {{"Sec-Fetch-Site", "cross-site"}});
+  CHECK(entry.status == 200);
+  CHECK_THAT(entry.body, Contains("http-equiv=\"refresh\" content=\"0; url=/\""));
+  CHECK(entry.has_header("Set-Cookie"));
+}
+
+TEST_CASE("watch --html answers to its own address, to GET, and has one page and its version") {
+  const Going bench;
+  const Served served(bench);
+  const httplib::Headers entered = served.entered();
+  const auto as = [&](const std::string& host) {
+    httplib::Headers headers = entered;
+    headers.emplace("Host", host);
+    return served.get("/version", headers).status;
+  };
+  const std::string port = ":" + std::to_string(served.port);
+  CHECK(as("127.0.0.1" + port) == 200);
+  CHECK(as("localhost" + port) == 200);
+  for (const std::string& host :
+       {"evil.example" + port, std::string("127.0.0.1"),
+        "127.0.0.1:" + std::to_string(served.port - 1), "127.0.0.1" + port + ".evil.example"})
+    CHECK(as(host) == 403);
+  CHECK(served.get("/../etc/passwd", entered).status == 404);
+  CHECK(served.get("/store.db", entered).status == 404);
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"})
+    CHECK(served.request(method, "/", entered).status == 405);
+}
+
+TEST_CASE("the page is sent with the policy that it has itself, and is kept nowhere") {
+  const Going bench;
+  const Served served(bench);
+  const auto page = served.get("/", served.entered());
+  const std::string policy =
+      between(page.body, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+  CHECK_THAT(policy, Contains("default-src 'none'") && Contains("connect-src 'self'"));
+  CHECK(page.get_header_value_count("Content-Security-Policy") == 1);
+  CHECK(page.get_header_value("Content-Security-Policy") == policy + "; frame-ancestors 'none'");
+  CHECK_THAT(page.body, Contains("id=\"live-status\""));
+  const auto no_entry = served.get("/");
+  CHECK_THAT(no_entry.get_header_value("Content-Security-Policy"), Contains("default-src 'none'"));
+  for (const auto& each : {page, no_entry}) {
+    CHECK(each.get_header_value("X-Content-Type-Options") == "nosniff");
+    CHECK(each.get_header_value("Cache-Control") == "no-store");
+    CHECK(each.get_header_value("Referrer-Policy") == "no-referrer");
+    CHECK(each.get_header_value("Content-Type") == "text/html; charset=utf-8");
+  }
+}
+
+TEST_CASE("the version is the page's own, and changes when a run advances and when it ends") {
+  Going bench;
+  const Served served(bench);
+  const httplib::Headers entered = served.entered();
+  const auto version = [&] { return served.get("/version", entered).body; };
+  const auto page = served.get("/", entered);
+  const std::string first = version();
+  CHECK(first.size() == 32);
+  CHECK(version_of(page) == first);
+  CHECK(version() == first);
+
+  bench.measure(500, 0.1);
+  REQUIRE(comes_true([&] { return version() != first; }));
+  const std::string second = version();
+  CHECK(version_of(served.get("/", entered)) == second);
+
+  bench.end(RunState::finished);
+  REQUIRE(comes_true([&] { return version() != second; }));
+  CHECK_THAT(served.get("/", entered).body, Contains("All runs have ended"));
+}
+
+TEST_CASE("many requests at once all get the one page") {
+  const Going bench;
+  const Served served(bench);
+  const httplib::Headers entered = served.entered();
+  const std::string expected = served.get("/", entered).body;
+  std::vector<std::string> pages(16), versions(16);
+  std::vector<std::thread> browsers;
+  for (std::size_t k = 0; k < pages.size(); ++k)
+    browsers.emplace_back([&, k] {
+      httplib::Client client("127.0.0.1", served.port);
+      client.set_read_timeout(static_cast<time_t>(kPatienceSeconds));
+      if (const auto page = client.Get("/", entered)) pages[k] = page->body;
+      if (const auto version = client.Get("/version", entered)) versions[k] = version->body;
+    });
+  for (std::thread& browser : browsers) browser.join();
+  for (std::size_t k = 0; k < pages.size(); ++k) {
+    CHECK(pages[k] == expected);
+    CHECK(versions[k] == version_of(served.get("/", entered)));
+  }
+}
+
+TEST_CASE("watch --html goes on after the last run, until a signal ends it, and nothing else") {
+  Going bench;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Served served(bench);
+    CHECK(served.get("/", served.entered()).status == 200);
+    if (signal == SIGTERM) {
+      bench.end(RunState::finished);
+      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      CHECK(served.get("/").status == 403);
+    }
+    const auto result = served.ended_by(signal);
+    INFO(result.err);
+    CHECK(result.code == 0);
+    CHECK(result.out ==
+          "http://127.0.0.1:" + std::to_string(served.port) + "/?token=" + served.token + "\n");
+    CHECK_THAT(result.err, Contains("watching ended; the runs go on"));
+  }
+  CHECK_THAT(bench.call({"list"}).out, Contains("finished"));
+}
+
+TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it") {
+  Going bench;
+  Served served(bench, {"--wait"});
+  const httplib::Headers entered = served.entered();
+  CHECK(served.get("/", entered).status == 200);
+  bench.end(RunState::finished);
+  CHECK_THAT(served.get("/version", entered).body, !Contains(" "));
+  const auto result = served.ended();
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, Contains("finished"));
+  CHECK_THAT(result.err, !Contains("watching ended"));
+}
+
+TEST_CASE("watch --html says which port is taken, and refuses what it cannot serve") {
+  const Going bench;
+  const Served served(bench);
+  const std::string port = std::to_string(served.port);
+  const auto taken = bench.call({"watch", "--html", "--port", port});
+  INFO(taken.err);
+  CHECK(taken.code == 2);
+  CHECK(taken.out.empty());
+  CHECK_THAT(taken.err, Contains("port " + port) && Contains("--port"));
+  CHECK(bench.call({"watch", "--port", port}).code == 2);
+  CHECK(bench.call({"watch", "--html", "--port", "70000"}).code == 2);
+  CHECK(bench.call({"watch", "--html", "--once"}).code == 2);
+  CHECK(bench.call({"watch", "--html", "--json"}).code == 2);
+  CHECK(bench.call({"watch", "--html", "no-such-run"}).code == 2);
+}
+
+TEST_CASE(
+    "watch --html shows the page of runs that nobody has begun, and says where there are none") {
+  const StoredRun bench;
+  const Served served(bench);
+  CHECK_THAT(served.get("/", served.entered()).body, Contains(bench.id));
+
+  const acid::test::Folder empty;
+  const auto no_store = acid::test::acid(empty, {"watch", "--html"});
+  CHECK(no_store.code == 3);
+  CHECK_THAT(no_store.err, Contains("acid run"));
+  const acid::Store store(empty.path("acid-store"), acid::Store::Access::write);
+  const auto no_runs = acid::test::acid(empty, {"watch", "--html"});
+  INFO(no_runs.err);
+  CHECK(no_runs.code == 2);
+  CHECK(no_runs.out.empty());
+}
+
+TEST_CASE("watch --html --open gives the browser a file that only this user can read") {
+  const Going bench;
+  bench.write_program("xdg-open",
+                      "#!/bin/sh\ncp -p \"$1\" copy; echo \"$1\" > opened.new\n"
+                      "mv opened.new opened\n");
+  std::string file;
+  {
+    Served served(bench, {"--open"},
+                  {"PATH=" + bench.path() + ":/usr/bin:/bin", "XDG_RUNTIME_DIR=" + bench.path()});
+    acid::test::wait_for(bench, "opened");
+    file = between(bench.read("opened"), "", "\n");
+    CHECK_THAT(file, !Contains(served.token));
+    CHECK_THAT(bench.read("copy"), Contains("url=http://127.0.0.1") && Contains(served.token));
+    CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::all) ==
+          (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+    CHECK(served.ended_by(SIGINT).code == 0);
+  }
+  CHECK_FALSE(std::filesystem::exists(file));
+
+  Served served(bench, {"--open"}, {"PATH=" + bench.path("nowhere")});
+  CHECK(served.get("/", served.entered()).status == 200);
+  CHECK_THAT(served.ended_by(SIGINT).err, Contains("xdg-open is not installed"));
+}

@@ -1,0 +1,71 @@
+#include "store/copy_runs.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/catch.hpp"
+#include "tests/store/story.hpp"
+
+namespace acid {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+/// Every table with how many rows of it belong to a run.
+constexpr const char* kRowsOfRun =
+    "SELECT (SELECT count(*) FROM points_view WHERE run = '{0}')"
+    " + 1000 * (SELECT count(*) FROM event_list WHERE run = '{0}')"
+    " + 1000000 * (SELECT count(*) FROM checkpoint_list WHERE run = '{0}')";
+
+TEST_CASE("a copy holds the named runs alone, with all that counts of them and of their past") {
+  Story story;
+  story.begin();
+  story.steps(1, 3);
+  story.checkpoint(3);
+  story.steps(4, 6);
+  story.begin(story.from(1));
+  story.steps(4, 5);
+  story.kill();
+  const RunRecord other = make_run(77);
+  story.store.add_experiment(make_experiment("other"), {other});
+
+  const TempFolder temp;
+  copy_runs(story.store, {story.run.id}, temp.path() + "/copy");
+  const Store copy(temp.path() + "/copy", Store::Access::read);
+  const auto all = list_runs(copy);
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().id == story.run.id);
+  const std::string rows = fmt::format(kRowsOfRun, story.run.id);
+  CHECK(number(copy, rows) == number(story.store, rows));
+  CHECK(number(copy, rows) > 1'000'000);
+  CHECK(number(copy, "SELECT count(*) FROM attempts") == 2);
+  CHECK(number(copy, "SELECT count(*) FROM experiments") == 1);
+  CHECK(number(copy, "SELECT count(*) FROM pragma_foreign_key_check") == 0);
+  for (const CheckpointRow& checkpoint : checkpoints_of(copy, story.run.id)) {
+    CHECK(checkpoint.removed);
+    CHECK(cut_digests(copy, checkpoint.id).workers ==
+          cut_digests(story.store, checkpoint.id).workers);
+  }
+  CHECK(read_events(copy, story.run.id) == read_events(story.store, story.run.id));
+
+  copy_runs(story.store, {story.run.id}, temp.path() + "/again");
+  const auto bytes = [&](const std::string& name) {
+    std::ifstream file(temp.path() + "/" + name + "/store.db", std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  CHECK(bytes("copy") == bytes("again"));
+  CHECK(std::distance(fs::directory_iterator(temp.path() + "/copy"), fs::directory_iterator()) ==
+        2);  // store.db and checkpoints: reading leaves nothing beside them
+}
+
+TEST_CASE("a copy is refused for a run that does not exist and where there is a store") {
+  Story story;
+  const TempFolder temp;
+  CHECK_THROWS_AS(copy_runs(story.store, {"nonesuch"}, temp.path() + "/a"), UsageError);
+  copy_runs(story.store, {story.run.id}, temp.path() + "/b");
+  CHECK_THROWS_AS(copy_runs(story.store, {story.run.id}, temp.path() + "/b"), StoreError);
+}
+
+}  // namespace
+}  // namespace acid

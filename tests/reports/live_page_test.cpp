@@ -1,0 +1,45 @@
+// The page of runs that go on.
+#include <regex>
+
+#include "reports/html.hpp"
+#include "reports/html/report_data.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/recorded_run.hpp"
+
+using namespace acid;
+using synthetic::has;
+using synthetic::RecordedRuns;
+
+TEST_CASE("a live page shows the curves so far and how many runs have finished") {
+  RecordedRuns recorded(3);
+  recorded.record(0, "eval_loss", {{0, 1}, {50, 0.5}, {100, 0.25}});
+  recorded.finish(0, 100);
+  recorded.record(1, "eval_loss", {{0, 1}, {20, 0.9}});
+
+  const ReportData data = read_report(recorded.store, recorded.ids, {.live = true});
+  REQUIRE(data.curves.size() == 1);
+  const GroupCurves& curves = data.curves[0].at(0);
+  REQUIRE(curves.seeds.size() == 2);
+  CHECK(curves.seeds[1].points.size() == 2);
+  // The mean is over both runs as far as both have come.
+  CHECK(curves.bands[0].x.back() <= 4 * 21);
+  const std::string page = render_report(recorded.store, recorded.ids, {.live = true});
+  CHECK(has(page, "1 of 3 runs finished."));
+  CHECK(has(page, "id=\"live-status\""));
+  CHECK(has(page, content_security_policy(true)));
+  CHECK(has(page, "connect-src 'self'"));
+
+  const std::string still = render_report(recorded.store, recorded.ids);
+  CHECK_FALSE(has(still, "id=\"live-status\""));
+  CHECK_FALSE(has(still, "connect-src 'self'"));
+  CHECK(read_report(recorded.store, recorded.ids).curves[0].at(0).seeds.size() == 1);
+}
+
+TEST_CASE("a live page can be drawn before any run has begun, and of runs without a sample") {
+  RecordedRuns recorded(2);
+  CHECK(has(render_report(recorded.store, recorded.ids, {.live = true}), "0 of 2 runs finished."));
+  recorded.record(0, "eval_loss", {});
+  const std::string page = render_report(recorded.store, recorded.ids, {.live = true});
+  CHECK(has(page, "0 of 2 runs finished."));
+  CHECK_FALSE(std::regex_search(page, std::regex(R"([ (]-?(nan|inf)[ ,<)])")));
+}

@@ -1,0 +1,231 @@
+#include "reports/html/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <regex>
+#include <set>
+
+#include "reports/html/timeline.hpp"
+#include "reports/html/verdict.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using synthetic::has;
+using synthetic::run;
+
+namespace {
+
+/// What a page of a made-up experiment is drawn from.
+class Report {
+ public:
+  explicit Report(const synthetic::Shape& shape = small())
+      : store_(folder_.path(), Store::Access::write),
+        ids(synthetic::fill(store_, shape)),
+        data(read_report(store_, ids)) {}
+
+  static synthetic::Shape small() {
+    synthetic::Shape shape;
+    shape.samples = 10;
+    shape.workers = {4};
+    return shape;
+  }
+  void read_again() { data = read_report(store_, ids); }
+  Store& store() { return store_; }
+
+ private:
+  synthetic::Folder folder_;
+  Store store_;
+
+ public:
+  std::vector<std::string> ids;
+  ReportData data;
+};
+
+Headline headline_of(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<ComparedRun> runs;
+  for (std::size_t k = 0; k < first.size(); ++k)
+    runs.push_back(run("ar-sgd", k + 1, {{"eval_accuracy", first[k]}}));
+  for (std::size_t k = 0; k < second.size(); ++k)
+    runs.push_back(run("ad-psgd", k + 1, {{"eval_accuracy", second[k]}}));
+  const Comparison comparison = compare_runs(runs);
+  return headline(comparison, comparison.points.front());
+}
+
+}  // namespace
+
+TEST_CASE("the verdict begins with the winner, n, and by how much the next one is behind") {
+  const Headline clear = headline_of({0.5, 0.6, 0.55}, {0.7, 0.81, 0.74});
+  CHECK(clear.winner == "Highest evaluation accuracy on average: ad-psgd.");
+  CHECK(has(clear.rest, "(n = 3)"));
+  CHECK(has(clear.rest, "Next: ar-sgd, behind by 0.2 [0.175, 0.225] (paired over 3 seeds)."));
+  const Headline open = headline_of({0.5, 0.6, 0.55}, {0.4, 0.75, 0.53});
+  CHECK(has(open.rest, "Not told apart from ar-sgd at n = 3"));
+  CHECK(has(headline_of({0.5}, {0.6}).rest, "one shared seed cannot tell them apart"));
+  CHECK(headline_of({0.5, 0.5}, {0.5, 0.5}).winner.empty());
+  CHECK(headline_of({}, {0.5}).winner.empty());
+}
+
+TEST_CASE("where every outcome is equal the verdict is about agreement") {
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const double luck = static_cast<double>(seed);
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 0}, {"consensus_distance_mid", 4 * luck}}));
+    runs.push_back(run("a2cid2", seed, {{"eval_loss", 0}, {"consensus_distance_mid", luck}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  const Headline head = headline(comparison, comparison.points.front());
+  CHECK(head.winner == "Lowest mid-run consensus distance on average: a2cid2.");
+  CHECK(has(head.rest, "Next: ad-psgd: 4 [4, 4] times as far."));
+}
+
+TEST_CASE("below pictures a sweep point has short keys, and only those that are set") {
+  ComparedPoint point;
+  point.settings = {{"execution.virtual.slow_workers", nullptr},
+                    {"execution.virtual.slow_workers.0", 10},
+                    {"workers.count", 4}};
+  CHECK(brief_title(point) == "slow_workers.0 = 10, workers.count = 4");
+  point.settings.resize(1);
+  CHECK(brief_title(point) == "execution.virtual.slow_workers = null");
+}
+
+TEST_CASE("the time section shows runtime, timelines and staleness") {
+  const Report report;
+  const std::string html = time_section(report.data);
+  CHECK(has(html, "Time per gradient of a worker"));
+  CHECK(has(html, "data-timeline=\"0\""));
+  CHECK(has(html, "data-timeline=\"2\""));
+  CHECK(has(html, "No gradient was stale"));
+  CHECK(has(html, "staleness, updates"));
+  const std::vector<TimelineData> drawn = timelines(report.data);
+  REQUIRE(drawn.size() == 3);
+  CHECK(drawn[0].label == "AR-SGD");
+  CHECK(drawn[0].unit == "simulated s");
+  CHECK(drawn[0].rows.size() == 4);
+}
+
+TEST_CASE("old runs without spans and staleness have no empty pictures") {
+  Report report;
+  for (auto& spans : report.data.spans) spans.clear();
+  for (RunDetail& run : report.data.runs) {
+    run.result->staleness.clear();
+    run.result->worker_idle_seconds.clear();
+  }
+  const std::string html = time_section(report.data);
+  CHECK_FALSE(has(html, "data-timeline"));
+  CHECK_FALSE(has(html, "Staleness"));
+  CHECK_FALSE(has(html, "% waiting"));
+  for (RunDetail& run : report.data.runs) run.result->position.seconds = 0;
+  CHECK(time_section(report.data).empty());
+}
+
+TEST_CASE("every table of a page has a name of its own") {
+  const Report report;
+  std::string html;
+  for (const auto section :
+       {verdict_section, time_section, network_section, seeds_section, settings_section,
+        environment_section, checklist_section, reproduce_section})
+    html += section(report.data);
+  std::set<std::string> names;
+  const std::regex name("data-csv=\"([a-z0-9-]+)\"");
+  for (std::sregex_iterator it(html.begin(), html.end(), name), end; it != end; ++it) {
+    INFO((*it)[1]);
+    CHECK(names.insert((*it)[1]).second);
+  }
+  for (const char* wanted : {"verdict", "spread", "runs", "runtime", "network", "checklist",
+                             "settings-common", "environment", "digests", "data-files"})
+    CHECK(names.count(wanted) == 1);
+  CHECK_FALSE(has(html, "<table>"));
+}
+
+TEST_CASE("the table of runs has every metric with all its digits") {
+  const Report report;
+  const std::string html = seeds_section(report.data);
+  for (const char* head : {"eval accuracy", "consensus distance", "gradients per second"})
+    CHECK(has(html, head));
+  const double loss = report.data.runs.front().summary.metrics.at("eval_loss");
+  CHECK(has(html, fmt::format("data-value=\"{}\"", loss)));
+}
+
+TEST_CASE("verifications are shown, and one that failed is a warning") {
+  Report report;
+  CHECK(has(reproduce_section(report.data), "not verified"));
+  CHECK(has(checklist_section(report.data), "0 of 9 finished runs were executed again"));
+  Verification verification;
+  verification.equal = true;
+  verification.message = "all digests";
+  report.store().add_verification(report.ids[0], verification);
+  verification.equal = false;
+  verification.message = "worker 2 <differs>";
+  report.store().add_verification(report.ids[1], verification);
+  report.read_again();
+  const std::string html = reproduce_section(report.data);
+  CHECK(has(html, "verified bit for bit on "));
+  CHECK(has(html, ": worker 2 &lt;differs&gt;"));
+  CHECK(has(seeds_section(report.data), "✗ differs"));
+  CHECK(has(checklist_section(report.data), "1 did not."));
+  CHECK(has(verdict_section(report.data), "did not give the same bits when it was verified"));
+}
+
+TEST_CASE("the checklist answers from the store and says what it cannot know") {
+  Report report;
+  const std::string html = checklist_section(report.data);
+  CHECK(has(html, "n = 3 finished runs per algorithm and setting; seeds 1, 2, 3; 9 runs in all."));
+  CHECK(has(html, "Every run has finished."));
+  CHECK(has(html, "SHA-256 of 1 file under"));
+  CHECK(has(html, "Not in the store: say it in the paper."));
+  for (RunDetail& run : report.data.runs)
+    for (AttemptRow& attempt : run.attempts) {
+      attempt.environment = {{"git_commit", "abc"}, {"git_dirty", true},  {"git_diff_sha256", "77"},
+                             {"acid_version", "1"}, {"cpu_model", "Z80"}, {"cores", 2}};
+      attempt.wall_seconds = 2;
+    }
+  report.data.runs[0].attempts[0].outcome = "interrupted";
+  const std::string dirty = checklist_section(report.data);
+  CHECK(has(dirty, "built from a changed working tree, SHA-256 of the changes 77."));
+  CHECK(has(dirty, "Z80; 2 cores"));
+  CHECK(has(dirty, "18 s in all, of which 2 s in attempts that did not finish"));
+}
+
+TEST_CASE("the commands to reproduce name the recipe, a run and the page") {
+  Report report;
+  const std::string html = reproduce_section(report.data);
+  CHECK(has(html, "acid resume"));
+  CHECK(has(html, "acid verify " + report.ids[0]));
+  CHECK(has(html, "acid report " + report.data.experiment.id + " --html"));
+  report.data.experiment = {};
+  CHECK(has(reproduce_section(report.data), "compiles to other runs now"));
+}
+
+TEST_CASE("many sweep points fold their figures, and keep all of them") {
+  synthetic::Shape shape = Report::small();
+  shape.workers = {2, 3, 4, 5, 6};
+  shape.seeds = 1;
+  const Report report(shape);
+  const std::string html = time_section(report.data);
+  CHECK(has(html, "Timelines of 4 more settings"));
+  CHECK(has(html, "data-timeline=\"14\""));
+  CHECK(has(verdict_section(report.data), "<summary>Against the baseline</summary>"));
+}
+
+TEST_CASE("texts from recipes stay text in every section") {
+  Report report;
+  const std::string evil = "\"><script>alert(1)</script>' \xE2\x80\xAE" + std::string(5000, 'x');
+  for (ComparedGroup& group : report.data.comparison.groups) {
+    group.label = evil;
+    group.settings["note"] = evil;
+  }
+  report.data.experiment.name = report.data.experiment.recipe_path = evil;
+  for (RunDetail& run : report.data.runs) {
+    run.summary.message = evil;
+    run.summary.state = RunState::failed;
+    run.attempts.front().environment["host"] = evil;
+    run.file_digests.emplace_back(evil, "00");
+  }
+  for (const auto section :
+       {verdict_section, time_section, network_section, seeds_section, settings_section,
+        environment_section, checklist_section, reproduce_section}) {
+    const std::string html = section(report.data);
+    CHECK_FALSE(has(html, "<script"));
+  }
+}
