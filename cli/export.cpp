@@ -83,7 +83,7 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const auto runs = resolve_runs(store, options.names);
   const bool zip = options.crate.ends_with(".zip");
-  StagedFolder folder(options.crate, zip);
+  StagedFolder folder(options.crate);
   {
     const SteadyClock clock;
     ReadingProgress progress(clock, "exported", standard_error_is_terminal());
@@ -115,6 +115,7 @@ void add_crate_options(CLI::App& command, ExportOptions& options) {
                   "events, report, digests, a store to verify, and REPRODUCE.md. It names hosts\n"
                   "and paths as they were recorded")
       ->type_name("FILE.zip|DIR")
+      ->check(wrong_if_empty)
       ->excludes("--format")
       ->excludes("--output")
       ->excludes("--wide");
@@ -148,7 +149,8 @@ void add_export_command(CLI::App& app, Session& session) {
   command
       ->add_option("-o,--output", options->output,
                    "Where to: a file, or a folder for tensorboard (default: standard output)")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->check(wrong_if_empty);
   add_crate_options(*command, *options);
   add_store_option(*command, session);
   command->footer(

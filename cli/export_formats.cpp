@@ -70,8 +70,10 @@ void export_tensorboard(const ExportRequest& request) {
   namespace fs = std::filesystem;
   const SteadyClock clock;
   ReadingProgress progress(clock, "exported", standard_error_is_terminal());
+  const auto summaries = runs_as_asked(request.store, request.runs);
   for (std::size_t r = 0; r < request.runs.size(); ++r) {
-    const RunDetail run = run_detail(request.store, request.runs[r]);
+    RunDetail run = run_detail(request.store, request.runs[r]);
+    run.summary = summaries[r];
     const fs::path folder = fs::path(request.output) / tensorboard_folder(run.summary);
     std::error_code error;
     fs::create_directories(folder, error);

@@ -72,7 +72,8 @@ void add_report_command(CLI::App& app, Session& session) {
   command
       ->add_option("-o,--output", options->file,
                    "Where to (default: acid-report.html); - for standard output")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(wrong_if_empty);
   add_store_option(*command, session);
   command->callback([&session, options] {
     session.action = [&session, options] { return report(session, *options); };

@@ -59,6 +59,10 @@ void add_store_option(CLI::App& command, Session& session) {
       ->type_name("DIR");
 }
 
+std::string wrong_if_empty(const std::string& name) {
+  return name.empty() ? "an empty name names no file" : "";
+}
+
 void add_json_option(CLI::App& command, Format& format) {
   command.add_flag("--json", format.json, "Print JSON");
 }

@@ -41,6 +41,8 @@ struct Format {
 };
 
 void add_store_option(CLI::App& command, Session& session);
+/// For the check of an option that names a file: what is wrong with it, "" where nothing is.
+std::string wrong_if_empty(const std::string& name);
 void add_json_option(CLI::App& command, Format& format);
 /// --json, --csv and --markdown.
 void add_table_options(CLI::App& command, Format& format);

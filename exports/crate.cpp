@@ -27,9 +27,10 @@ void require_finished(const Store& store, const std::vector<std::string>& run_id
 
 CrateContent read_content(const Store& store, const std::vector<std::string>& run_ids) {
   CrateContent content;
-  for (const std::string& id : run_ids) {
-    content.runs.push_back(run_detail(store, id));
-    const ExperimentRecord experiment = experiment_of(store, id);
+  for (const RunSummary& run : runs_as_asked(store, run_ids)) {
+    content.runs.push_back(run_detail(store, run.id));
+    content.runs.back().summary = run;
+    const ExperimentRecord experiment = experiment_of(store, run);
     auto& all = content.experiments;
     const auto found = std::find_if(
         all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });

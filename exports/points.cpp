@@ -111,7 +111,7 @@ std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& r
   }
   fmt::format_to(pieces.end(), "\n");
 
-  const auto summaries = run_summaries(store, run_ids);
+  const auto summaries = runs_as_asked(store, run_ids);
   std::vector<std::string> cells(columns.size());
   for (std::size_t r = 0; r < run_ids.size(); ++r) {
     std::size_t counted = 0;
@@ -162,7 +162,7 @@ std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>&
                              const Write& write, const RunsDone& done) {
   std::size_t left_out = 0;
   Pieces pieces(write);
-  const auto summaries = run_summaries(store, run_ids);
+  const auto summaries = runs_as_asked(store, run_ids);
   for (std::size_t r = 0; r < run_ids.size(); ++r) {
     const RunSummary& run = summaries[r];
     const auto names = whole_run_series(store, run_ids[r], left_out);
@@ -189,8 +189,11 @@ std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>&
 void write_json(const Store& store, const std::vector<std::string>& run_ids, int schema_version,
                 const RunJson& run_json, const Write& write, const RunsDone& done) {
   write(fmt::format("{{\"schema_version\":{},\"runs\":[", schema_version));
+  const auto summaries = runs_as_asked(store, run_ids);
   for (std::size_t r = 0; r < run_ids.size(); ++r) {
-    std::string run = compact(run_json(run_detail(store, run_ids[r])));
+    RunDetail detail = run_detail(store, run_ids[r]);
+    detail.summary = summaries[r];
+    std::string run = compact(run_json(detail));
     run.pop_back();  // The object goes on with its series.
     write((r == 0 ? "\n" : ",\n") + run + ",\"series\":[");
     bool first = true;

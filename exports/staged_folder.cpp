@@ -51,17 +51,15 @@ void sync(const std::string& path) {
 
 }  // namespace
 
-StagedFolder::StagedFolder(const std::string& target, bool replaces) : target_(target) {
+StagedFolder::StagedFolder(const std::string& target) : target_(target) {
   while (target_.size() > 1 && target_.back() == '/') target_.pop_back();
   std::error_code error;
   const fs::file_status status = fs::status(target_, error);
   const bool empty_folder = fs::is_directory(status) && fs::is_empty(target_, error) && !error;
-  const bool may_be_replaced = replaces ? fs::is_regular_file(status) : empty_folder;
-  if (fs::exists(status) && !may_be_replaced)
-    throw UsageError(fs::is_directory(status)
-                         ? fmt::format("{} is a folder{}; name another, or remove it", target_,
-                                       replaces ? "" : " that holds something")
-                         : fmt::format("{} is there already; name another, or remove it", target_));
+  if (fs::exists(status) && !empty_folder)
+    throw UsageError(
+        fmt::format("{} is {}; name another, or remove it", target_,
+                    fs::is_directory(status) ? "a folder that holds something" : "there already"));
   staging_ = fmt::format("{}.{}.partial", target_, getpid());
   if (!fs::create_directory(staging_, error) && !error)
     error = std::make_error_code(std::errc::file_exists);

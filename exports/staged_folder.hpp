@@ -19,9 +19,8 @@ struct StagedFile {
 /// unless the process is killed. One thread.
 class StagedFolder {
  public:
-  /// `target` must not exist, or be an empty folder, or, where `replaces`, a file. Throws
-  /// UsageError when it is something else.
-  StagedFolder(const std::string& target, bool replaces);
+  /// UsageError unless `target` does not exist or is an empty folder: nothing is overwritten.
+  explicit StagedFolder(const std::string& target);
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;

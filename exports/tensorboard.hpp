@@ -10,8 +10,8 @@ namespace acid {
 inline constexpr const char* kEventFileName = "events.out.tfevents.0.acid";
 
 /// The folder of a run below TensorBoard's log folder, which shows it as the run's name: label,
-/// seed and id, of which what is more than a name ('/', '\', a leading '.', control characters)
-/// becomes '-'.
+/// seed and id. In them a leading '.' and ASCII but letters, digits and "._+=," become '-', several
+/// in a row one.
 std::string tensorboard_folder(const RunSummary& run);
 
 /// The run as TensorBoard reads it, the same bytes for the same content:

@@ -40,8 +40,17 @@ void choose_metrics(Comparison& comparison, const CompareOptions& options) {
   const auto is_known = [&](std::string_view name) {
     return std::find(known.begin(), known.end(), name) != known.end();
   };
+  const bool has_target = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    return target_of(group.settings, options).has_value();
+  });
+  const auto is_of_target = [](const std::string& name) {
+    return is_to_target(name) && known_metric(name) != nullptr;
+  };
   for (const std::string& name : options.metrics) {
-    if (!known.empty() && !is_known(name))
+    if (is_of_target(name) && !has_target)
+      throw UsageError(fmt::format(
+          "'{}' is of a target: name one with --target, as in eval_accuracy=0.9", name));
+    if (!known.empty() && !is_known(name) && !is_of_target(name))
       throw UsageError(fmt::format("no finished run here has the metric '{}'; they have {}", name,
                                    one_of(known)));
     comparison.metrics.push_back(name);

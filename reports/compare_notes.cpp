@@ -127,9 +127,26 @@ void note_unfinished(Comparison& comparison, const ComparedGroup& group, const s
                   group.unfinished, group.unfinished + static_cast<int>(group.runs.size()), what));
 }
 
-void note_missing(Comparison& comparison, const ComparedGroup& group, const std::string& at) {
+/// Runs that ended before the place where metrics are read have none there.
+std::size_t note_too_short(Comparison& comparison, const ComparedGroup& group,
+                           const std::string& at, const ReadAt& read_at) {
+  if (read_at.kind != ReadAt::Kind::coordinate) return 0;
+  const auto ended =
+      static_cast<std::size_t>(std::ranges::count_if(group.runs, [&](const RunSummary& run) {
+        return coordinate(run.progress, read_at.axis) < read_at.value;
+      }));
+  if (ended > 0)
+    comparison.notes.push_back(
+        fmt::format("{}{}: {} of {} runs ended before {} and have no values there", group.label, at,
+                    ended, group.runs.size(), place_of(read_at)));
+  return ended;
+}
+
+void note_missing(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+                  const ReadAt& read_at) {
+  const std::size_t too_short = note_too_short(comparison, group, at, read_at);
   for (const auto& [metric, e] : group.metrics)
-    if (!is_to_target(metric) && e.n < static_cast<int>(group.runs.size()))
+    if (!is_to_target(metric) && e.n < static_cast<int>(group.runs.size() - too_short))
       comparison.notes.push_back(fmt::format("{}{}: {} of {} runs have {}", group.label, at, e.n,
                                              group.runs.size(), metric));
 }
@@ -184,9 +201,8 @@ void note_area(Comparison& comparison, const CompareOptions& options) {
       comparison.metrics, [](const std::string& metric) { return metric.starts_with("auc_"); });
   if (!any) return;
   if (options.at.kind == ReadAt::Kind::coordinate) {
-    comparison.notes.push_back(fmt::format("auc_*: mean height of the curve from 0 to {} {}",
-                                           format_number(options.at.value, 10),
-                                           unit_of(options.at.axis)));
+    comparison.notes.push_back(
+        fmt::format("auc_*: mean height of the curve from 0 to {}", place_of(options.at)));
     return;
   }
   std::int64_t shortest = 0, longest = 0;
@@ -221,7 +237,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
       note_unfinished(comparison, group, where(point), runs);
-      note_missing(comparison, group, where(point));
+      note_missing(comparison, group, where(point), options.at);
     }
   note_targets(comparison, options);
   note_points(comparison);

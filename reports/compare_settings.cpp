@@ -79,7 +79,7 @@ nlohmann::json fact(const nlohmann::json& environment, const char* key) {
 }
 
 Facts facts_of(const Store& store, const RunSummary& run) {
-  const ExperimentRecord experiment = experiment_of(store, run.id);
+  const ExperimentRecord experiment = experiment_of(store, run);
   const std::vector<AttemptRow> attempts = run_detail(store, run.id).attempts;
   const nlohmann::json environment =
       attempts.empty() ? nlohmann::json() : attempts.back().environment;
@@ -231,7 +231,7 @@ std::string nothing_differs(const SettingsDiff& diff) {
 SettingsDiff diff_settings(const Store& store, const std::vector<std::string>& run_ids) {
   if (run_ids.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   SettingsDiff diff;
-  diff.columns = columns_of(run_summaries(store, run_ids));
+  diff.columns = columns_of(runs_as_asked(store, run_ids));
   name_columns(diff.columns);
   add_settings(diff, store);
   add_environment(diff, store);

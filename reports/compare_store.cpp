@@ -112,6 +112,10 @@ void check_target(const std::vector<RunSummary>& runs, const Target& target) {
   for (const RunSummary& run : runs)
     if (run.state == RunState::finished)
       for (const auto& [metric, value] : run.metrics) known.insert(metric);
+  if (known_metric(target.metric) != nullptr && better_direction(target.metric) == 0)
+    throw UsageError(
+        fmt::format("--target: neither more nor less {} is better, so no value of it is a target",
+                    target.metric));
   if (known.empty() || known.contains(target.metric)) return;
   const std::vector<std::string> names(known.begin(), known.end());
   const auto nearest = nearest_name(target.metric, names);
@@ -140,7 +144,7 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
 
 Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
                    const CompareOptions& options) {
-  const std::vector<RunSummary> summaries = run_summaries(store, run_ids);
+  const std::vector<RunSummary> summaries = runs_as_asked(store, run_ids);
   const std::vector<nlohmann::json> settings = run_settings(store, run_ids);
   if (options.target) check_target(summaries, *options.target);
   std::vector<ComparedRun> runs(summaries.size());

@@ -283,7 +283,7 @@ std::string to_text(const Comparison& comparison, bool colour) {
       text += ink.bold("totals") + ink.dim("  means") + "\n" +
               totals_block(comparison, section, totals);
   }
-  if (!comparison.notes.empty() && !text.ends_with("\n\n")) text += "\n";
+  if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const std::string& note : comparison.notes)
     text += ink.dim(wrapped("note: " + note, kTerminalColumns, "  ")) + "\n";
   return text;

@@ -3,27 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/base/error.hpp"
 #include "reports/statistics.hpp"
 
 namespace acid {
 
 int cell_of(double x, double end, int cells) {
   return std::clamp(static_cast<int>(x / end * cells), 0, cells - 1);
-}
-
-double coordinate(const Position& position, Axis axis) {
-  switch (axis) {
-    case Axis::gradients:
-      return static_cast<double>(position.gradients);
-    case Axis::normalised_time:
-      return position.normalised_time;
-    case Axis::seconds:
-      return position.seconds;
-    case Axis::bytes:
-      return static_cast<double>(position.bytes);
-  }
-  ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
 }
 
 void MeanHeight::add(double x, double y) {

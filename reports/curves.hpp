@@ -6,15 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "store/queries.hpp"
+#include "reports/read_at.hpp"
 
 namespace acid {
 
-/// What a curve is drawn against.
-enum class Axis { gradients, normalised_time, seconds, bytes };
-inline constexpr std::array kAxes{Axis::gradients, Axis::normalised_time, Axis::seconds,
-                                  Axis::bytes};
-double coordinate(const Position& position, Axis axis);
+/// What curves are drawn against.
+inline constexpr std::array kAxes{PositionAxis::gradients, PositionAxis::normalised_time,
+                                  PositionAxis::seconds, PositionAxis::bytes};
 
 struct CurvePoint {
   double x = 0, y = 0;

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
-#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
@@ -53,9 +52,12 @@ ReadAt parse_read_at(const std::string& text) {
 std::string describe(const ReadAt& at) {
   if (at.kind == ReadAt::Kind::last) return "";
   if (at.kind == ReadAt::Kind::best)
-    return "the best sample of each run, which is picked knowing the outcome";
-  return fmt::format("at {} {}, or the last sample before", format_number(at.value, 10),
-                     unit_of(at.axis));
+    return "at the best sample of each run, which is picked knowing the outcome";
+  return fmt::format("at {}, or the last sample before", place_of(at));
+}
+
+std::string place_of(const ReadAt& at) {
+  return fmt::format("{:.10g} {}", at.value, unit_of(at.axis));
 }
 
 std::string_view unit_of(PositionAxis axis) {

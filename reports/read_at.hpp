@@ -20,6 +20,8 @@ struct ReadAt {
 ReadAt parse_read_at(const std::string& text);
 /// For a note: "at 5000 gradients, or the last sample before". Empty for last.
 std::string describe(const ReadAt& at);
+/// "5000 gradients". Only for a coordinate.
+std::string place_of(const ReadAt& at);
 /// "gradients", "units of normalised time", "seconds", "bytes".
 std::string_view unit_of(PositionAxis axis);
 

@@ -122,9 +122,13 @@ std::string resolve_run(const Store& store, const std::string& name);
 RunDetail run_detail(const Store& store, const std::string& run_id);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);
-/// The experiment a set of runs was asked for through: newest one that holds the first run.
-/// Empty when none does any more: its recipe was asked for again and compiles to other runs now.
-ExperimentRecord experiment_of(const Store& store, const std::string& run_id);
+/// run_summaries(), but where several experiments share a run, it is that experiment's, by id, name
+/// and label, whose runs are all among those asked for (the largest, then the newest): naming an
+/// experiment gives its own runs whatever newer ones share them. Else the newest's, as in a list.
+std::vector<RunSummary> runs_as_asked(const Store& store, const std::vector<std::string>& run_ids);
+/// The experiment that the summary names. Empty when it names none: the run's recipe was asked for
+/// again and compiles to other runs now.
+ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
 
 /// Oldest first; superseded ones left out. Empty also when there is no such run.
 std::vector<CheckpointRow> checkpoints_of(const Store& store, const std::string& run_id);

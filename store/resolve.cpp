@@ -128,16 +128,4 @@ std::string resolve_run(const Store& store, const std::string& name) {
   return runs.front();
 }
 
-ExperimentRecord experiment_of(const Store& store, const std::string& run_id) {
-  Statement find(store.impl().connection(),
-                 "SELECT e.id, e.name, e.recipe_path, e.recipe_text, e.recipe_digest, e.overrides,"
-                 " e.command_line FROM runs r JOIN experiment_runs m ON m.run = r.number"
-                 " JOIN experiments e ON e.number = m.experiment"
-                 " WHERE r.id = ? ORDER BY e.number DESC LIMIT 1");
-  if (!find.bind(run_id).step()) return {};
-  return {find.text(0), find.text(1), find.text(2),
-          find.text(3), find.text(4), nlohmann::json::parse(find.text(5)),
-          find.text(6)};
-}
-
 }  // namespace acid

@@ -12,8 +12,8 @@ namespace acid {
 namespace {
 
 LineChart::Ticks ticks_of(const CurveAxis& axis) {
-  if (axis.measured == Axis::bytes) return LineChart::Ticks::bytes;
-  const bool counts = axis.measured == Axis::gradients && !axis.in_epochs;
+  if (axis.measured == PositionAxis::bytes) return LineChart::Ticks::bytes;
+  const bool counts = axis.measured == PositionAxis::gradients && !axis.in_epochs;
   return counts ? LineChart::Ticks::count : LineChart::Ticks::number;
 }
 

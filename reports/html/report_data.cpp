@@ -60,17 +60,18 @@ double gradients_per_epoch(const RunDetail& run) {
 }
 
 std::vector<CurveAxis> axes_of(const EndsByGroup& ends, bool simulated) {
-  const auto moves = [&](Axis axis) {
+  const auto moves = [&](PositionAxis axis) {
     const auto place = std::ranges::find(kAxes, axis) - kAxes.begin();
     return std::ranges::any_of(
         ends, [&](const auto& group) { return group.second[static_cast<std::size_t>(place)] > 0; });
   };
   std::vector<CurveAxis> axes{
-      {"gradients", "gradients", "gradients, all workers", Axis::gradients, false},
-      {"epochs", "epochs", "epochs", Axis::gradients, true},
-      {"normalised_time", "normalised time", "normalised time", Axis::normalised_time, false},
-      {"seconds", "wall-clock seconds", "wall-clock seconds", Axis::seconds, false},
-      {"bytes", "bytes sent", "bytes sent, all workers", Axis::bytes, false}};
+      {"gradients", "gradients", "gradients, all workers", PositionAxis::gradients, false},
+      {"epochs", "epochs", "epochs", PositionAxis::gradients, true},
+      {"normalised_time", "normalised time", "normalised time", PositionAxis::normalised_time,
+       false},
+      {"seconds", "wall-clock seconds", "wall-clock seconds", PositionAxis::seconds, false},
+      {"bytes", "bytes sent", "bytes sent, all workers", PositionAxis::bytes, false}};
   if (simulated) axes[3].tab = axes[3].label = "simulated seconds";
   std::erase_if(axes, [&](const CurveAxis& axis) { return !moves(axis.measured); });
   return axes;
@@ -80,6 +81,7 @@ ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData
                  const AxisEnds& ends) {
   ReadRun run;
   run.detail = run_detail(store, summary.id);
+  run.detail.summary = summary;
   run.compared = read_compared_run(store, run.detail.summary, run.detail.settings);
   if (!shows_curves(summary, data.live)) return run;
   std::vector<std::string> names;
@@ -168,14 +170,27 @@ std::vector<int> styles_of(const Comparison& comparison) {
   return styles;
 }
 
+/// Of the group's first seed that has them and went through without a break: of one that was
+/// continued the store knows how its last attempt began, in the middle of the run.
+std::vector<std::vector<Span>> first_spans(const Store& store, const ComparedGroup& group,
+                                           const std::vector<const RunDetail*>& details) {
+  for (const RunSummary& run : group.runs) {
+    const bool unbroken = std::ranges::any_of(details, [&](const RunDetail* detail) {
+      return detail->summary.id == run.id && detail->attempts.back().resumed_from == 0;
+    });
+    if (!unbroken) continue;
+    if (auto spans = read_spans(store, run.id); !spans.empty()) return spans;
+  }
+  return {};
+}
+
 void add_group_facts(ReportData& data, const Store& store) {
   for (const ComparedGroup& group : data.comparison.groups) {
     std::vector<const RunDetail*> runs;
     for (const RunDetail& run : data.runs)
       if (run.summary.group == group.group) runs.push_back(&run);
     data.networks.push_back(network_of(group, runs));
-    data.spans.push_back(group.runs.empty() ? std::vector<std::vector<Span>>()
-                                            : read_spans(store, group.runs.front().id));
+    data.spans.push_back(first_spans(store, group, runs));
   }
 }
 
@@ -192,7 +207,7 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
                        const ReportOptions& options) {
   ReportData data;
   data.live = options.live;
-  const std::vector<RunSummary> summaries = run_summaries(store, run_ids);
+  const std::vector<RunSummary> summaries = runs_as_asked(store, run_ids);
   EndsByGroup ends = ends_by_group(summaries, data.live);
   data.metrics = recorded_metrics(store, summaries, data.live);
   data.axes = axes_of(ends, std::ranges::all_of(summaries, [](const RunSummary& run) {
@@ -210,7 +225,7 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
   data.comparison = compare_runs(compared);
-  data.experiment = experiment_of(store, run_ids.front());
+  data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.group), runs);
   drop_idle(data);

@@ -39,7 +39,7 @@ inline constexpr std::array kCurveMetrics{
 struct CurveAxis {
   std::string_view key;         // "gradients", "epochs", "normalised_time", "seconds", "bytes"
   std::string_view tab, label;  // in the switch, under the chart
-  Axis measured = Axis::gradients;
+  PositionAxis measured = PositionAxis::gradients;
   bool in_epochs = false;
 };
 
@@ -81,7 +81,8 @@ struct ReportData {
   std::vector<double> gradients_per_epoch;       // of each group; 0: epochs have no meaning
   std::vector<GroupNetwork> networks;            // parallel to comparison.groups
   std::vector<int> styles;                       // of each group: one per label
-  /// [group][worker]: of the group's first finished run, as far as it was kept.
+  /// [group][worker]: of the group's first finished run that was not continued from a checkpoint,
+  /// as far as it was kept.
   std::vector<std::vector<std::vector<Span>>> spans;
   bool live = false;
 };

@@ -21,7 +21,8 @@ struct AxisPlaces {
   std::vector<Cell> cells;  // of each tick; the number of cells means: beyond the end
 };
 
-void place(AxisPlaces& places, std::span<const Position> ticks, Axis axis, double end, int cells) {
+void place(AxisPlaces& places, std::span<const Position> ticks, PositionAxis axis, double end,
+           int cells) {
   places.ticks = ticks;
   places.cells.clear();
   places.cells.reserve(ticks.size());
@@ -36,7 +37,7 @@ void place(AxisPlaces& places, std::span<const Position> ticks, Axis axis, doubl
 /// The means of a curve on the cells of one axis. Values come by ascending x.
 class CellMeans {
  public:
-  CellMeans(Axis axis, double end, int cells)
+  CellMeans(PositionAxis axis, double end, int cells)
       : axis_(axis),
         end_(end),
         means_(static_cast<std::size_t>(cells), std::numeric_limits<double>::quiet_NaN()) {}
@@ -87,7 +88,7 @@ class CellMeans {
     cell_ = cell;
   }
 
-  const Axis axis_;
+  const PositionAxis axis_;
   const double end_;
   std::vector<double> means_;
   Cell cell_ = kNowhere;  // in which the latest value lies

@@ -69,12 +69,12 @@ std::string common_settings(const ReportData& data) {
   table.csv = "settings-common";
   table.head = {"key", "value"};
   table.first_number = 2;
-  for (const auto& [key, value] : flat.front()) {
+  for (const auto& setting : flat.front()) {
     const bool common = std::all_of(flat.begin(), flat.end(), [&](const FlatSettings& settings) {
-      const auto found = settings.find(key);
-      return found != settings.end() && found->second == value;
+      const auto found = settings.find(setting.first);
+      return found != settings.end() && found->second == setting.second;
     });
-    if (common) table.rows.push_back({code(key), setting_cell(value)});
+    if (common) table.rows.push_back({code(setting.first), setting_cell(setting.second)});
   }
   if (table.rows.empty()) return "";
   return details(fmt::format("{} settings that all groups share", table.rows.size()), table.html());

@@ -48,7 +48,7 @@ std::string timeline_figures(const ReportData& data) {
          paragraph(
              "One row per worker, all on one time scale: a bar while it computes, a thin line "
              "while it waits, a mark at the foot of the row for an exchange, which goes on beside "
-             "the computation. The first seed of each group.") +
+             "the computation. Of each group, the first seed that ran without a break.") +
          figures_by_point(data, "timelines", "Timelines", figures);
 }
 

@@ -125,9 +125,12 @@ std::string lead_text(const ComparedGroup& best, const ComparedGroup& next,
   if (lead.n == 0) return fmt::format("Next: {}, which shares no seed with it.", next.label);
   if (!lead.ci_low)
     return fmt::format("Next: {}; one shared seed cannot tell them apart.", next.label);
-  if (*lead.ci_low > 0 || *lead.ci_high < 0)
+  if (*lead.ci_low > 0)
     return fmt::format("Next: {}, behind by {} (paired over {} seeds).", next.label, interval(lead),
                        lead.n);
+  if (*lead.ci_high < 0)  // The means are over different seeds.
+    return fmt::format("But {} is ahead by {} over the {} seeds that both have.", next.label,
+                       interval(paired_difference(other, own).difference), lead.n);
   return fmt::format("Not told apart from {} at n = {}: ahead by {}.", next.label, lead.n,
                      interval(lead));
 }

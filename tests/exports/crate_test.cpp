@@ -15,7 +15,7 @@ using nlohmann::json;
 /// The crate of these runs, in the folder: its ro-crate-metadata.json by @id.
 std::map<std::string, json> crate_of(const Store& store, const std::vector<std::string>& ids,
                                      const std::string& path) {
-  StagedFolder folder(path, false);
+  StagedFolder folder(path);
   const RunJson run_json = [](const RunDetail& run) { return json{{"id", run.summary.id}}; };
   fill_crate(store, ids, folder, {}, run_json, [](std::size_t) {});
   folder.commit_folder();

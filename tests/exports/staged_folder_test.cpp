@@ -26,7 +26,7 @@ std::size_t entries(const std::string& folder) {
 TEST_CASE("a staged folder appears whole, with the digests it told") {
   const TempFolder temp;
   const std::string target = temp.path() + "/crate";
-  StagedFolder folder(target + "/", false);
+  StagedFolder folder(target + "/");
   folder.add("a.txt", "first");
   folder.add("runs/0a/b.bin", [](const Write& write) {
     write("sec");
@@ -44,33 +44,30 @@ TEST_CASE("a staged folder appears whole, with the digests it told") {
   CHECK(entries(temp.path()) == 1);
 }
 
-TEST_CASE(
-    "what is given up leaves nothing, and nothing is replaced but files where that is asked") {
+TEST_CASE("what is given up leaves nothing, and nothing is overwritten") {
   const TempFolder temp;
   const std::string target = temp.path() + "/crate";
-  { StagedFolder(target, false).add("a", "b"); }
+  { StagedFolder(target).add("a", "b"); }
   CHECK(entries(temp.path()) == 0);
   std::ofstream(target) << "somebody's";
-  CHECK_THROWS_AS(StagedFolder(target, false), UsageError);
+  CHECK_THROWS_AS(StagedFolder(target), UsageError);
   CHECK(content_of(target) == "somebody's");
-  StagedFolder archive(target, true);
+  StagedFolder archive(target + ".zip");
   archive.add("a", "b");
   archive.commit_zip();
-  CHECK(content_of(target).substr(0, 2) == "PK");
+  CHECK(content_of(target + ".zip").substr(0, 2) == "PK");
 
   const std::string full = temp.path() + "/full";
   fs::create_directory(full);
-  CHECK_NOTHROW(StagedFolder(full, false));  // empty
-  CHECK_THROWS_AS(StagedFolder(full, true), UsageError);
+  CHECK_NOTHROW(StagedFolder(full));  // empty
   std::ofstream(full + "/x") << "x";
-  CHECK_THROWS_AS(StagedFolder(full, false), UsageError);
-  CHECK_THROWS_WITH(StagedFolder(temp.path() + "/no/such/crate", false),
-                    Catch::Contains("cannot create"));
+  CHECK_THROWS_AS(StagedFolder(full), UsageError);
+  CHECK_THROWS_WITH(StagedFolder(temp.path() + "/no/such/crate"), Catch::Contains("cannot create"));
 }
 
 TEST_CASE("no name leads out of a staged folder") {
   const TempFolder temp;
-  StagedFolder folder(temp.path() + "/crate", false);
+  StagedFolder folder(temp.path() + "/crate");
   for (const char* name : {"", "/etc/x", "..", "a/../../x", "a//b", "a/", ".hidden", "a\\b", "a b",
                            "a\nb", "naïve", "a\"b", "\xe2\x80\xae"}) {
     INFO(name);
@@ -86,7 +83,7 @@ TEST_CASE("the same files make the same archive, whenever they are packed") {
   const auto packed = [&](const std::string& name, const char* zone) {
     setenv("TZ", zone, 1);
     tzset();
-    StagedFolder folder(temp.path() + "/" + name, true);
+    StagedFolder folder(temp.path() + "/" + name);
     folder.add("z/later", std::string(100'000, 'x'));
     folder.add("a", name.substr(0, 1));
     fs::last_write_time(folder.place_of("a"),

@@ -48,7 +48,7 @@ TEST_CASE("an experiment and its runs read back as they were written") {
   Store store(temp.store(), Store::Access::write);
   store.add_experiment(experiment, {run});
 
-  const ExperimentRecord same = experiment_of(store, run.id);
+  const ExperimentRecord same = experiment_of(store, run_summaries(store, {run.id}).front());
   CHECK(same.id == experiment.id);
   CHECK(same.name == kHostile);
   CHECK(same.recipe_path == experiment.recipe_path);
@@ -170,8 +170,8 @@ TEST_CASE("runs are shared between experiments by digest") {
   CHECK(resolve_runs(store, {"second"}) == std::vector{second_only.id, shared.id});
   CHECK(run_summaries(store, {shared.id}).at(0).state == RunState::finished);
   CHECK(run_summaries(store, {shared.id}).at(0).experiment_name == "second");
-  CHECK(experiment_of(store, shared.id).name == "second");
-  CHECK(experiment_of(store, first_only.id).name == "first");
+  CHECK(experiment_of(store, run_summaries(store, {shared.id}).front()).name == "second");
+  CHECK(experiment_of(store, run_summaries(store, {first_only.id}).front()).name == "first");
 }
 
 TEST_CASE("asking for an experiment again makes it the newest and keeps its runs' results") {
@@ -312,6 +312,29 @@ TEST_CASE("unknown states are refused with the known ones") {
   CHECK(state_from_name("diverged") == RunState::diverged);
   CHECK(state_name(RunState::interrupted) == "interrupted");
   CHECK_THROWS_WITH(state_from_name("done"), Catch::Contains("planned, running"));
+}
+
+TEST_CASE(
+    "an experiment that is named keeps its name and labels when a newer one shares its runs") {
+  TempFolder temp;
+  RunRecord shared = make_run(1), first_only = make_run(2), second_only = make_run(3);
+  Store store(temp.store(), Store::Access::write);
+  shared.label = "theirs";
+  store.add_experiment(make_experiment("first"), {shared, first_only});
+  shared.label = "ours";
+  store.add_experiment(make_experiment("second"), {second_only, shared, first_only});
+
+  const auto first = runs_as_asked(store, resolve_runs(store, {"first"}));
+  REQUIRE(first.size() == 2);
+  for (const RunSummary& run : first) CHECK(run.experiment_name == "first");
+  CHECK(first[0].label == "theirs");
+  CHECK(experiment_of(store, first[0]).name == "first");
+  const auto both = runs_as_asked(store, resolve_runs(store, {"first", "second"}));
+  REQUIRE(both.size() == 3);
+  for (const RunSummary& run : both) CHECK(run.experiment_name == "second");
+  CHECK(both[0].label == "ours");
+  CHECK(runs_as_asked(store, {shared.id}).front().label == "ours");  // as in a list
+  CHECK(runs_as_asked(store, {}).empty());
 }
 
 }  // namespace
