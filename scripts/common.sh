@@ -14,6 +14,7 @@ step() {
 
 # Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
 # a command beside it is not missing where that command is there, from wherever it came.
+# `install_packages build` leaves out what only the tests need.
 install_packages() {
   command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
   local package command missing=()
@@ -21,7 +22,7 @@ install_packages() {
     [ -z "$command" ] || ! command -v "$command" >/dev/null || continue
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
       missing+=("$package")
-  done < <(grep -v '^#' scripts/packages.txt)
+  done < <(sed "${1:+/^# For the tests alone/q}" scripts/packages.txt | grep -v '^#')
   if [ ${#missing[@]} -eq 0 ]; then
     echo "Nothing is missing."
   elif [ "$(id -u)" -eq 0 ]; then
