@@ -33,7 +33,8 @@ std::vector<std::uint64_t> common_seeds(const ComparedGroup& a, const ComparedGr
   return common;
 }
 
-/// Pairs of seeds from which Holm's smallest p over so many differences can be significant.
+/// Pairs of seeds from which Holm's smallest p over so many differences, 1 or more, can be
+/// significant.
 int seeds_needed(std::size_t differences) {
   return static_cast<int>(
       std::ceil(std::log2(2.0 * static_cast<double>(differences) / kSignificance)));
@@ -67,7 +68,7 @@ void note_seeds(Comparison& comparison) {
       "n = {} is too small to reach p = 0.05: the smallest p of the exact sign-flip test is {}; "
       "{} seeds could",
       smallest, format_number(2.0 / std::exp2(smallest)), seeds_needed(1));
-  if (const std::size_t most = most_differences(comparison); seeds_needed(most) > seeds_needed(1))
+  if (const std::size_t most = most_differences(comparison); most > 1)
     note +=
         fmt::format(", {} after Holm's correction over {} differences", seeds_needed(most), most);
   comparison.notes.push_back(note);
