@@ -114,9 +114,13 @@ TEST_CASE("on threads as in virtual time spans add up, and every gradient has a 
     setup.spec.budget.gradients = 300;
     const Outcome outcome = setup.run();
     check_spans(outcome, 3);
-    for (const std::vector<Span>& spans : outcome.worker_spans)
+    // On threads an early starter may have computed the whole budget before another begins.
+    std::int64_t computed = 0;
+    for (const std::vector<Span>& spans : outcome.worker_spans) {
       CHECK(count_of(spans, SpanKind::compute) <= Timeline::kGradients);
-    CHECK(count_of(outcome.worker_spans[0], SpanKind::compute) > 0);
+      computed += count_of(spans, SpanKind::compute);
+    }
+    CHECK(computed >= Timeline::kGradients);
     CHECK(counted(outcome) == 300);
   }
 }
