@@ -22,6 +22,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
 
 namespace acid {
 namespace {
@@ -224,10 +225,6 @@ std::string signal_text(int number) {
 std::string status_text(int status) {
   if (WIFSIGNALED(status)) return signal_text(WTERMSIG(status));
   return fmt::format("exit code {}", WEXITSTATUS(status));
-}
-
-std::string program_folder() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
 }
 
 std::string worker_program() {

@@ -83,8 +83,6 @@ std::string signal_text(int number);
 /// "exit code 1" or "SIGKILL" from waitpid's status.
 std::string status_text(int status);
 
-/// The folder this program was started from.
-std::string program_folder();
 /// acid-worker: $ACID_WORKER, else beside this program. Throws Error when it is not there.
 std::string worker_program();
 

@@ -9,6 +9,8 @@
 #include "cli/build_info.hpp"
 #include "cli/child.hpp"
 #include "cli/commands.hpp"
+#include "cli/doctor_cuda.hpp"
+#include "cli/doctor_models.hpp"
 #include "cli/doctor_mpi.hpp"
 #include "cli/doctor_store.hpp"
 #include "cli/machine.hpp"
@@ -28,17 +30,6 @@ struct DoctorOptions {
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-// The rest of the first line that starts with `prefix`.
-std::string line_after(const std::string& text, const std::string& prefix) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (text.compare(at, prefix.size(), prefix) == 0)
-      return text.substr(at + prefix.size(), end - at - prefix.size());
-    at = end + 1;
-  }
-  return {};
-}
 
 void check_program(std::vector<Check>& checks) {
   const BuildInfo& build = build_info();
@@ -72,24 +63,6 @@ void check_machine(std::vector<Check>& checks) {
                     memory >= kComfortable ? "" : "large models with many workers will not fit"});
 }
 
-// What the module with the models says of itself.
-void check_models(std::vector<Check>& checks, const json& runtime) {
-  const auto text = [&](const char* name) { return runtime.value(name, std::string()); };
-  if (text("libtorch").empty()) {
-    checks.push_back({"LibTorch", false, "not available",
-                      fmt::format("only analytic tasks will run: {}", text("error"))});
-    return;
-  }
-  checks.push_back(
-      {"LibTorch", true, fmt::format("{}, {}", text("libtorch"), text("cpu_capability")), ""});
-  const std::string blas = text("blas_library"), config = text("blas_config");
-  const bool fast = config.find("OpenBLAS") != std::string::npos ||
-                    blas.find("openblas") != std::string::npos ||
-                    blas.find("mkl") != std::string::npos || blas == "inside LibTorch";
-  checks.push_back({"BLAS", fast, config.empty() ? blas : fmt::format("{} ({})", config, blas),
-                    fast ? "" : "gradients will be slow; apt-get install libopenblas0-pthread"});
-}
-
 json check_engine(std::vector<Check>& checks) {
   std::string worker;
   try {
@@ -107,26 +80,8 @@ json check_engine(std::vector<Check>& checks) {
     return nullptr;
   }
   checks.push_back({"acid-worker", true, worker, ""});
-  check_models(checks, surroundings.value("model_runtime", json::object()));
+  check_models(checks, surroundings);
   return surroundings;
-}
-
-void check_gpu(std::vector<Check>& checks) {
-  const Captured gpus = capture(
-      {"nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"}, 10);
-  const bool found = gpus.ran && !gpus.output.empty();
-  checks.push_back({"GPU", found, found ? first_line(gpus.output) : "none",
-                    found ? "" : "gradients are computed on the processor"});
-  std::string nvcc =
-      line_after(capture({"nvcc", "--version"}, 10).output, "Cuda compilation tools");
-  if (!nvcc.empty()) checks.push_back({"CUDA compiler", true, nvcc.substr(2), ""});
-  const bool nccl = std::filesystem::exists("/usr/include/nccl.h") ||
-                    std::filesystem::exists("/usr/local/cuda/include/nccl.h");
-  if (found || !nvcc.empty())
-    checks.push_back({"NCCL", nccl, nccl ? "headers found" : "not found",
-                      nccl ? ""
-                           : "several GPUs will exchange through host memory; install "
-                             "libnccl-dev"});
 }
 
 void check_store(std::vector<Check>& checks, const std::string& folder) {
@@ -163,7 +118,7 @@ Exit doctor(const Session& session, const Format& format) {
   check_machine(checks);
   const json environment = check_engine(checks);
   check_mpi(checks);
-  check_gpu(checks);
+  check_cuda(checks, environment.is_object() ? environment.value("cuda", json()) : json());
   check_store(checks, session.store_folder);
   if (!format.json) {
     print_data(text_of(checks, colour_on_standard_output()));

@@ -55,9 +55,9 @@ std::string memory_hint() {
                 : "");
 }
 
-std::int64_t total_budget(const std::vector<RunSummary>& runs) {
-  std::int64_t sum = 0;
-  for (const RunSummary& run : runs) sum += run.budget_gradients;
+double total_work(const std::vector<RunSummary>& runs) {
+  double sum = 0;
+  for (const RunSummary& run : runs) sum += work_of(run);
   return sum;
 }
 
@@ -66,7 +66,7 @@ class Executor {
   Executor(const ExecutorOptions& options, const Store& store, const std::vector<RunSummary>& runs)
       : options_(options),
         store_(store),
-        progress_(clock_, runs.size(), total_budget(runs), standard_error_is_terminal()) {
+        progress_(clock_, runs.size(), total_work(runs), standard_error_is_terminal()) {
     for (const RunSummary& run : runs) waiting_.push_back(run.id);
     total_ = runs.size();
   }
@@ -200,10 +200,13 @@ class Executor {
   void announce_resuming(const RunSummary& run, bool first_time) {
     const auto checkpoint = newest_checkpoint(run.id);
     if (!checkpoint) return;
-    const std::int64_t gradients = checkpoint->position.gradients;
-    progress_.say_above(fmt::format("{}: resuming from gradient {} of {}", name_of(run), gradients,
-                                    run.budget_gradients));
-    if (first_time) progress_.begins_with(gradients);
+    const Position& there = checkpoint->position;
+    progress_.say_above(run.budget_time
+                            ? fmt::format("{}: resuming from normalised time {:.6g} of {:.6g}",
+                                          name_of(run), there.normalised_time, *run.budget_time)
+                            : fmt::format("{}: resuming from gradient {} of {}", name_of(run),
+                                          there.gradients, run.budget_gradients));
+    if (first_time) progress_.begins_with(work_done(run, there));
   }
 
   // Another process executes the run: its result will serve as well.

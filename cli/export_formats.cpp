@@ -29,34 +29,33 @@ void export_text(const ExportRequest& request, const Writer& writer) {
   output.finish();
 }
 
-void mention_left_out(std::size_t series) {
-  if (series > 0)
+using WriteLong = void (*)(const Store&, const std::vector<std::string>&, const Write&,
+                           const RunsDone&);
+using WriteWide = std::size_t (*)(const Store&, const std::vector<std::string>&, const Write&,
+                                  const RunsDone&);
+
+/// One of two forms of a table: a row per value or, wide, a column per metric.
+void export_table(const ExportRequest& request, WriteLong write_long, WriteWide write_wide) {
+  std::size_t left_out = 0;
+  export_text(request, [&](const Write& write, const RunsDone& done) {
+    if (request.wide)
+      left_out = write_wide(request.store, request.runs, write, done);
+    else
+      write_long(request.store, request.runs, write, done);
+  });
+  if (left_out > 0)
     say(
         fmt::format("{} series of single workers are left out: only the long form, without --wide, "
                     "has them",
-                    series));
+                    left_out));
 }
 
 void export_csv(const ExportRequest& request) {
-  std::size_t left_out = 0;
-  export_text(request, [&](const Write& write, const RunsDone& done) {
-    if (request.wide)
-      left_out = write_wide_csv(request.store, request.runs, write, done);
-    else
-      write_long_csv(request.store, request.runs, write, done);
-  });
-  mention_left_out(left_out);
+  export_table(request, write_long_csv, write_wide_csv);
 }
 
 void export_jsonl(const ExportRequest& request) {
-  std::size_t left_out = 0;
-  export_text(request, [&](const Write& write, const RunsDone& done) {
-    if (request.wide)
-      left_out = write_wide_jsonl(request.store, request.runs, write, done);
-    else
-      write_long_jsonl(request.store, request.runs, write, done);
-  });
-  mention_left_out(left_out);
+  export_table(request, write_long_jsonl, write_wide_jsonl);
 }
 
 void export_json(const ExportRequest& request) {
@@ -96,11 +95,7 @@ void export_safetensors(const ExportRequest& request) {
         fmt::format("cannot read {}, the final model of run {}; was the store moved without its "
                     "checkpoints folder?",
                     path, run.summary.id));
-  if (sha256_hex(std::string_view(content)) != model.sha256)
-    throw StoreError(
-        fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
-                    "--force",
-                    path, model.sha256));
+  if (sha256_hex(std::string_view(content)) != model.sha256) throw damaged_file(path, model.sha256);
   ExportOutput output(request.output);
   output.write(content);
   output.finish();

@@ -14,6 +14,8 @@
 
 #include "cli/machine.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
+#include "engine/transport/mpi_runtime.hpp"
 
 namespace acid {
 namespace {
@@ -168,10 +170,7 @@ Surroundings Surroundings::of_this_process() {
   around.is_this_host = acid::is_this_host;
   around.find_program = acid::find_program;
   around.slurm_mpi_plugins = [] { return capture({"srun", "--mpi=list"}, 10).output; };
-  const char* module = std::getenv("ACID_MPI_MODULE");
-  const bool named = module != nullptr && *module != '\0';
-  around.built_with_mpi =
-      std::filesystem::exists(named ? std::string(module) : program_folder() + "/acid-mpi.so");
+  around.built_with_mpi = std::filesystem::exists(module_path(mpi_module()));
   return around;
 }
 

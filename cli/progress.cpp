@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "cli/run_json.hpp"
@@ -24,10 +25,21 @@ std::string bar(double fraction, std::size_t columns) {
   return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", columns - full);
 }
 
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double work_of(const RunSummary& run) {
+  return run.budget_time ? run.workers * *run.budget_time
+                         : static_cast<double>(run.budget_gradients);
+}
+
+double work_done(const RunSummary& run, const Position& there) {
+  return run.budget_time ? run.workers * there.normalised_time
+                         : static_cast<double>(there.gradients);
+}
+
 double fraction_done(const RunSummary& run) {
-  if (run.budget_gradients <= 0) return 0;
-  return std::min(
-      1.0, static_cast<double>(run.progress.gradients) / static_cast<double>(run.budget_gradients));
+  if (work_of(run) <= 0) return 0;
+  return std::min(1.0, work_done(run, run.progress) / work_of(run));
 }
 
 ReadingProgress::ReadingProgress(const Clock& clock, std::string verb, bool terminal)
@@ -52,17 +64,17 @@ void ReadingProgress::show(std::size_t done, std::size_t runs) {
   drawn_ = terminal_;
 }
 
-Progress::Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal)
+Progress::Progress(const Clock& clock, std::size_t runs, double work, bool terminal)
     : clock_(clock),
       runs_(runs),
-      total_gradients_(static_cast<double>(gradients)),
+      total_work_(work),
       terminal_(terminal),
       begun_(clock.seconds()),
       last_line_(begun_) {}
 
 void Progress::run_ended(const RunSummary& run) {
   ++ended_;
-  ended_gradients_ += static_cast<double>(run.budget_gradients);
+  ended_work_ += work_of(run);
   first_seen_.erase(run.id);
 }
 
@@ -76,21 +88,21 @@ double Progress::gradients_per_second(const RunSummary& run) {
 }
 
 std::string Progress::line(const std::vector<RunSummary>& running) {
-  double done = ended_gradients_;
+  double done = ended_work_;
   std::string current;
   for (const RunSummary& run : running) {
     // Until the worker has begun its attempt, the store shows how far the one before came.
     if (run.state != RunState::running) continue;
-    done += fraction_done(run) * static_cast<double>(run.budget_gradients);
+    done += fraction_done(run) * work_of(run);
     current += fmt::format(", {} seed {} at {:.0f} %", shown_name(run.algorithm, run.label),
                            run.seed, 100 * fraction_done(run));
     if (const double rate = gradients_per_second(run); rate > 0)
       current += fmt::format(" ({} gradients/s)", format_number(rate, 3));
   }
-  const double fraction = total_gradients_ > 0 ? std::min(1.0, done / total_gradients_) : 0;
+  const double fraction = total_work_ > 0 ? std::min(1.0, done / total_work_) : 0;
   const double elapsed = clock_.seconds() - begun_;
-  const double computed = done - given_gradients_;
-  const double to_do = std::max(0.0, total_gradients_ - done);
+  const double computed = done - given_work_;
+  const double to_do = std::max(0.0, total_work_ - done);
   std::string left;
   if (computed > 0.01 * (computed + to_do) && elapsed > 2)
     left = fmt::format(", about {} left", format_seconds(elapsed * to_do / computed));

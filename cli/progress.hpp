@@ -9,7 +9,15 @@
 
 namespace acid {
 
-/// Of 0 to 1: of the budget's gradients.
+/// Processor time of this process so far.
+double cpu_seconds();
+
+/// What a run is to do, in gradients: its budget, or for exchanges alone as many as there would be
+/// in the same normalised time.
+double work_of(const RunSummary& run);
+/// How much of that the run has done when it is there.
+double work_done(const RunSummary& run, const Position& there);
+/// Of 0 to 1.
 double fraction_done(const RunSummary& run);
 /// "[###---]", with as many columns between the brackets; fraction: 0 to 1.
 std::string bar(double fraction, std::size_t columns);
@@ -38,16 +46,16 @@ class ReadingProgress {
 /// line at most every five seconds.
 class Progress {
  public:
-  /// `gradients`: the budgets of all runs that are to be executed.
-  Progress(const Clock& clock, std::size_t runs, std::int64_t gradients, bool terminal);
+  /// `work`: work_of() all runs that are to be executed.
+  Progress(const Clock& clock, std::size_t runs, double work, bool terminal);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// Draws, with the runs now under way.
   void show(const std::vector<RunSummary>& running);
-  /// A run continues: it has these gradients already.
-  void begins_with(std::int64_t gradients) { given_gradients_ += static_cast<double>(gradients); }
+  /// A run continues: so much of its work is done already.
+  void begins_with(double work) { given_work_ += work; }
   void run_ended(const RunSummary& run);
   /// Prints a message above the progress line.
   void say_above(const std::string& message);
@@ -63,14 +71,14 @@ class Progress {
 
   const Clock& clock_;
   const std::size_t runs_;
-  const double total_gradients_;
+  const double total_work_;
   const bool terminal_;
   const double begun_;
   double last_line_;
   bool drawn_ = false;
   std::size_t ended_ = 0;
-  double ended_gradients_ = 0;
-  double given_gradients_ = 0;              // not computed here, so they took no time
+  double ended_work_ = 0;
+  double given_work_ = 0;                   // not done here, so it took no time
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything
 };
 

@@ -12,6 +12,7 @@
 #include "cli/recipe_options.hpp"
 #include "cli/slurm_script.hpp"
 #include "cli/supervisor.hpp"
+#include "engine/base/module.hpp"
 
 namespace acid {
 namespace {

@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <memory>
 #include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/live_screen.hpp"
+#include "cli/progress.hpp"
 #include "cli/watch_html.hpp"
 #include "cli/watch_html_browser.hpp"
 #include "cli/watch_view.hpp"
@@ -108,8 +108,6 @@ bool over(const WatchedRuns& watched, const WatchOptions& options) {
   if (options.wait) return watched.running() + watched.waiting() == 0;
   return !options.html && watched.idle();
 }
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 Exit stop_watching() {
   say("watching ended; the runs go on");

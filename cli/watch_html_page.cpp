@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <optional>
 
+#include "cli/progress.hpp"
 #include "engine/base/digest.hpp"
 #include "reports/html.hpp"
 
@@ -14,8 +14,6 @@ namespace {
 constexpr double kSecondsBetweenPages = 2;
 constexpr double kSecondsBetweenChecks = 0.25;
 constexpr double kLargestShareOfPages = 0.05;
-
-double cpu_seconds_so_far() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::shared_ptr<const PageEdition> edition_of(std::string page) {
   std::string version = sha256_hex(page).substr(0, 32);
@@ -88,7 +86,7 @@ void LivePage::serve() {
       while (!wanted_ && !stopped_) asked_.wait(mutex_);
       if (stopped_) return;
     }
-    const double begun = cpu_seconds_so_far();
+    const double begun = cpu_seconds();
     const std::string before = moment;
     try {
       if (!store) store.emplace(store_folder_, Store::Access::read);
@@ -100,7 +98,7 @@ void LivePage::serve() {
     }
     const bool nothing_new = !moment.empty() && moment == before;
     const double pause = nothing_new ? kSecondsBetweenChecks : kSecondsBetweenPages;
-    const double cost = cpu_seconds_so_far() - begun;
+    const double cost = cpu_seconds() - begun;
     const MutexLock lock(mutex_);
     newest_ = edition;
     wanted_ = false;

@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "cli/build_info.hpp"
+#include "cli/worker_device.hpp"
 #include "cli/worker_environment.hpp"
 #include "cli/worker_export.hpp"
 #include "cli/worker_mpi.hpp"
@@ -99,10 +100,13 @@ int signal_when_orphaned(bool mpi) {
 Exit print_environment() {
   nlohmann::json surroundings = environment("");
   try {
-    surroundings["model_runtime"] = load_model_runtime().environment();
+    ModelRuntime& runtime = load_model_runtime();
+    surroundings["model_runtime"] = runtime.environment();
+    surroundings["model_runtime"]["speed"] = runtime.speed();
   } catch (const Error& error) {
     surroundings["model_runtime"] = {{"error", error.what()}};
   }
+  surroundings["cuda"] = cuda_environment();
   std::cout << surroundings.dump(2) << "\n";
   return Exit::ok;
 }

@@ -59,9 +59,12 @@ void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spe
 }
 
 void add_realised(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
-  if (spec.method.pattern != Pattern::pairwise || outcome.position.gradients == 0) return;
-  result.realised_rate = 2.0 * static_cast<double>(outcome.exchanges_done) /
-                         static_cast<double>(outcome.position.gradients);
+  // A run of exchanges alone has no gradients to count: what is counted is what they would be.
+  const double gradients = outcome.position.gradients > 0
+                               ? static_cast<double>(outcome.position.gradients)
+                               : spec.workers * outcome.position.normalised_time;
+  if (spec.method.pattern != Pattern::pairwise || gradients == 0) return;
+  result.realised_rate = 2.0 * static_cast<double>(outcome.exchanges_done) / gradients;
   if (spec.workers < 2 || spec.workers > kMostWorkersRealised || outcome.edges.empty()) return;
   std::vector<Edge> rates;
   for (const EdgeUse& edge : outcome.edges)

@@ -1,7 +1,10 @@
 #include "cli/worker_compose.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "cli/worker_device.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/analytic.hpp"
@@ -147,7 +150,10 @@ NetworkModel network_of(const json& section) {
 
 VirtualOptions virtual_options_of(const json& section, int workers) {
   VirtualOptions options;
-  options.poisson_clock = section.at("gradient_clock") == "poisson";
+  const std::string clock = text(section, "gradient_clock");
+  options.gradient_clock = clock == "none"      ? GradientClock::none
+                           : clock == "poisson" ? GradientClock::poisson
+                                                : GradientClock::duration;
   options.compute = compute_of(section, workers);
   options.network = network_of(section.at("network"));
   const json& cost = section.at("cost");
@@ -179,6 +185,19 @@ int lanes_of(const ComposedRun& run, std::optional<int> rank) {
   return std::max(1, run.virtual_options.threads);
 }
 
+// As the models know it.
+std::string device_name(const ComposedRun& run) {
+  return run.cuda.is_null() ? "cpu" : fmt::format("cuda:{}", run.device);
+}
+
+// Whether some core has nothing else to do than gather minibatches. Under MPI all workers may share
+// this host.
+bool spare_core(const ComposedRun& run, int threads_per_worker, int cores) {
+  const int computing =
+      run.driver == DriverKind::virtual_time ? run.virtual_options.threads : run.spec.workers;
+  return computing * threads_per_worker < cores;
+}
+
 void compose_objective(ComposedRun& run, const json& settings, int cores, std::optional<int> rank) {
   const json& task = settings.at("task");
   const json& dataset = task.at("dataset");
@@ -205,8 +224,8 @@ void compose_objective(ComposedRun& run, const json& settings, int cores, std::o
   const int threads_per_worker = static_cast<int>(integer(execution, "threads_per_worker"));
   runtime.pin_threads(threads_per_worker);  // so that what is recorded is what is in effect
   run.objective = make_supervised(runtime, task.at("model"), std::move(data), partition, batch_size,
-                                  spec.workers, threads_per_worker, text(execution, "device"),
-                                  spec.seeds, lanes_of(run, rank));
+                                  spec.workers, threads_per_worker, device_name(run), spec.seeds,
+                                  lanes_of(run, rank), spare_core(run, threads_per_worker, cores));
   run.model_runtime = runtime.environment();
 }
 
@@ -233,6 +252,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   spec.seeds = seeds_of(settings);
   const json& execution = settings.at("execution");
   spec.max_backlog = number(execution, "max_backlog");
+  spec.threads_per_worker = static_cast<int>(integer(execution, "threads_per_worker"));
   spec.keep_events = settings.at("record").at("events").get<bool>();
   spec.average_buffers = settings.at("task").at("buffers") == "average";
   if (execution.at("driver") == "threads") run->driver = DriverKind::threads;
@@ -246,6 +266,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
       exchangers.is_null() ? std::clamp(cores - spec.workers, 0, spec.workers / 2)
                            : exchangers.get<int>();
   if (execution.contains("mpi")) compose_mpi(*run, execution.at("mpi"));
+  compose_device(*run, text(execution, "device"), rank);
   compose_objective(*run, settings, cores, rank);
   return run;
 }

@@ -31,6 +31,8 @@ struct ComposedRun {
   MpiTransportOptions mpi_transport;
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
   nlohmann::json model_runtime;  // LibTorch's environment; null for analytic tasks
+  nlohmann::json cuda;           // {"driver", "runtime", "device": {…}}; null on the processor
+  int device = 0;                // of CUDA
 };
 
 /// `settings` as PlannedRun::settings (recipes/plan.hpp). Reads data files, loads LibTorch when the

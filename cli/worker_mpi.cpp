@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/worker_attempt.hpp"
+#include "cli/worker_device.hpp"
 #include "cli/worker_environment.hpp"
 #include "cli/worker_ranks.hpp"
 #include "engine/base/clock.hpp"
@@ -258,6 +259,20 @@ class Member {
     return mpi_.connect(composed_->mpi_transport);
   }
 
+  DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
+    const RunSpec& spec = composed_->spec;
+    if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2)
+      return {};
+    const Patience patience(kSecondsToMeet, "the GPUs of the processes did not all connect");
+    DeviceConnection devices = connect_devices_of(*composed_, mpi_, transport.places());
+    if (devices.link == nullptr)
+      recorder.note(Severity::info,
+                    fmt::format("vectors go from GPU to GPU through the hosts' memory, without "
+                                "NCCL: {}",
+                                devices.why_not));
+    return devices;
+  }
+
   Outcome drive(Recorder& recorder, const Continuity& continuity) {
     auto transport = connect();
     MpiOptions options;
@@ -268,6 +283,8 @@ class Member {
         const Patience patience(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
         mpi_.library_sum(values);
       };
+    const DeviceConnection devices = connect_devices(recorder, *transport);
+    options.link = devices.link.get();
     Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
                               *transport, SteadyClock(), stop_);
     if (leads())

@@ -31,6 +31,10 @@ constexpr std::array kPartOfTheResult = {
     "/model_runtime/blas_threads",
     "/model_runtime/cpu_capability",
     "/model_runtime/mkldnn",
+    "/cuda/driver",
+    "/cuda/runtime",
+    "/cuda/device/name",
+    "/cuda/device/capability",
 };
 
 json at_pointer(const json& document, const char* pointer) {

@@ -25,6 +25,7 @@ nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& sett
                               const std::string& command_line) {
   nlohmann::json surroundings = environment(command_line);
   surroundings["model_runtime"] = run.model_runtime;
+  if (!run.cuda.is_null()) surroundings["cuda"] = run.cuda;
   // How often a run is saved, recorded and restarted, and where, is no part of its result.
   nlohmann::json plan = settings;
   plan.erase("checkpoint");

@@ -70,9 +70,7 @@ bool resolve_budget(json& budget, const Pace& pace, const Report& report) {
   return true;
 }
 
-void resolve_evaluation(json& evaluation, const Pace& pace, std::int64_t budget_gradients,
-                        const Report& report) {
-  const double end = static_cast<double>(budget_gradients) / pace.workers;
+void resolve_evaluation(json& evaluation, const Pace& pace, double end, const Report& report) {
   const bool by_time = evaluation.contains("every_time");
   const auto given = every_time(evaluation, "evaluation", pace, report);
   const double every = given.value_or(end / kEvaluations);

@@ -26,8 +26,9 @@ using Report = std::function<void(std::string_view path, Problem problem)>;
 /// budget {gradients, normalised_time (null unless it is what the recipe gave), seconds, bytes,
 /// target}; false after reporting.
 bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& report);
-/// evaluation {every_time, consensus_every_time, workers}, in normalised time.
-void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, std::int64_t budget_gradients,
+/// evaluation {every_time, consensus_every_time, workers}, in normalised time, of a run that lasts
+/// until `end`.
+void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, double end,
                         const Report& report);
 /// checkpoint {every_time, every_seconds, keep}; both null: the worker decides by itself.
 void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, const Report& report);

@@ -20,7 +20,7 @@ constexpr std::array kExecution = {
     Field{.name = "device",
           .type = FieldType::text,
           .fallback = "\"cpu\"",
-          .help = "where gradients are computed",
+          .help = "where workers live and models compute; analytic tasks compute on the CPU",
           .choices = "cpu,cuda"},
     Field{.name = "threads_per_worker",
           .type = FieldType::integer,
@@ -47,8 +47,10 @@ constexpr std::array kVirtual = {
     Field{.name = "gradient_clock",
           .type = FieldType::text,
           .fallback = "\"duration\"",
-          .help = "duration: gradients take time; poisson: unit-rate events, as in the theory",
-          .choices = "duration,poisson"},
+          .help =
+              "duration: gradients take time; poisson: unit-rate events, as in the theory; none: "
+              "exchanges alone",
+          .choices = "duration,poisson,none"},
 };
 constexpr std::array<std::string_view, 6> kVirtualElsewhere = {
     "compute", "slow_workers", "random_slowdown", "pauses", "network", "cost"};
@@ -263,14 +265,17 @@ json virtual_of(Checker& checker, const Node* node) {
   return out;
 }
 
-// Under the Poisson clock gradients are instantaneous events: nothing can stretch them.
-void check_poisson(Checker& checker, const Node* node, const json& model) {
-  if (node == nullptr || model["gradient_clock"] != "poisson") return;
+// Where gradients are instantaneous events, or there are none, nothing can stretch them.
+void check_durations(Checker& checker, const Node* node, const json& model) {
+  if (node == nullptr || model["gradient_clock"] == "duration") return;
+  const std::string clock = model["gradient_clock"].is_string()
+                                ? model["gradient_clock"].get<std::string>()
+                                : std::string();
   const auto refuse_unless = [&](bool unused, const char* key) {
     if (unused) return;
     checker.diagnostics().error(
         place_of(*node, key),
-        fmt::format("execution.virtual.{} has no effect with gradient_clock = \"poisson\"", key),
+        fmt::format("execution.virtual.{} has no effect with gradient_clock = \"{}\"", key, clock),
         "remove it, or use gradient_clock = \"duration\", where gradients take time");
   };
   refuse_unless(model["compute"].value("kind", "constant") == "constant", "compute");
@@ -285,7 +290,7 @@ json check_execution(Checker& checker, const Node* node) {
   json execution = checker.table(node, "execution", {kExecution, kExecutionElsewhere});
   const Node* simulated = member(node, "virtual");
   execution["virtual"] = virtual_of(checker, simulated);
-  check_poisson(checker, simulated, execution["virtual"]);
+  check_durations(checker, simulated, execution["virtual"]);
   const Node* threads = member(node, "threads");
   execution["threads"] = checker.table(threads, "execution.threads", {kThreads, kThreadsElsewhere});
   execution["threads"]["slow_workers"] =

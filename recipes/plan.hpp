@@ -66,7 +66,8 @@ struct PlannedRun {
 
   int workers = 1;
   std::int64_t parameters = 0;        // d
-  std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up
+  std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up;
+                                      // 0: the run has none, only exchanges
   std::optional<double> gradients_per_epoch;  // absent where epochs have no meaning
   std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
   std::optional<double> alpha, eta, alpha_tilde;

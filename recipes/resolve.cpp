@@ -41,6 +41,7 @@ class Resolver {
     look_at_topology();
     look_at_workers();
     look_at_algorithm();
+    look_at_gradients();
     look_at_cadence();
     look_at_record();
     if (!draft_.broken.empty() || out_.reported() > before) return {};
@@ -76,6 +77,7 @@ class Resolver {
   void look_at_topology();
   void look_at_workers();
   void look_at_algorithm();
+  void look_at_gradients();
   void look_at_cadence();
   void look_at_record();
   void look_at_exchanges();
@@ -92,7 +94,9 @@ class Resolver {
   std::optional<std::int64_t> train_size_, parameters_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;
-  PlannedRun plan_;  // what the seeds share
+  bool consensus_only_ = false;  // no gradients
+  double worker_time_ = 0;       // normalised time of the budget, summed over the workers
+  PlannedRun plan_;              // what the seeds share
 };
 
 void Resolver::look_at_task() {
@@ -107,9 +111,6 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     parameters_ = ask("task.model", "choose a model that fits the data set",
                       [&] { return facts_.parameters(task["model"], task["dataset"]); });
-  if (task["model"].is_null() && s_["execution"].value("device", "cpu") == "cuda")
-    error("execution.device", "analytic tasks are computed on the CPU only",
-          "remove device, or train a model");
   const json& partition = task["partition"];
   if (partition.is_object() && partition["kind"] != "shared" && workers_ > *train_size_)
     error(
@@ -184,6 +185,27 @@ void Resolver::look_at_algorithm() {
       }
 }
 
+// gradient_clock = "none": exchanges alone.
+void Resolver::look_at_gradients() {
+  if (!draft_.sound({"execution"})) return;
+  const std::string path = "execution.virtual.gradient_clock";
+  if (s_["execution"]["virtual"]["gradient_clock"] != "none") return;
+  if (s_["execution"]["driver"] != "virtual")
+    error(path,
+          fmt::format("gradient_clock = \"none\" is for the virtual driver, not for {}",
+                      text(s_["execution"], "driver")),
+          "use driver = \"virtual\", or remove gradient_clock");
+  consensus_only_ = true;
+  if (entry_ != nullptr && entry_->pattern != Pattern::pairwise)
+    error(
+        path,
+        fmt::format("{} has a gradient in every round: without them nothing happens", entry_->name),
+        "use gradient_clock = \"duration\", or an algorithm with pairwise exchanges");
+  if (draft_.sound({"budget"}) && !s_["budget"].contains("normalised_time"))
+    error("budget", "a run without gradients cannot be counted in epochs or gradients",
+          "say how long it is: [budget] with normalised_time");
+}
+
 void Resolver::look_at_cadence() {
   const auto report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
@@ -198,10 +220,12 @@ void Resolver::look_at_cadence() {
     report("budget.target", {"the task has no accuracy, so this target can never be reached",
                              "aim at eval_loss or consensus_distance"});
   if (!resolve_budget(s_["budget"], pace, report)) return;
+  worker_time_ = s_["budget"]["gradients"].get<double>();
+  if (consensus_only_) s_["budget"]["gradients"] = 0;
   plan_.budget_gradients = s_["budget"]["gradients"];
   if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
   if (draft_.sound({"evaluation"}))
-    resolve_evaluation(s_["evaluation"], pace, plan_.budget_gradients, report);
+    resolve_evaluation(s_["evaluation"], pace, worker_time_ / workers_, report);
   if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);
 }
 
@@ -229,8 +253,7 @@ void Resolver::look_at_exchanges() {
     plan_.chi2 = nominal.chi2;
   }
   const Method bare = entry_->make(options, nullptr);
-  plan_.bytes =
-      bytes_per_gradient(bare, *topology_, bytes) * static_cast<double>(plan_.budget_gradients);
+  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes) * worker_time_;
   if (entry_->pattern != Pattern::pairwise || s_["execution"]["driver"] != "virtual") return;
   const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
   plan_.largest_load = load.largest;
@@ -257,7 +280,7 @@ std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
   Seeds seeds(seed);
   seeds.gossip = s_["streams"].value("gossip", seed);
   const double rate = number(s_["algorithm"], "communication_rate");
-  const double expected = rate * static_cast<double>(plan_.budget_gradients) / 2;
+  const double expected = rate * worker_time_ / 2;
   if (expected > kMostDrawn) {
     error("algorithm.spectral",
           fmt::format("planning with the realised rates would draw {:.1e} edges", expected),
@@ -265,7 +288,7 @@ std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
     return std::nullopt;
   }
   EdgeSchedule schedule(*topology_, rate, seeds);
-  const double end = static_cast<double>(plan_.budget_gradients) / workers_;
+  const double end = worker_time_ / workers_;
   std::map<std::pair<int, int>, double> rates;
   while (schedule.peek().due <= end) {
     const DueEdge edge = schedule.pop();

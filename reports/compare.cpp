@@ -97,24 +97,6 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
   return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
-struct Pairs {
-  std::vector<double> a, b;
-};
-
-/// The metric in both groups, for the seeds that have it in both.
-Pairs pairs_by_seed(const ComparedGroup& a, const ComparedGroup& b, const std::string& metric) {
-  Pairs pairs;
-  for (const RunSummary& run : a.runs)
-    for (const RunSummary& partner : b.runs) {
-      if (run.seed != partner.seed) continue;
-      const auto mine = run.metrics.find(metric), theirs = partner.metrics.find(metric);
-      if (mine == run.metrics.end() || theirs == partner.metrics.end()) continue;
-      pairs.a.push_back(mine->second);
-      pairs.b.push_back(theirs->second);
-    }
-  return pairs;
-}
-
 void find_differences(Comparison& comparison) {
   for (const std::string& metric : comparison.metrics) {
     const std::size_t first = comparison.differences.size();
@@ -123,7 +105,7 @@ void find_differences(Comparison& comparison) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       for (const std::size_t g : point.groups) {
         if (g == *point.baseline) continue;
-        const Pairs pairs = pairs_by_seed(comparison.groups[g], baseline, metric);
+        const PairedValues pairs = paired_by_seed(comparison.groups[g], baseline, metric);
         if (pairs.a.empty()) continue;
         comparison.differences.push_back({comparison.groups[g].group, baseline.group, metric,
                                           paired_difference(pairs.a, pairs.b), std::nullopt,
@@ -162,8 +144,8 @@ void find_ratios(Comparison& comparison) {
       if (reference == order.end()) continue;
       for (const std::size_t g : point.groups) {
         if (g == *reference) continue;
-        const Pairs pairs =
-            pairs_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
+        const PairedValues pairs =
+            paired_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
         if (const auto ratio = paired_ratio(pairs.a, pairs.b))
           comparison.ratios.push_back(
               {comparison.groups[g].group, comparison.groups[*reference].group, metric, *ratio});
@@ -186,6 +168,20 @@ void settle_baseline(Comparison& comparison, const std::string& asked) {
 }
 
 }  // namespace
+
+PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
+                            const std::string& metric) {
+  PairedValues values;
+  for (const RunSummary& run : a.runs)
+    for (const RunSummary& partner : b.runs) {
+      if (run.seed != partner.seed) continue;
+      const auto mine = run.metrics.find(metric), theirs = partner.metrics.find(metric);
+      if (mine == run.metrics.end() || theirs == partner.metrics.end()) continue;
+      values.a.push_back(mine->second);
+      values.b.push_back(theirs->second);
+    }
+  return values;
+}
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");

@@ -123,6 +123,14 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
 /// compare() without the store.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
+/// A metric's values for the seeds that two groups share and that have it in both, in the order of
+/// a's runs.
+struct PairedValues {
+  std::vector<double> a, b;
+};
+PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
+                            const std::string& metric);
+
 /// The group of that digest, which the comparison has.
 const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
 /// Some point's baseline is this group.

@@ -10,8 +10,8 @@
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/curves.hpp"
-#include "reports/html/parallel_reader.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/parallel_reader.hpp"
 
 namespace acid {
 namespace {
@@ -59,15 +59,17 @@ std::optional<Position> read_there(const Store& store, RunSummary& run, const Re
   std::optional<Position> position;
   for (const auto& [metric, sample] : samples_until(store, run.id, at.axis, at.value)) {
     run.metrics[metric] = sample.value;
-    if (!position || position->gradients < sample.position.gradients) position = sample.position;
+    if (!position || position->normalised_time < sample.position.normalised_time)
+      position = sample.position;
   }
   return position;
 }
 
 void add_consensus_mid(const Store& store, RunSummary& run) {
-  const auto budget =
-      static_cast<double>(run.budget_gradients > 0 ? run.budget_gradients : run.progress.gradients);
-  if (const auto mid = mean_between(store, run.id, "consensus_distance", PositionAxis::gradients,
+  const bool timed = run.budget_time.has_value();
+  const double budget = timed ? *run.budget_time : static_cast<double>(run.budget_gradients);
+  const auto axis = timed ? PositionAxis::normalised_time : PositionAxis::gradients;
+  if (const auto mid = mean_between(store, run.id, "consensus_distance", axis,
                                     kMidFromShare * budget, kMidToShare * budget))
     run.metrics[kMid] = *mid;
 }

@@ -52,9 +52,9 @@ int special(double value) {
 BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt)
     : connection_(folder, WritingConnection::Durability::batched),
       attempt_(attempt),
+      insert_points_(connection_.get(), "points", 4),
+      insert_ticks_(connection_.get(), "ticks", 6),
       upsert_series_(connection_.get(), kUpsertSeries),
-      insert_point_(connection_.get(), "INSERT INTO points VALUES (?, ?, ?, ?)"),
-      insert_tick_(connection_.get(), "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?)"),
       insert_line_(connection_.get(),
                    "INSERT INTO log (attempt, time, severity, text) VALUES (?, ?, ?, ?)"),
       insert_chunk_(connection_.get(), kInsertChunk),
@@ -81,9 +81,10 @@ std::vector<std::string> BatchWriter::write(const Batch& batch) {
   if (batch.checkpoint) synced.emplace(connection_.get());
   sqlite::Transaction transaction(connection_.get(), sqlite::Transaction::Kind::write);
   const std::int64_t run = run_of(connection_.get(), attempt_);
-  for (const auto& [number, at] : batch.ticks)
-    insert_tick_.bind(attempt_, number, at.gradients, at.normalised_time, at.seconds, at.bytes)
-        .run();
+  insert_ticks_.run(batch.ticks.size(), [&](std::size_t k, const auto& row) {
+    const auto& [number, at] = batch.ticks[k];
+    row(attempt_, number, at.gradients, at.normalised_time, at.seconds, at.bytes);
+  });
   write_points(batch);
   for (const Batch::Line& line : batch.lines)
     insert_line_
@@ -138,13 +139,13 @@ void BatchWriter::write_series(const Batch& batch, std::uint32_t series, std::si
                                std::size_t end) {
   const std::int64_t id = summarise(batch, series, begin, end);
   std::int64_t last_tick = 0;
-  for (std::size_t k = begin; k < end; ++k) {
-    const Batch::Point& point = batch.points[order_[k]];
+  insert_points_.run(end - begin, [&](std::size_t k, const auto& row) {
+    const Batch::Point& point = batch.points[order_[begin + k]];
     ACID_ASSERT(point.tick > last_tick, "two values of {} for worker {} in one sample",
                 names_[series].metric, names_[series].worker);
     last_tick = point.tick;
-    insert_point_.bind(id, point.tick, point.value, special(point.value)).run();
-  }
+    row(id, point.tick, point.value, special(point.value));
+  });
 }
 
 std::int64_t BatchWriter::summarise(const Batch& batch, std::uint32_t series, std::size_t begin,

@@ -37,8 +37,8 @@ class BatchWriter {
   std::vector<std::size_t> starts_;   // scratch: of each series in order_
   std::vector<std::uint32_t> order_;  // scratch: points of the batch by series, then tick
   std::vector<std::byte> encoded_;    // scratch: the events of a chunk
-  sqlite::Statement upsert_series_, insert_point_, insert_tick_, insert_line_, insert_chunk_,
-      update_attempt_;
+  sqlite::BulkInsert insert_points_, insert_ticks_;
+  sqlite::Statement upsert_series_, insert_line_, insert_chunk_, update_attempt_;
 };
 
 }  // namespace acid

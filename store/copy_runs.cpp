@@ -77,11 +77,7 @@ void copy_model(const Store& store, const AttemptResult::Artifact& artifact, con
         fmt::format("cannot copy {}, a model of run {}, to {}: {}; was the store moved without its "
                     "checkpoints folder, or is the disk full?",
                     from, run, to, error.message()));
-  if (sha256_file(to) != artifact.sha256)
-    throw StoreError(
-        fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
-                    "--force",
-                    from, artifact.sha256));
+  if (sha256_file(to) != artifact.sha256) throw damaged_file(from, artifact.sha256);
 }
 
 }  // namespace

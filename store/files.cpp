@@ -20,6 +20,13 @@ std::string checked_path(const Store& store, const std::string& relative) {
   return store.folder() + "/" + relative;
 }
 
+StoreError damaged_file(const std::string& path, const std::string& recorded_sha256) {
+  return StoreError(
+      fmt::format("{} is damaged: its SHA-256 is not the recorded {}; run the recipe again with "
+                  "--force",
+                  path, recorded_sha256));
+}
+
 void remove_checkpoint_file(const std::string& store_folder, const std::string& relative) {
   refuse_other_paths(store_folder, relative);
   remove_file(store_folder, relative);

@@ -13,6 +13,9 @@ namespace acid {
 /// path is not "checkpoints/" and plain names after it.
 std::string checked_path(const Store& store, const std::string& relative);
 
+/// That the file at `path` is not the one recorded.
+StoreError damaged_file(const std::string& path, const std::string& recorded_sha256);
+
 /// Removes the file of a checkpoint that was let go of, and the folders below checkpoints/ that
 /// this leaves empty. Nothing happens when it is gone already. Throws StoreError when the path is
 /// not as above, leads through a symbolic link or to anything but a plain file, or with the

@@ -16,7 +16,11 @@ using sqlite::Transaction;
 constexpr const char* kSelectRuns = R"sql(
   SELECT id, experiment, experiment_name, algorithm, label, seed, digest, group_digest, state,
          message, driver, topology, workers, started, finished, heartbeat, budget_gradients,
-         gradients, normalised_time, seconds, bytes
+         gradients, normalised_time, seconds, bytes,
+         CASE WHEN budget_gradients = 0 THEN
+           (SELECT json_extract(settings, '$.budget.normalised_time')
+            FROM runs WHERE runs.id = run_list.id)
+         END
   FROM run_list
   WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))
   ORDER BY max(coalesce(started, ''), created) DESC,
@@ -51,6 +55,7 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.started = row.text(13);
   run.finished = row.text(14);
   run.budget_gradients = row.integer(16);
+  run.budget_time = row.optional_real(21);
   if (run.state != RunState::planned)
     run.progress = {row.integer(17), row.real(18), row.real(19), row.integer(20)};
   if (run.state == RunState::running && dead.contains(run.id)) {

@@ -21,6 +21,7 @@ struct RunSummary {
   int workers = 1;
   std::string started, finished;
   std::int64_t budget_gradients = 0;
+  std::optional<double> budget_time;      // normalised; of a run that has no gradients
   Position progress;                      // of the newest attempt
   std::map<std::string, double> metrics;  // whole-run series: last value
 };

@@ -6,9 +6,17 @@
 #include <exception>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace acid::sqlite {
 namespace {
+
+// "INSERT INTO points VALUES (?, ?), (?, ?)": 2 rows of 2 columns.
+std::string insert_statement(std::string_view table, std::size_t rows, int columns) {
+  const std::vector<std::string> row(static_cast<std::size_t>(columns), "?");
+  const std::vector<std::string> all(rows, fmt::format("({})", fmt::join(row, ", ")));
+  return fmt::format("INSERT INTO {} VALUES {}", table, fmt::join(all, ", "));
+}
 
 // What a failure means to the person who meets it, and the remedy.
 std::string explain(int code, const std::string& place, double busy_seconds,
@@ -208,6 +216,11 @@ void Statement::bind_bytes(int index, std::span<const std::byte> value) {
 }
 
 void Statement::bind_null(int index) { check(sqlite3_bind_null(handle_.get(), index)); }
+
+BulkInsert::BulkInsert(const Connection& connection, std::string_view table, int columns)
+    : columns_(columns),
+      many_(connection, insert_statement(table, kRowsAtOnce, columns)),
+      one_(connection, insert_statement(table, 1, columns)) {}
 
 std::int64_t RowScan::Row::integer(int column) const {
   return sqlite3_value_int64(values_[column]);

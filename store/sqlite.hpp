@@ -81,8 +81,14 @@ class Statement {
   template <class... Values>
   Statement& bind(const Values&... values) {
     reset();
-    int index = 0;
-    (bind_one(++index, values), ...);
+    return bind_from(1, values...);
+  }
+  /// Binds some of the parameters, in order from `first` on, and leaves the others as they are. The
+  /// statement must not be under way.
+  template <class... Values>
+  Statement& bind_from(int first, const Values&... values) {
+    int index = first;
+    (bind_one(index++, values), ...);
     return *this;
   }
   /// Binds the columns of the row that another statement is at, in order, as they are.
@@ -136,6 +142,48 @@ class Statement {
 
   const Connection* connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+};
+
+/// INSERT INTO a table, many rows with each statement, which takes two thirds of the time that one
+/// after the other does.
+class BulkInsert {
+ public:
+  /// Where a row goes: to be called with the values of its columns, in order, once.
+  class Row {
+   public:
+    Row(Statement& statement, int first) : statement_(statement), first_(first) {}
+    template <class... Values>
+    void operator()(const Values&... values) const {
+      statement_.bind_from(first_, values...);
+    }
+
+   private:
+    Statement& statement_;
+    int first_;  // parameter
+  };
+  BulkInsert(const Connection& connection, std::string_view table, int columns);
+
+  /// Inserts `count` rows; `each(k, row)` gives number k to `row`.
+  template <class Each>
+  void run(std::size_t count, const Each& each) {
+    many_.reset();  // after a failure they may be under way
+    one_.reset();
+    std::size_t k = 0;
+    while (k + kRowsAtOnce <= count) {
+      for (std::size_t r = 0; r < kRowsAtOnce; ++r, ++k)
+        each(k, Row(many_, static_cast<int>(r) * columns_ + 1));
+      many_.run();
+    }
+    for (; k < count; ++k) {
+      each(k, Row(one_, 1));
+      one_.run();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRowsAtOnce = 32;
+  const int columns_;
+  Statement many_, one_;
 };
 
 /// The rows of a query by way of a call for each, in two thirds of the time that stepping through a

@@ -2,6 +2,8 @@
 
 #include <Random123/philox.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -13,11 +15,15 @@ namespace {
 using Philox = r123::Philox4x32;
 __extension__ using Wide = unsigned __int128;
 
-Philox::ctr_type philox(std::uint64_t key, std::uint64_t index, std::uint64_t block) {
+// Inline, because a loop over independent calls then runs several of them at once: a single one
+// mostly waits for its own multiplications.
+inline Philox::ctr_type philox(std::uint64_t key, std::uint64_t index, std::uint64_t block) {
   const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
   return Philox()({{low(block), high(block), low(index), high(index)}}, {{low(key), high(key)}});
 }
+
+double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 }  // namespace
 
@@ -91,7 +97,7 @@ std::uint64_t Stream::next64() {
   return (static_cast<std::uint64_t>(next32()) << 32) | low;
 }
 
-double Stream::uniform() { return static_cast<double>(next64() >> 11) * 0x1p-53; }
+double Stream::uniform() { return unit(next64()); }
 
 double Stream::uniform(double low, double high) { return low + (high - low) * uniform(); }
 
@@ -119,6 +125,89 @@ double Stream::normal() {
   return radius * std::cos(angle);
 }
 
+void Stream::normals(std::span<double> out) {
+  constexpr std::size_t kBlocks = 16;
+  std::size_t done = 0;
+  const auto rest = [&] { return out.size() - done; };
+  // A block holds what two values are made of. What is left of one is used up first.
+  while (rest() > 0 && (has_spare_normal_ || left_ > 0)) out[done++] = normal();
+  while (rest() >= 2) {
+    const std::size_t blocks = std::min(kBlocks, rest() / 2);
+    std::array<Philox::ctr_type, kBlocks> words;
+    for (std::size_t b = 0; b < blocks; ++b) words[b] = philox(key_, index_, block_ + b);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const auto uniform_of = [&](std::size_t low) {
+        const std::uint64_t bits =
+            (static_cast<std::uint64_t>(words[b][low + 1]) << 32) | words[b][low];
+        return static_cast<double>(bits >> 11) * 0x1p-53;
+      };
+      const double radius = std::sqrt(2 * -std::log1p(-uniform_of(0)));
+      const double angle = 2 * std::numbers::pi * uniform_of(2);
+      out[done++] = radius * std::cos(angle);
+      out[done++] = spare_normal_ = radius * std::sin(angle);
+    }
+    block_ += blocks;
+    for (int i = 0; i < 4; ++i) words_[i] = words[blocks - 1][static_cast<std::size_t>(i)];
+  }
+  if (rest() > 0) out[done] = normal();
+}
+
+// What as many calls would give.
+void Stream::next64(std::span<std::uint64_t> out) {
+  constexpr std::size_t kBlocks = 16;
+  std::size_t done = 0;
+  while (done < out.size() && left_ > 0) out[done++] = next64();
+  while (out.size() - done >= 2) {  // a block holds two
+    const std::size_t blocks = std::min(kBlocks, (out.size() - done) / 2);
+    std::array<Philox::ctr_type, kBlocks> words;
+    for (std::size_t b = 0; b < blocks; ++b) words[b] = philox(key_, index_, block_ + b);
+    for (std::size_t b = 0; b < blocks; ++b)
+      for (const std::size_t low : {0u, 2u})
+        out[done++] = (static_cast<std::uint64_t>(words[b][low + 1]) << 32) | words[b][low];
+    block_ += blocks;
+    for (int i = 0; i < 4; ++i) words_[i] = words[blocks - 1][static_cast<std::size_t>(i)];
+  }
+  if (done < out.size()) out[done] = next64();
+}
+
+void Stream::exponentials(std::span<double> out) {
+  std::array<std::uint64_t, 64> bits;
+  while (!out.empty()) {
+    const std::size_t count = std::min(bits.size(), out.size());
+    next64(std::span(bits).first(count));
+    for (std::size_t k = 0; k < count; ++k) out[k] = -std::log1p(-unit(bits[k]));
+    out = out.subspan(count);
+  }
+}
+
+void Stream::below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> below,
+                               std::span<double> uniform) {
+  ACID_ASSERT(bound > 0 && below.size() == uniform.size(), "{} below {}, {} uniform", below.size(),
+              bound, uniform.size());
+  const std::uint64_t rejected = -bound % bound;
+  std::array<std::uint64_t, 64> bits;
+  for (std::size_t done = 0; done < below.size();) {
+    const std::size_t count = std::min(bits.size() / 2, below.size() - done);
+    const Stream before = *this;
+    next64(std::span(bits).first(2 * count));
+    bool all = true;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Wide product = static_cast<Wide>(bits[2 * k]) * bound;
+      all = all && static_cast<std::uint64_t>(product) >= rejected;
+      below[done + k] = static_cast<std::uint64_t>(product >> 64);
+      uniform[done + k] = unit(bits[2 * k + 1]);
+    }
+    if (!all) {  // hardly ever: then what follows is drawn from later words
+      *this = before;
+      for (std::size_t k = 0; k < count; ++k) {
+        below[done + k] = this->below(bound);
+        uniform[done + k] = this->uniform();
+      }
+    }
+    done += count;
+  }
+}
+
 double Stream::gamma(double shape) {
   ACID_ASSERT(shape > 0, "gamma({})", shape);
   if (shape < 1) {  // Boost: Gamma(a) = Gamma(a + 1) · U^(1/a).
@@ -139,19 +228,48 @@ Permutation::Permutation(std::uint64_t key, std::uint64_t size)
   while ((1ull << (2 * half_bits_)) < size) ++half_bits_;
 }
 
+void Permutation::walk(std::span<std::uint64_t> walkers) const {
+  const std::uint64_t mask = (1ull << half_bits_) - 1;
+  for (std::uint64_t round = 0; round < 6; ++round)
+    for (std::uint64_t& walker : walkers) {
+      const std::uint64_t left = walker >> half_bits_, right = walker & mask;
+      walker = (right << half_bits_) | (left ^ (philox(key_, round, right)[0] & mask));
+    }
+}
+
 std::uint64_t Permutation::at(std::uint64_t i) const {
   ACID_ASSERT(i < size_, "permutation index {} of {}", i, size_);
-  const std::uint64_t mask = (1ull << half_bits_) - 1;
-  do {  // The domain is at most 4 × size, so this walks a few steps on average.
-    std::uint64_t left = i >> half_bits_, right = i & mask;
-    for (std::uint64_t round = 0; round < 6; ++round) {
-      const std::uint64_t mixed = left ^ (philox(key_, round, right)[0] & mask);
-      left = right;
-      right = mixed;
-    }
-    i = (left << half_bits_) | right;
-  } while (i >= size_);
+  do walk(std::span(&i, 1));
+  while (i >= size_);
   return i;
+}
+
+void Permutation::range(std::uint64_t first, std::span<std::uint64_t> out) const {
+  ACID_ASSERT(first <= size_ && out.size() <= size_ - first, "{} + {} of a permutation of {}",
+              first, out.size(), size_);
+  constexpr std::size_t kTogether = 8;
+  std::array<std::uint64_t, kTogether> walkers;
+  std::array<std::size_t, kTogether> places;  // where in `out` each of them goes
+  std::size_t started = 0, walking = 0;
+  const auto start = [&](std::size_t w) {
+    walkers[w] = first + started;
+    places[w] = started++;
+  };
+  while (walking < kTogether && started < out.size()) start(walking++);
+  while (walking > 0) {
+    walk(std::span(walkers).first(walking));
+    for (std::size_t w = walking; w-- > 0;) {
+      if (walkers[w] >= size_) continue;
+      out[places[w]] = walkers[w];
+      if (started < out.size()) {
+        start(w);
+      } else {  // The last one takes its place.
+        --walking;
+        walkers[w] = walkers[walking];
+        places[w] = places[walking];
+      }
+    }
+  }
 }
 
 }  // namespace acid

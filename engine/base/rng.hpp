@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace acid {
@@ -54,6 +55,14 @@ class Stream {
   double normal();                           // mean 0, variance 1 (Box–Muller, both values used)
   double gamma(double shape);                // scale 1 (Marsaglia & Tsang 2000); shape > 0
 
+  /// Fills `out` with what as many calls of normal() would give, in half the time.
+  void normals(std::span<double> out);
+  /// The same for exponential().
+  void exponentials(std::span<double> out);
+  /// The same for below(bound), uniform(), below(bound), …: as many of each.
+  void below_and_uniform(std::uint64_t bound, std::span<std::uint64_t> below,
+                         std::span<double> uniform);
+
   /// Where the stream stands (engine/base/archive.hpp); its key and index are not part of it.
   template <class Archive>
   void persist(Archive& archive) {
@@ -63,6 +72,7 @@ class Stream {
 
  private:
   void refill();
+  void next64(std::span<std::uint64_t> out);
 
   std::uint64_t key_, index_;
   std::uint64_t block_ = 0;
@@ -78,8 +88,14 @@ class Permutation {
  public:
   Permutation(std::uint64_t key, std::uint64_t size);
   std::uint64_t at(std::uint64_t i) const;  // i < size
+  /// out[k] = at(first + k), all of them together in a third of the time; first + out.size() ≤
+  /// size.
+  void range(std::uint64_t first, std::span<std::uint64_t> out) const;
 
  private:
+  // Takes each of `walkers` once through the network, whose domain is at most 4 × size.
+  void walk(std::span<std::uint64_t> walkers) const;
+
   std::uint64_t key_, size_;
   unsigned half_bits_;
 };

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "engine/base/error.hpp"
 #include "engine/data/dataset.hpp"
 
@@ -9,11 +12,24 @@ DataOrder::DataOrder(const std::vector<std::int32_t>& shard, const Seeds& seeds,
 }
 
 std::int32_t DataOrder::at(std::int64_t position) const {
+  std::int32_t example = 0;
+  read(position, std::span(&example, 1));
+  return example;
+}
+
+void DataOrder::read(std::int64_t position, std::span<std::int32_t> examples) const {
   ACID_ASSERT(position >= 0, "position {}", position);
   const auto size = static_cast<std::uint64_t>(shard_->size());
-  const auto p = static_cast<std::uint64_t>(position);
-  const Permutation order(Stream(key_, p / size).next64(), size);
-  return (*shard_)[order.at(p % size)];
+  constexpr std::size_t kChunk = 128;
+  std::array<std::uint64_t, kChunk> places;
+  for (auto p = static_cast<std::uint64_t>(position); !examples.empty();) {
+    const std::uint64_t pass = p / size, first = p % size;
+    const std::size_t count = std::min({kChunk, examples.size(), size - first});
+    Permutation(Stream(key_, pass).next64(), size).range(first, std::span(places).first(count));
+    for (std::size_t k = 0; k < count; ++k) examples[k] = (*shard_)[places[k]];
+    examples = examples.subspan(count);
+    p += count;
+  }
 }
 
 }  // namespace acid

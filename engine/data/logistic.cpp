@@ -151,17 +151,22 @@ class Logistic final : public Objective {
       g[k] = decay * x[k];
       squared += static_cast<double>(x[k]) * x[k];
     }
-    for (std::int64_t position = step * batch_size_; position < (step + 1) * batch_size_;
-         ++position) {
-      const std::int32_t example = order.at(position);
-      const SparseRows::Row row = examples_.train->row(example);
-      const double sign = examples_.train->label(example) == 1 ? 1 : -1;
-      const double margin = sign * score(row, x);
-      loss += logistic_loss(margin);
-      const double slope = -sign / (1 + std::exp(margin)) / batch_size_;
-      for (std::size_t k = 0; k < row.values.size(); ++k)
-        g[static_cast<std::size_t>(row.columns[k])] += static_cast<float>(slope * row.values[k]);
-      bias_gradient += slope;
+    std::array<std::int32_t, 64> examples;
+    std::array<double, examples.size()> scores;
+    for (int first = 0; first < batch_size_; first += static_cast<int>(examples.size())) {
+      const auto count = std::min(examples.size(), static_cast<std::size_t>(batch_size_ - first));
+      order.read(step * batch_size_ + first, std::span(examples).first(count));
+      score_all(std::span(examples).first(count), x, scores);
+      for (std::size_t e = 0; e < count; ++e) {
+        const SparseRows::Row row = examples_.train->row(examples[e]);
+        const double sign = examples_.train->label(examples[e]) == 1 ? 1 : -1;
+        const double margin = sign * scores[e];
+        loss += logistic_loss(margin);
+        const double slope = -sign / (1 + std::exp(margin)) / batch_size_;
+        for (std::size_t k = 0; k < row.values.size(); ++k)
+          g[static_cast<std::size_t>(row.columns[k])] += static_cast<float>(slope * row.values[k]);
+        bias_gradient += slope;
+      }
     }
     g[bias] = static_cast<float>(bias_gradient);
     return loss / batch_size_ + regularisation_ / 2 * squared;
@@ -188,11 +193,37 @@ class Logistic final : public Objective {
   bool has_accuracy() const override { return true; }
 
  private:
+  static double term(const SparseRows::Row& row, std::size_t k, std::span<const float> x) {
+    return static_cast<double>(row.values[k]) * x[static_cast<std::size_t>(row.columns[k])];
+  }
   static double score(const SparseRows::Row& row, std::span<const float> x) {
     double sum = x.back();
-    for (std::size_t k = 0; k < row.values.size(); ++k)
-      sum += static_cast<double>(row.values[k]) * x[static_cast<std::size_t>(row.columns[k])];
+    for (std::size_t k = 0; k < row.values.size(); ++k) sum += term(row, k, x);
     return sum;
+  }
+
+  // scores[e] = score() of training example examples[e]. Four sums grow at a time, because each
+  // addition waits for the one before it in the same sum.
+  void score_all(std::span<const std::int32_t> examples, std::span<const float> x,
+                 std::span<double> scores) const {
+    std::size_t e = 0;
+    for (; e + 4 <= examples.size(); e += 4) {
+      std::array<SparseRows::Row, 4> rows;
+      std::array<double, 4> sums;
+      sums.fill(x.back());
+      std::size_t common = x.size();
+      for (std::size_t r = 0; r < 4; ++r) {
+        rows[r] = examples_.train->row(examples[e + r]);
+        common = std::min(common, rows[r].values.size());
+      }
+      for (std::size_t k = 0; k < common; ++k)
+        for (std::size_t r = 0; r < 4; ++r) sums[r] += term(rows[r], k, x);
+      for (std::size_t r = 0; r < 4; ++r) {
+        for (std::size_t k = common; k < rows[r].values.size(); ++k) sums[r] += term(rows[r], k, x);
+        scores[e + r] = sums[r];
+      }
+    }
+    for (; e < examples.size(); ++e) scores[e] = score(examples_.train->row(examples[e]), x);
   }
 
   // Immutable after construction; no scratch, so lanes do not matter.

@@ -74,7 +74,7 @@ class Quadratic final : public Objective {
     const double loss = exact_gradient(worker, x, g);
     if (noise_ > 0) {
       Stream stream(stream_of(Purpose::gradient_noise, worker), static_cast<std::uint64_t>(step));
-      for (float& value : g) value = static_cast<float>(value + noise_ * stream.normal());
+      add_noise(stream, g);
     }
     return loss;
   }
@@ -114,6 +114,16 @@ class Quadratic final : public Objective {
       const double exact = drawn[j] - mean[k] + carry[k];
       optima_[j] = static_cast<float>(exact);
       carry[k] = exact - optima_[j];
+    }
+  }
+
+  void add_noise(Stream& stream, std::span<float> g) const {
+    std::array<double, 64> drawn;
+    for (std::size_t first = 0; first < g.size(); first += drawn.size()) {
+      const std::span part = g.subspan(first, std::min(drawn.size(), g.size() - first));
+      stream.normals(std::span(drawn).first(part.size()));
+      for (std::size_t k = 0; k < part.size(); ++k)
+        part[k] = static_cast<float>(part[k] + noise_ * drawn[k]);
     }
   }
 

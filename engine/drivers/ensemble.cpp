@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "engine/base/error.hpp"
-#include "engine/worker/kernels.hpp"
 
 namespace acid {
 namespace {
@@ -78,45 +77,49 @@ double RunSpec::backlog_limit(int worker) const {
   return max_backlog * std::max(1.0, topology->worker_rate(worker, method.rate));
 }
 
-WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective) {
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, bool gradients) {
   WorkerSettings settings;
   settings.dimension = objective.dimension();
   settings.buffer_size = objective.buffer_size();
   settings.mixing = spec.method.mixing;
   settings.optimizer = spec.optimizer;
+  settings.backend = spec.backend;
+  settings.threads = spec.threads_per_worker;
+  settings.gradients = gradients;
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
   return settings;
 }
 
-Ensemble::Ensemble(const RunSpec& spec, Objective& objective)
-    : settings_(worker_settings(spec, objective)),
+Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
+    : settings_(worker_settings(spec, objective, gradients)),
       segments_(objective.segments()),
       buffer_segments_(objective.buffer_segments()),
-      average_buffers_(spec.average_buffers) {
+      average_buffers_(spec.average_buffers),
+      memory_(settings_, static_cast<std::size_t>(spec.workers)) {
+  workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   for (int i = 0; i < spec.workers; ++i) {
-    workers_.push_back(std::make_unique<Worker>(settings_));
-    gradients_.emplace_back(settings_.dimension);
+    workers_.emplace_back(settings_, memory_, static_cast<std::size_t>(i));
     objective.start(i, x0, buffers);
-    workers_.back()->start(x0, buffers);
+    workers_.back().start(x0, buffers);
   }
 }
 
 double Ensemble::latest_event() const {
   double latest = 0;
-  for (const auto& worker : workers_) latest = std::max(latest, worker->last_event());
+  for (const Worker& worker : workers_) latest = std::max(latest, worker.last_event());
   return latest;
 }
 
 std::vector<StateVectors> Ensemble::vectors() const {
   std::vector<StateVectors> list;
-  for (const auto& worker : workers_) {
+  for (const Worker& worker : workers_) {
     std::size_t index = 0;
-    worker->for_each_vector([&](std::string_view name, const Arena<float>& arena) {
-      if (arena.size() == 0) return;
+    worker.for_each_vector([&](std::string_view name, std::span<const float> vector) {
+      if (vector.empty()) return;
       if (index == list.size())
         list.push_back({std::string(name), name == "buffers" ? buffer_segments_ : segments_, {}});
-      list[index++].values.push_back(arena.span());
+      list[index++].values.push_back(vector);
     });
   }
   return list;
@@ -125,23 +128,28 @@ std::vector<StateVectors> Ensemble::vectors() const {
 void Ensemble::restore(const CheckpointFile& file) {
   for (const StateVectors& vectors : this->vectors()) {
     std::vector<std::span<float>> out;
-    for (const auto& worker : workers_)
-      worker->for_each_vector([&](std::string_view name, Arena<float>& arena) {
-        if (name == vectors.name) out.push_back(arena.span());
+    for (Worker& worker : workers_)
+      worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
+        if (name == vectors.name) out.push_back(vector);
       });
     file.read(vectors.name, vectors.segments, out);
   }
-  for (const auto& worker : workers_) worker->restart_gradient();
+  for (Worker& worker : workers_) worker.restart_gradient();
 }
 
 MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) const {
-  const std::size_t n = workers_.size(), block = block_size(n);
-  std::vector<float> values(n * block);
-  const auto copy = [&](std::size_t first, std::size_t size, std::span<const float*> rows) {
+  // Of memory that is not the host's many blocks at once, because every access has its price.
+  constexpr std::size_t kBlocksAtOnce = 64;
+  const std::size_t n = workers_.size(), d = settings_.dimension;
+  const std::size_t chunk =
+      block_size(n) * (settings_.backend->is_host_memory() ? 1 : kBlocksAtOnce);
+  std::vector<float> values(n * chunk);
+  const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
     for (std::size_t i = 0; i < n; ++i) {
-      float* const row = values.data() + i * block;
-      workers_[i]->read_at(t, first, std::span(row, size));
-      rows[i] = row;
+      float* const row = values.data() + i * chunk;
+      if (first % chunk == 0)
+        workers_[i].read_at(t, first, std::span(row, std::min(chunk, d - first)));
+      rows[i] = row + first % chunk;
     }
   };
   const auto copy_exchanged = [&](std::size_t first, std::size_t size,
@@ -149,8 +157,8 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) c
     copy(first, size, rows);
     for (const ExchangeInHand& exchange : in_hand) {
       const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
-      float* xi = values.data() + static_cast<std::size_t>(exchange.i) * block;
-      float* xj = values.data() + static_cast<std::size_t>(exchange.j) * block;
+      float* xi = values.data() + static_cast<std::size_t>(exchange.i) * chunk + first % chunk;
+      float* xj = values.data() + static_cast<std::size_t>(exchange.j) * chunk + first % chunk;
       for (std::size_t k = 0; k < size; ++k) {
         const float m = exchange.offer_i[first + k] - exchange.offer_j[first + k];
         xi[k] -= step * m;
@@ -160,9 +168,9 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) c
   };
   std::vector<std::span<const float>> buffers;
   std::vector<std::int64_t> gradients;
-  for (const auto& worker : workers_) {
-    buffers.push_back(worker->buffers());
-    gradients.push_back(worker->gradients());
+  for (const Worker& worker : workers_) {
+    buffers.push_back(worker.buffers());
+    gradients.push_back(worker.gradients());
   }
   MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
   if (!std::isfinite(mean.consensus_distance))
@@ -209,7 +217,7 @@ void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first,
   const T share = T(1) / static_cast<T>(vectors.size());
   std::copy(vectors[0] + first, vectors[0] + last, out + first);
   for (std::size_t i = 1; i < vectors.size(); ++i)
-    kernels::add_scaled(vectors[i] + first, T(1), out + first, last - first);
+    cpu_backend().kernels<T>().add_scaled(vectors[i] + first, T(1), out + first, last - first);
   for (std::size_t k = first; k < last; ++k) out[k] *= share;
 }
 
@@ -218,8 +226,8 @@ void neighbour_average(double self_weight, const T* own, std::span<const Neighbo
                        std::span<const T* const> vectors, T* out, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) out[k] = static_cast<T>(self_weight) * own[k];
   for (const Neighbour& neighbour : neighbours)
-    kernels::add_scaled(vectors[static_cast<std::size_t>(neighbour.worker)],
-                        static_cast<T>(neighbour.weight), out, size);
+    cpu_backend().kernels<T>().add_scaled(vectors[static_cast<std::size_t>(neighbour.worker)],
+                                          static_cast<T>(neighbour.weight), out, size);
 }
 
 template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,20 +37,25 @@ struct Evaluation {
 };
 
 /// What the workers of a run share. For a driver that keeps workers without an Ensemble.
-WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective);
+/// `gradients`: false when the run has none; then there is no memory for any.
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
+                               bool gradients = true);
 
 /// The workers of one run with the vectors that live beside them. Owned by a driver, which
 /// serialises access worker by worker.
 class Ensemble {
  public:
-  Ensemble(const RunSpec& spec, Objective& objective);
+  /// `gradients` as above.
+  Ensemble(const RunSpec& spec, Objective& objective, bool gradients = true);
+  Ensemble(const Ensemble&) = delete;
+  Ensemble& operator=(const Ensemble&) = delete;
 
   int size() const { return static_cast<int>(workers_.size()); }
   std::size_t dimension() const { return settings_.dimension; }
-  Worker& worker(int i) { return *workers_[static_cast<std::size_t>(i)]; }
-  const Worker& worker(int i) const { return *workers_[static_cast<std::size_t>(i)]; }
+  Worker& worker(int i) { return workers_[static_cast<std::size_t>(i)]; }
+  const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
   /// Where the gradient of worker i is computed.
-  std::span<float> gradient(int i) { return gradients_[static_cast<std::size_t>(i)].span(); }
+  std::span<float> gradient(int i) { return worker(i).gradient(); }
 
   /// Bytes of one vector of parameters.
   double vector_bytes() const { return 4.0 * static_cast<double>(dimension()); }
@@ -71,15 +75,15 @@ class Ensemble {
   /// What the workers hold besides vectors.
   template <class Archive>
   void persist(Archive& archive) {
-    for (const auto& one : workers_) archive(*one);
+    for (Worker& one : workers_) archive(one);
   }
 
  private:
   WorkerSettings settings_;
   std::vector<Segment> segments_, buffer_segments_;
   bool average_buffers_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<Arena<float>> gradients_;
+  WorkerMemory<float> memory_;
+  std::vector<Worker> workers_;
 };
 
 /// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)

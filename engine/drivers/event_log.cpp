@@ -1,16 +1,31 @@
 #include "engine/drivers/event_log.hpp"
 
+#include "engine/worker/host_view.hpp"
+
 namespace acid {
 
 EventLog::EventLog(int workers, bool kept, Recorder& recorder)
     : kept_(kept), recorder_(recorder), workers_(kept ? static_cast<std::size_t>(workers) : 0) {}
+
+namespace {
+
+std::uint32_t fingerprint(const Worker& worker, std::uint64_t salt) {
+  const std::span<const float> x = worker.x();
+  if (worker.backend().is_host_memory()) return sampled_fingerprint(x, salt);
+  return sampled_fingerprint(x.size(), salt,
+                             [&](std::span<const std::size_t> positions, float* out) {
+                               worker.backend().gather(x.data(), positions, out);
+                             });
+}
+
+}  // namespace
 
 // The salt is the event's number, so that in time every element is looked at.
 void EventLog::append(int index, EventKind kind, double time, const Worker& worker,
                       std::uint64_t exchange) {
   Own& own = workers_[static_cast<std::size_t>(index)];
   const auto salt = static_cast<std::uint64_t>(own.handed_over) + own.pending.size();
-  own.pending.push_back({kind, time, exchange, sampled_fingerprint(worker.x(), salt)});
+  own.pending.push_back({kind, time, exchange, fingerprint(worker, salt)});
   if (own.pending.size() >= kPortion) hand_over(index);
 }
 
@@ -21,7 +36,7 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
 void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {
   if (!kept_) return;
   workers_[static_cast<std::size_t>(index)].pending.push_back(
-      {kind, time, 0, full_fingerprint(worker.x())});
+      {kind, time, 0, full_fingerprint(HostView(worker.backend(), worker.x()).values())});
 }
 
 void EventLog::flush() {

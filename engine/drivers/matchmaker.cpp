@@ -78,6 +78,19 @@ void Matchmaker::finish(const DueEdge& edge) {
   offer_head(edge.j);
 }
 
+void Matchmaker::pass() {
+  ACID_ASSERT(idle(), "an edge passes {} unfinished ones", due_ - finished_);
+  ++due_;
+  ++started_;
+  ++finished_;
+}
+
+const DueEdge& Matchmaker::in_hand(int worker) const {
+  const Queue& queue = queues_[static_cast<std::size_t>(worker)];
+  ACID_ASSERT(queue.busy, "worker {} has no exchange in hand", worker);
+  return nodes_[static_cast<std::size_t>(queue.head)].edge;
+}
+
 std::vector<DueEdge> Matchmaker::unfinished() const {
   std::vector<DueEdge> edges;
   for (std::size_t w = 0; w < queues_.size(); ++w)

@@ -26,6 +26,11 @@ class Matchmaker {
   std::optional<DueEdge> take();
   /// The exchange is over; both workers are free again.
   void finish(const DueEdge& edge);
+  /// An edge has become due whose exchange takes no time, while no other is unfinished: the same as
+  /// add(), take() and finish().
+  void pass();
+  /// The edge in hand of a worker that has one.
+  const DueEdge& in_hand(int worker) const;
 
   /// Due edges of a worker that wait, the exchange in hand not counted.
   int backlog(int worker) const;

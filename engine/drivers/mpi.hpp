@@ -8,6 +8,7 @@
 #include "engine/base/clock.hpp"
 #include "engine/drivers/cut.hpp"
 #include "engine/drivers/run_spec.hpp"
+#include "engine/transport/device_link.hpp"
 #include "engine/transport/transport.hpp"
 #include "engine/worker/objective.hpp"
 
@@ -18,6 +19,9 @@ struct MpiOptions {
   /// all-reduce: sums the values of all processes, by the MPI library; absent: our own reduction,
   /// whose bits depend on nothing.
   std::function<void(std::span<float>)> library_sum;
+  /// Asynchronous methods: moves the offers of an exchange between the devices that they lie on;
+  /// outlives the run. Null: the transport moves them, through memory of the hosts.
+  DeviceLink* link = nullptr;
 };
 
 /// One worker of a run per process, against the wall clock. All processes of the transport call it

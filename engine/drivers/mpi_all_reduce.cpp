@@ -37,7 +37,8 @@ std::size_t Buckets::holding(std::size_t element) const {
 }
 
 AllReduce::AllReduce(Post& post, const Buckets& buckets, std::span<const float> own,
-                     std::function<void(std::span<float>)> library_sum, std::function<void()> over)
+                     const Backend& memory, std::function<void(std::span<float>)> library_sum,
+                     std::function<void()> over)
     : post_(post),
       buckets_(buckets),
       own_(own),
@@ -45,7 +46,7 @@ AllReduce::AllReduce(Post& post, const Buckets& buckets, std::span<const float> 
       over_(std::move(over)),
       rank_(post.rank()),
       size_(post.size()),
-      mean_(own.size()),
+      mean_(own.size(), memory),
       state_(buckets.size()) {
   if (library_sum_) return;
   std::size_t added_here = 0;

@@ -37,10 +37,10 @@ class Buckets {
 /// All of it belongs to the communication thread.
 class AllReduce {
  public:
-  /// `own`: this process's vector, outlives it. `over` is called at the end of every round: mean()
-  /// is whole and `own` may change. `library_sum`, if there is one, takes the place of all of the
-  /// above once every process has its whole vector, in one bucket.
-  AllReduce(Post& post, const Buckets& buckets, std::span<const float> own,
+  /// `own`: this process's vector, outlives it. The mean lies in `memory`. `over` is called at the
+  /// end of every round: mean() is whole and `own` may change. `library_sum`, if there is one,
+  /// takes the place of all of the above once every process has its whole vector, in one bucket.
+  AllReduce(Post& post, const Buckets& buckets, std::span<const float> own, const Backend& memory,
             std::function<void(std::span<float>)> library_sum, std::function<void()> over);
 
   /// A bucket of the own vector is final. Every bucket once a round, in any order; none of the next

@@ -26,6 +26,7 @@ class MpiAsync {
   /// `lead`, `collector`: on rank 0 only.
   MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
            const Clock& clock, Lead* lead, Collector* collector);
+  ~MpiAsync();
 
   /// The gradient thread, from the start of the run to its end.
   void train() EXCLUDES_LOCK(mutex_);
@@ -77,6 +78,8 @@ class MpiAsync {
   void offer(std::int64_t count) REQUIRES_LOCK(mutex_);
   void send_offer(MailKind kind);
   void fetch_offer(const Mail& mail);
+  void swap_offers();
+  void finish_swap() EXCLUDES_LOCK(mutex_);
   void apply() EXCLUDES_LOCK(mutex_);
   void expect(Stage stage, std::uint64_t number, const Mail& mail) const;
   int partner() const;
@@ -99,8 +102,8 @@ class MpiAsync {
   Mutex mutex_;
   Condition changed_;  // the gradient thread waits for it
   const WorkerSettings settings_;
+  WorkerMemory<float> memory_;
   Worker worker_;  // guarded by mutex_, as above
-  Arena<float> gradient_;
   Reporter reporter_ GUARDED_BY(mutex_);
   WorkerClock time_ GUARDED_BY(mutex_);
   WorkerReport report_ GUARDED_BY(mutex_);
@@ -124,6 +127,7 @@ class MpiAsync {
   std::int64_t offered_ = 0;   // count at which edge_ was offered
   double exchange_began_ = 0;  // by clock_
   bool leaving_ = false;       // our offer is on its way to the partner
+  bool swapping_ = false;      // both are, by options_.link
   Arena<float> own_offer_, partner_offer_;
   std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
   std::int64_t cut_ = WorkerClock::kFree;   // count of the checkpoint to be taken

@@ -17,7 +17,7 @@ void MpiAsync::train() {
     const double began = clock_.seconds();
     pace.begin();
     const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
-                                            worker_.gradient_buffers(), gradient_.span());
+                                            worker_.gradient_buffers(), worker_.gradient());
     hold_until(pace.end());
     const bool held = behind();
     if (!commit(loss, began, !held)) break;
@@ -79,8 +79,8 @@ bool MpiAsync::commit(double loss, double began, bool begin_next) {
   note.step = worker_.gradients();
   note.loss = loss;
   note.position = {.gradients = count, .normalised_time = t, .seconds = 0, .bytes = 0};
-  if (report_.notes.size() == 1) note.norm = euclidean_norm(gradient_.span());
-  worker_.commit_gradient(t, gradient_.span(), spec_.schedule.rate(spec_.budget.progress(count)),
+  if (report_.notes.size() == 1) note.norm = euclidean_norm(worker_.gradient());
+  worker_.commit_gradient(t, worker_.gradient(), spec_.schedule.rate(spec_.budget.progress(count)),
                           begin_next);
   note.staleness = worker_.staleness();
   report_.computing = begin_next;

@@ -8,8 +8,9 @@
 namespace acid {
 
 NeighbourExchange::NeighbourExchange(Post& post, std::span<const Neighbour> neighbours,
-                                     std::size_t dimension, std::function<void()> over)
-    : post_(post), neighbours_(neighbours), over_(std::move(over)), published_(dimension) {
+                                     std::size_t dimension, const Backend& memory,
+                                     std::function<void()> over)
+    : post_(post), neighbours_(neighbours), over_(std::move(over)), published_(dimension, memory) {
   for (auto& vectors : received_)
     for (std::size_t k = 0; k < neighbours_.size(); ++k) vectors.emplace_back(dimension);
 }

@@ -22,9 +22,10 @@ namespace acid {
 /// publish().
 class NeighbourExchange {
  public:
-  /// `over` is called at the end of every round: all vectors have arrived and the own one has left.
+  /// The own vector lies in `memory`. `over` is called at the end of every round: all vectors have
+  /// arrived and the own one has left.
   NeighbourExchange(Post& post, std::span<const Neighbour> neighbours, std::size_t dimension,
-                    std::function<void()> over);
+                    const Backend& memory, std::function<void()> over);
 
   std::span<float> published() { return published_.span(); }
   /// Sends published(). The rounds are numbered without gaps.

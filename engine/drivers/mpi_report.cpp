@@ -10,18 +10,20 @@ namespace {
 
 constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not looked at
 
-std::vector<Arena<float>*> filled_vectors(Worker& worker) {
-  std::vector<Arena<float>*> list;
-  worker.for_each_vector([&](std::string_view, Arena<float>& arena) {
-    if (arena.size() > 0) list.push_back(&arena);
+std::vector<std::span<float>> filled_vectors(Worker& worker) {
+  std::vector<std::span<float>> list;
+  worker.for_each_vector([&](std::string_view, std::span<float> vector) {
+    if (!vector.empty()) list.push_back(vector);
   });
   return list;
 }
 
 std::vector<std::vector<float>> whole_state(Worker& worker) {
   std::vector<std::vector<float>> copies;
-  for (const Arena<float>* arena : filled_vectors(worker))
-    copies.emplace_back(arena->span().begin(), arena->span().end());
+  for (const std::span<float> vector : filled_vectors(worker)) {
+    std::vector<float>& copy = copies.emplace_back(vector.size());
+    worker.backend().kernels<float>().copy(vector.data(), copy.data(), copy.size());
+  }
   return copies;
 }
 
@@ -122,11 +124,11 @@ void Gathered::restore(Ensemble& ensemble) const {
     Worker& worker = ensemble.worker(w);
     ArchiveReader reader(numbers[index]);
     reader(worker);
-    const auto arenas = filled_vectors(worker);
-    ACID_ASSERT(arenas.size() == vectors[index].size(), "{} vectors of a worker that has {}",
-                vectors[index].size(), arenas.size());
-    for (std::size_t k = 0; k < arenas.size(); ++k)
-      std::copy(vectors[index][k].begin(), vectors[index][k].end(), arenas[k]->data());
+    const auto own = filled_vectors(worker);
+    ACID_ASSERT(own.size() == vectors[index].size(), "{} vectors of a worker that has {}",
+                vectors[index].size(), own.size());
+    for (std::size_t k = 0; k < own.size(); ++k)
+      std::copy(vectors[index][k].begin(), vectors[index][k].end(), own[k].begin());
   }
 }
 
@@ -302,10 +304,10 @@ void StartReceiver::deliver(const Mail& mail) {
 }
 
 void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
-  const auto arenas = filled_vectors(worker_);
-  ACID_ASSERT(index < arenas.size() && arenas[index]->size() == mail.body_size,
+  const auto own = filled_vectors(worker_);
+  ACID_ASSERT(index < own.size() && own[index].size() == mail.body_size,
               "vector {} of {} elements does not fit the worker", index, mail.body_size);
-  post_.fetch(mail, arenas[index]->span(), [this] {
+  post_.fetch(mail, own[index], [this] {
     if (--missing_vectors_ == 0) finish();
   });
 }

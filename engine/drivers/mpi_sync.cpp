@@ -41,9 +41,10 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
       settings_(worker_settings(spec, objective)),
       weights_(weights_of(spec)),
       buckets_(settings_.dimension),
-      worker_(settings_),
-      gradient_(settings_.dimension),
-      average_(all_reduces_ ? 0 : settings_.dimension),
+      memory_(settings_, 1),
+      worker_(settings_, memory_),
+      gradient_(settings_.dimension, spec.backend->messages()),
+      average_(all_reduces_ ? 0 : settings_.dimension, spec.backend->messages()),
       reporter_(spec, post),
       missing_(buckets_.size()),
       started_seconds_(clock.seconds()),
@@ -53,10 +54,11 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
   worker_.start(x0, buffers);
   const auto over = [this] { exchange_is_over(); };
   if (all_reduces_)
-    all_reduce_.emplace(post, buckets_, std::as_const(gradient_).span(), options.library_sum, over);
+    all_reduce_.emplace(post, buckets_, std::as_const(gradient_).span(), spec.backend->messages(),
+                        options.library_sum, over);
   else
     neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(rank_)],
-                        settings_.dimension, over);
+                        settings_.dimension, spec.backend->messages(), over);
 }
 
 Position MpiSync::position(std::int64_t rounds) const {

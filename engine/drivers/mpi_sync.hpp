@@ -80,6 +80,7 @@ class MpiSync {
   const Buckets buckets_;
 
   // The gradient thread's, once it has begun.
+  WorkerMemory<float> memory_;
   Worker worker_;
   Arena<float> gradient_;
   Arena<float> average_;  // neighbours pattern

@@ -4,12 +4,37 @@
 #include <utility>
 
 #include "engine/base/digest.hpp"
+#include "engine/worker/host_view.hpp"
 
 namespace acid {
 
+void EdgeCounter::count(int i, int j, std::int64_t by) {
+  if (2 * taken_ >= slots_.size()) grow();
+  std::size_t at = place(i, j);
+  while (slots_[at].count > 0 && (slots_[at].i != i || slots_[at].j != j))
+    at = (at + 1) & (slots_.size() - 1);
+  EdgeUse& use = slots_[at];
+  if (use.count == 0) {
+    use.i = i;
+    use.j = j;
+    ++taken_;
+  }
+  use.count += by;
+}
+
+void EdgeCounter::grow() {
+  bits_ = std::max(bits_ + 1, 6);
+  const std::vector<EdgeUse> before = std::exchange(slots_, std::vector<EdgeUse>(1ull << bits_));
+  taken_ = 0;
+  for (const EdgeUse& use : before)
+    if (use.count > 0) count(use.i, use.j, use.count);
+}
+
 std::vector<EdgeUse> EdgeCounter::list() const {
   std::vector<EdgeUse> edges;
-  for (const auto& [edge, count] : counts_) edges.push_back({edge.first, edge.second, count});
+  edges.reserve(taken_);
+  for (const EdgeUse& use : slots_)
+    if (use.count > 0) edges.push_back(use);
   std::sort(edges.begin(), edges.end(), [](const EdgeUse& a, const EdgeUse& b) {
     return std::pair(a.i, a.j) < std::pair(b.i, b.j);
   });
@@ -37,7 +62,7 @@ Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Total
   for (int i = 0; i < ensemble.size(); ++i) {
     Worker& worker = ensemble.worker(i);
     worker.finish(t_end);
-    outcome.worker_digests.push_back(sha256_hex(worker.x()));
+    outcome.worker_digests.push_back(sha256_hex(HostView(worker.backend(), worker.x()).values()));
     outcome.worker_gradients.push_back(worker.gradients());
   }
   MeanModel mean = ensemble.mean_at(t_end);

@@ -1,18 +1,24 @@
 #pragma once
 
-#include <unordered_map>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "engine/base/fetch.hpp"
 #include "engine/drivers/ensemble.hpp"
 #include "engine/drivers/sampler.hpp"
 
 namespace acid {
 
-/// Counts exchanges per edge. Not thread-safe.
+/// Counts exchanges per edge: a table of two to four places of 16 bytes per edge that was used, one
+/// of which is looked at to count an exchange. Not thread-safe.
 class EdgeCounter {
  public:
-  void add(int i, int j) { ++counts_[{i, j}]; }
+  void add(int i, int j) { count(i, j, 1); }
+  /// Fetches into the cache what add(i, j) will touch.
+  void fetch(int i, int j) const {
+    if (!slots_.empty()) acid::fetch(&slots_[place(i, j)]);
+  }
   std::vector<EdgeUse> list() const;
 
   template <class Archive>
@@ -21,17 +27,22 @@ class EdgeCounter {
     if constexpr (!Archive::kReads) uses = list();
     archive(uses);
     if constexpr (Archive::kReads)
-      for (const EdgeUse& use : uses) counts_[{use.i, use.j}] = use.count;
+      for (const EdgeUse& use : uses) count(use.i, use.j, use.count);
   }
 
  private:
-  struct Hash {
-    std::size_t operator()(const std::pair<int, int>& edge) const {
-      return static_cast<std::size_t>(edge.first) * 0x9E3779B97F4A7C15ull +
-             static_cast<std::size_t>(edge.second);
-    }
-  };
-  std::unordered_map<std::pair<int, int>, std::int64_t, Hash> counts_;
+  /// Where the search for an edge begins; it goes on slot by slot. There are 2^bits_ slots, at most
+  /// half of them taken.
+  std::size_t place(int i, int j) const {
+    const auto edge = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint32_t>(j);
+    return static_cast<std::size_t>(edge * 0x9E3779B97F4A7C15ull >> (64 - bits_));
+  }
+  void count(int i, int j, std::int64_t by);
+  void grow();
+
+  std::vector<EdgeUse> slots_;  // count 0: free
+  std::size_t taken_ = 0;
+  int bits_ = 0;
 };
 
 /// The outcome of a run that was stopped or diverged: there is no result.

@@ -22,7 +22,8 @@ constexpr std::string_view kLayout = "replay/1";
 
 /// What both partners of an exchange offered, from the offers until both have applied it.
 struct Offers {
-  explicit Offers(std::size_t dimension) : i(dimension), j(dimension) {}
+  Offers(std::size_t dimension, const Backend& memory)
+      : i(dimension, memory), j(dimension, memory) {}
   Arena<float> i, j;
   int lower = 0;                 // the worker whose offer is i
   double time = 0;               // normalised
@@ -272,7 +273,8 @@ Offers* Replay::free_offers() {
     return nullptr;
   };
   if (Offers* const found = find()) return found;
-  if (offers_.size() < offered_.size()) return &offers_.emplace_back(ensemble_.dimension());
+  if (offers_.size() < offered_.size())
+    return &offers_.emplace_back(ensemble_.dimension(), *spec_.backend);
   pool_.wait_light();
   Offers* const found = find();
   ACID_ASSERT(found != nullptr, "{} exchanges in hand", offers_.size());

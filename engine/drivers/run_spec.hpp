@@ -12,6 +12,7 @@
 #include "engine/recorder/recorder.hpp"
 #include "engine/recorder/span.hpp"
 #include "engine/topology/topology.hpp"
+#include "engine/worker/backend.hpp"
 #include "engine/worker/optimizer.hpp"
 
 namespace acid {
@@ -55,9 +56,11 @@ struct RunSpec {
   Budget budget;
   Cadence cadence;
   Seeds seeds;
+  const Backend* backend = &cpu_backend();  // of the workers' vectors; outlives the run
   double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
   bool average_buffers = true;  // false: evaluate the mean with worker 0's buffers
   bool keep_events = false;     // report the event log
+  int threads_per_worker = 1;   // of our own kernels; models are told apart from this
   /// Synchronous methods on threads: ends the run after this many gradients whatever the budget
   /// says, which goes on to rule the learning rate. For executing a run again that the clock ended.
   std::int64_t end_at_gradients = std::numeric_limits<std::int64_t>::max();

@@ -68,16 +68,15 @@ void Sampler::diverge(std::string what) {
   diverged_ = std::move(what);
 }
 
-void Sampler::add_notes(Values& values, const GradientNotes& notes) {
-  double loss = 0, staleness = 0, norm = 0;
-  int norms = 0;
+void Sampler::gather(const GradientNotes& notes) {
   for (const GradientNote& note : notes) {
-    loss += note.loss;
-    staleness += static_cast<double>(note.staleness);
+    ++gathered_.count;
+    gathered_.loss += note.loss;
+    gathered_.staleness += static_cast<double>(note.staleness);
     count_staleness(note.staleness);
     if (note.norm >= 0) {
-      norm += note.norm;
-      ++norms;
+      gathered_.norm += note.norm;
+      ++gathered_.norms;
     }
     if (std::isfinite(note.loss)) {
       last_finite_loss_ = note.loss;
@@ -86,10 +85,15 @@ void Sampler::add_notes(Values& values, const GradientNotes& notes) {
                           note.step));
     }
   }
-  const auto count = static_cast<double>(notes.size());
-  values.add("train_loss", loss / count);
-  values.add("staleness", staleness / count);
-  if (norms > 0) values.add("gradient_norm", norm / norms);
+}
+
+void Sampler::add_notes(Values& values, const GradientNotes& notes) {
+  gather(notes);
+  const NoteSums sums = std::exchange(gathered_, {});
+  const auto count = static_cast<double>(sums.count);
+  values.add("train_loss", sums.loss / count);
+  values.add("staleness", sums.staleness / count);
+  if (sums.norms > 0) values.add("gradient_norm", sums.norm / static_cast<double>(sums.norms));
 }
 
 void Sampler::count_staleness(std::int64_t staleness) {
@@ -101,7 +105,7 @@ void Sampler::count_staleness(std::int64_t staleness) {
 void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
                     const GradientNotes& notes) {
   values.add("consensus_distance", mean.consensus_distance);
-  if (!notes.empty()) {
+  if (!notes.empty() || gathered_.count > 0) {
     add_notes(values, notes);
     values.add("learning_rate", totals.learning_rate);
   }

@@ -43,6 +43,16 @@ struct Totals {
   }
 };
 
+/// Notes of which only the sums are left.
+struct NoteSums {
+  std::int64_t count = 0, norms = 0;
+  double loss = 0, staleness = 0, norm = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(count, norms, loss, staleness, norm);
+  }
+};
+
 /// The calendar of samples and what goes into them. Owned by the thread that measures.
 class Sampler {
  public:
@@ -56,6 +66,12 @@ class Sampler {
   /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
+  /// The next sample will count these notes, which come before those it is given: for a driver that
+  /// does not want to keep them all that long.
+  void gather(const GradientNotes& notes);
+  /// What has been gathered since the last sample. Not part of persist(): only drivers that gather
+  /// have any.
+  NoteSums& gathered() { return gathered_; }
   /// Moves the calendar past the sample that another execution of the run took here.
   void pass(const Position& here);
   /// The sample at the end: always evaluates, and evaluates workers when the spec says so.
@@ -112,6 +128,7 @@ class Sampler {
   std::optional<std::string> target_reached_, diverged_;
   std::optional<double> last_finite_loss_;
   std::vector<std::int64_t> staleness_;
+  NoteSums gathered_;
 };
 
 /// Euclidean norm, accumulated in double.

@@ -35,14 +35,15 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
     next_sample_ = sampler_.next();
   }
   if (all_reduce_) {
-    averages_.emplace_back(ensemble_.dimension());
+    averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
     return;
   }
   weights_ = spec.method.uniform_weights ? uniform_weights(*spec.topology)
                                          : metropolis_weights(*spec.topology);
   for (int w = 0; w < spec.workers; ++w) {
-    averages_.emplace_back(ensemble_.dimension());
-    for (auto& published : published_) published.emplace_back(ensemble_.dimension());
+    averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
+    for (auto& published : published_)
+      published.emplace_back(ensemble_.dimension(), *spec_.backend);
   }
 }
 

@@ -12,12 +12,15 @@ namespace {
 // because event times are sums of many durations.
 double simultaneous(double time) { return 1e-9 * std::max(1.0, time); }
 
-bool has_durations(const NetworkModel& network, double bytes) {
+bool takes_time(const NetworkModel& network, double bytes) {
   if (network.link.seconds(bytes) > 0) return true;
   for (const auto& [edge, cost] : network.edges)
     if (cost.seconds(bytes) > 0) return true;
   return false;
 }
+
+// Of commits whose notes are kept apart.
+constexpr std::size_t kMostNotes = 1 << 16;
 
 }  // namespace
 
@@ -28,8 +31,10 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
       objective_(objective),
       recorder_(recorder),
       continuity_(continuity),
-      ensemble_(spec, objective),
+      ensemble_(spec, objective, options.gradient_clock != GradientClock::none),
       log_(spec.workers, spec.keep_events, recorder),
+      instant_(!takes_time(options.network, ensemble_.vector_bytes())),
+      fetches_ahead_(options.threads == 0 && ensemble_.vector_bytes() <= kLongestFetched),
       states_(static_cast<std::size_t>(spec.workers)),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
@@ -38,8 +43,17 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
       pool_(2 * spec.workers, options.threads),
       sampler_(spec, objective, recorder,
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
-  if (has_durations(options.network, ensemble_.vector_bytes()))
-    for (int w = 0; w < spec.workers; ++w) offers_.emplace_back(ensemble_.dimension());
+  ACID_ASSERT(!consensus_only() || spec.budget.normalised_time < kNever,
+              "exchanges alone without an end");
+  ACID_ASSERT(
+      options.gradient_clock == GradientClock::duration || options.compute.slow_factors.empty(),
+      "{} speed factors without durations", options.compute.slow_factors.size());
+  if (!instant_) {
+    constexpr std::size_t kLine = 64 / sizeof(float);
+    offer_stride_ = (ensemble_.dimension() + kLine - 1) / kLine * kLine;
+    offers_ = Arena<float>(states_.size() * offer_stride_, *spec.backend);
+  }
+  if (poisson()) rings_.emplace(spec.workers, options.compute.mean_seconds(0), spec.seeds);
   for (int w = 0; w < spec.workers; ++w) {
     state(w).mean_seconds = options.compute.mean_seconds(w);
     state(w).backlog_limit = spec.backlog_limit(w);
@@ -91,9 +105,8 @@ Outcome VirtualAsync::run(std::stop_token stop) {
 }
 
 bool VirtualAsync::step() {
-  ACID_ASSERT(!occurrences_.empty(), "nothing can happen at {} s", seconds_);
   const double limit = time_limit();
-  const double next = clock_.time_at(occurrences_.top().seconds);
+  const double next = time_at(next_seconds());
   const double edge = schedule_.peek().due, sample = sampler_.next();
   if (edge <= std::min({next, sample, limit})) {
     advance_to(edge, clock_.seconds_at(edge));
@@ -106,12 +119,27 @@ bool VirtualAsync::step() {
     advance_to(limit, clock_.seconds_at(limit));
     return false;
   } else {
-    const Occurrence occurrence = occurrences_.top();
-    occurrences_.pop();
-    advance_to(next, occurrence.seconds);
-    handle(occurrence);
+    ACID_ASSERT(next < kNever, "nothing can happen at {} s", seconds_);
+    happen();
   }
   return true;
+}
+
+double VirtualAsync::next_seconds() const {
+  const double occurrence = occurrences_.empty() ? kNever : occurrences_.top().seconds;
+  return rings_ ? std::min(rings_->peek().seconds, occurrence) : occurrence;
+}
+
+void VirtualAsync::happen() {
+  if (rings_ && rings_->peek().seconds == next_seconds()) return gradient_rings();
+  const Occurrence occurrence = occurrences_.top();
+  occurrences_.pop();
+  advance_to(time_at(occurrence.seconds), occurrence.seconds);
+  handle(occurrence);
+}
+
+double VirtualAsync::time_at(double seconds) const {
+  return seconds == kNever ? kNever : clock_.time_at(seconds);
 }
 
 // Both limits as a normalised time; what happens right at it still counts. A limit in seconds is
@@ -136,92 +164,18 @@ void VirtualAsync::handle(const Occurrence& occurrence) {
       return pause(occurrence.worker, true);
     case Occurrence::Kind::pause_ends:
       return pause(occurrence.worker, false);
-    case Occurrence::Kind::exchange_done:
-      submit_apply(occurrence.edge);
-      exchange_done(occurrence.edge);
+    case Occurrence::Kind::exchange_done: {
+      const DueEdge edge = matchmaker_.in_hand(occurrence.worker);
+      submit_apply(edge);
+      exchange_done(edge);
       start_ready_exchanges();
-  }
-}
-
-void VirtualAsync::handle_due_edge() {
-  matchmaker_.add(schedule_.pop());
-  start_ready_exchanges();
-}
-
-void VirtualAsync::start_ready_exchanges() {
-  const double bytes = ensemble_.vector_bytes();
-  while (const auto edge = matchmaker_.take()) {
-    totals_.position.bytes += static_cast<std::int64_t>(2 * bytes);
-    const double duration = options_.network.between(edge->i, edge->j).seconds(bytes);
-    state(edge->i).exchanging_since = state(edge->j).exchanging_since = seconds_;
-    if (duration == 0) {
-      submit_exchange(*edge);
-      exchange_done(*edge);
-    } else {
-      submit_offer(*edge);
-      push({.seconds = seconds_ + duration,
-            .worker = edge->i,
-            .kind = Occurrence::Kind::exchange_done,
-            .edge = *edge});
     }
   }
-}
-
-void VirtualAsync::submit_exchange(const DueEdge& edge) {
-  pool_.submit(edge.i, edge.j, ChainPool::Weight::light, [this, edge, t = time_](int) {
-    Worker& i = ensemble_.worker(edge.i);
-    Worker& j = ensemble_.worker(edge.j);
-    Worker::exchange(i, j, t);
-    log_.add(edge.i, EventKind::exchange, t, i, edge.number);
-    log_.add(edge.j, EventKind::exchange, t, j, edge.number);
-  });
-}
-
-void VirtualAsync::submit_offer(const DueEdge& edge) {
-  WorkerState& i = state(edge.i);
-  WorkerState& j = state(edge.j);
-  i.partner = edge.j;
-  j.partner = edge.i;
-  i.offered = j.offered = time_;
-  pool_.submit(edge.i, edge.j, ChainPool::Weight::light, [this, edge, t = time_](int) {
-    for (const int w : {edge.i, edge.j}) {
-      ensemble_.worker(w).offer(t, offer(w));
-      log_.add(w, EventKind::offer, t, ensemble_.worker(w), edge.number);
-    }
-  });
-}
-
-void VirtualAsync::submit_apply(const DueEdge& edge) {
-  pool_.submit(edge.i, edge.j, ChainPool::Weight::light,
-               [this, edge, t = time_, offered = state(edge.i).offered](int) {
-                 ensemble_.worker(edge.i).apply(t, offered, offer(edge.i), offer(edge.j));
-                 ensemble_.worker(edge.j).apply(t, offered, offer(edge.j), offer(edge.i));
-                 for (const int w : {edge.i, edge.j})
-                   log_.add(w, EventKind::apply, t, ensemble_.worker(w), edge.number);
-               });
-  state(edge.i).partner = state(edge.j).partner = -1;
-}
-
-void VirtualAsync::exchange_done(const DueEdge& edge) {
-  matchmaker_.finish(edge);
-  ++totals_.exchanges;
-  edges_.add(edge.i, edge.j);
-  for (const int w : {edge.i, edge.j}) end_span(w, SpanKind::exchange, state(w).exchanging_since);
-  release_if_caught_up(edge.i);
-  release_if_caught_up(edge.j);
 }
 
 void VirtualAsync::gradient_done(int w) {
-  const bool behind = matchmaker_.backlog(w) > state(w).backlog_limit;
+  const bool behind = is_behind(w);
   end_span(w, SpanKind::compute, state(w).computing_since);
-  if (options_.poisson_clock) {
-    if (behind) return hold(w);
-    submit_begin(w);
-    submit_compute(w);
-    submit_commit(w, false);
-    if (!budget_spent()) schedule_gradient(w);
-    return;
-  }
   submit_commit(w, !behind);
   if (budget_spent()) return;
   if (behind) return hold(w);
@@ -229,33 +183,48 @@ void VirtualAsync::gradient_done(int w) {
   schedule_gradient(w);
 }
 
+// Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
+// not ring.
+void VirtualAsync::gradient_rings() {
+  const GradientRings::Ring ring = rings_->pop();
+  if (fetches_ahead_) fetch_gradients();
+  advance_to(time_at(ring.seconds), ring.seconds);
+  const int w = ring.worker;
+  WorkerState& s = state(w);
+  if (s.held || s.paused) return;
+  end_span(w, SpanKind::compute, s.computing_since);
+  s.computing_since = seconds_;
+  if (is_behind(w)) return hold(w);
+  submit_begin(w);
+  submit_compute(w);
+  submit_commit(w, false);
+  budget_spent();
+}
+
+bool VirtualAsync::is_behind(int w) const {
+  return !instant_ && matchmaker_.backlog(w) > states_[static_cast<std::size_t>(w)].backlog_limit;
+}
+
 // Worker w begins to compute after having waited (or at the very start).
 void VirtualAsync::begin_waiting(int w) {
   clock_.begins(seconds_, state(w).mean_seconds);
-  if (!options_.poisson_clock) {
-    submit_begin(w);
-    submit_compute(w);
-  }
+  state(w).computing_since = seconds_;
+  if (options_.gradient_clock != GradientClock::duration) return;
+  submit_begin(w);
+  submit_compute(w);
   schedule_gradient(w);
 }
 
 void VirtualAsync::schedule_gradient(int w) {
   WorkerState& s = state(w);
-  double duration;
-  if (options_.poisson_clock) {
-    Stream stream(spec_.seeds.derived(Purpose::compute_model, static_cast<std::uint32_t>(w)),
-                  static_cast<std::uint64_t>(s.begun));
-    duration = s.mean_seconds * stream.exponential();
-  } else {
-    duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds);
-  }
+  const double duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds);
   ++s.begun;
   s.computing_since = seconds_;
   push({.seconds = options_.compute.end_seconds(w, seconds_, duration), .worker = w});
 }
 
 void VirtualAsync::end_span(int w, SpanKind kind, double since) {
-  if (since != kNever) timeline_.add(w, kind, since, seconds_);
+  if (w < Timeline::kMostWorkers && since != kNever) timeline_.add(w, kind, since, seconds_);
 }
 
 void VirtualAsync::submit_begin(int w) {
@@ -280,7 +249,8 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   position.normalised_time = time_;
   position.seconds = seconds_;
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
-  const bool first = notes_.empty();
+  if (notes_.size() >= kMostNotes) gather_notes();
+  const bool first = notes_.empty() && sampler_.gathered().count == 0;
   GradientNote& note = notes_.emplace_back();
   note.worker = w;
   note.position = position;
@@ -297,6 +267,14 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
                           t, worker);
                });
   if (position.gradients % 16 == 0) recorder_.progress(position);
+}
+
+// So many commits between two samples need not be kept one by one.
+void VirtualAsync::gather_notes() {
+  pool_.wait_light();
+  if (not_finite_.load(std::memory_order_relaxed)) return;
+  sampler_.gather(notes_);
+  notes_.clear();
 }
 
 void VirtualAsync::hold(int w) {
@@ -337,17 +315,6 @@ bool VirtualAsync::budget_spent() {
   ended_ = ended_ || (counted && totals_.position.gradients >= budget.gradients) ||
            static_cast<double>(totals_.position.bytes) >= budget.bytes;
   return ended_;
-}
-
-std::vector<ExchangeInHand> VirtualAsync::exchanges_in_hand() const {
-  std::vector<ExchangeInHand> list;
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const int j = states_[i].partner;
-    if (j > static_cast<int>(i))
-      list.push_back({static_cast<int>(i), j, states_[i].offered, offers_[i].data(),
-                      offers_[static_cast<std::size_t>(j)].data()});
-  }
-  return list;
 }
 
 void VirtualAsync::take_sample(double time) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <queue>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "engine/drivers/cut.hpp"
 #include "engine/drivers/ensemble.hpp"
 #include "engine/drivers/event_log.hpp"
+#include "engine/drivers/gradient_rings.hpp"
 #include "engine/drivers/matchmaker.hpp"
 #include "engine/drivers/normalised_clock.hpp"
 #include "engine/drivers/outcome.hpp"
@@ -27,7 +30,9 @@ class VirtualAsync {
                Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "virtual-async/2";
+  /// Bytes of a vector up to which fetching it ahead is worth while.
+  static constexpr double kLongestFetched = 1024;
+  static constexpr std::string_view kLayout = "virtual-async/3";
 
   /// The state between two events, the vectors apart. No light task may be unfinished.
   template <class Archive>
@@ -38,10 +43,9 @@ class VirtualAsync {
   struct Occurrence {
     enum class Kind : std::uint8_t { gradient_done, exchange_done, pause_begins, pause_ends };
     double seconds = 0;
-    int worker = 0;
     std::uint64_t sequence = 0;
+    int worker = 0;  // exchange_done: the first of the two
     Kind kind = Kind::gradient_done;
-    DueEdge edge = {};  // exchange_done
     bool operator>(const Occurrence& other) const {
       if (seconds != other.seconds) return seconds > other.seconds;
       if (worker != other.worker) return worker > other.worker;
@@ -49,13 +53,13 @@ class VirtualAsync {
     }
     template <class Archive>
     void persist(Archive& archive) {
-      archive(seconds, worker, sequence, kind, edge);
+      archive(seconds, sequence, worker, kind);
     }
   };
   struct WorkerState {
     double mean_seconds = 0;  // E[duration]
     double backlog_limit = 0;
-    std::int64_t begun = 0;  // gradients begun
+    std::int64_t begun = 0;  // gradients begun, each with a duration
     bool held = false;       // by the throttle
     bool paused = false;
     double held_since = 0;  // seconds
@@ -78,9 +82,13 @@ class VirtualAsync {
   /// One step: the next thing that happens, whatever it is. False when the run is over.
   bool step();
   void push(Occurrence occurrence);
+  /// The next of occurrences and rings, in seconds; infinite if there is none.
+  double next_seconds() const;
+  void happen();
   void handle(const Occurrence& occurrence);
-  void handle_due_edge();
   void gradient_done(int w);
+  void gradient_rings();
+  bool is_behind(int w) const;
   void begin_waiting(int w);
   void schedule_gradient(int w);
   /// What worker w has done since then, which an earlier attempt may have begun, ends now.
@@ -88,23 +96,39 @@ class VirtualAsync {
   void submit_begin(int w);
   void submit_compute(int w);
   void submit_commit(int w, bool begin_next);
+  void gather_notes();
+
+  // Exchanges (virtual_async_exchange.cpp).
+  void handle_due_edge();
+  void start_ready_exchanges();
+  void exchange_at_once(const DueEdge& edge);
+  void exchange_done(const DueEdge& edge);
+  void count_exchange(const DueEdge& edge);
   void submit_exchange(const DueEdge& edge);  // at once
   void submit_offer(const DueEdge& edge);
   void submit_apply(const DueEdge& edge);
-  void start_ready_exchanges();
-  void exchange_done(const DueEdge& edge);
+
+  // Into the cache (virtual_async_fetch.cpp).
+  void fetch_exchanges() const;
+  void fetch_gradients();
+
   void pause(int w, bool begins);
   void hold(int w);
   void release_if_caught_up(int w);
   std::vector<ExchangeInHand> exchanges_in_hand() const;
   void take_sample(double time);
   double time_limit() const;
+  double time_at(double seconds) const;
   void advance_to(double time, double seconds);
   bool budget_spent();
   void drain();
   Outcome finish();
 
-  std::span<float> offer(int w) { return offers_[static_cast<std::size_t>(w)].span(); }
+  bool poisson() const { return options_.gradient_clock == GradientClock::poisson; }
+  bool consensus_only() const { return options_.gradient_clock == GradientClock::none; }
+  /// Where worker w's offer lies; not when every exchange is instantaneous.
+  std::span<float> offer(int w);
+  std::span<const float> offer(int w) const;
   WorkerState& state(int w) { return states_[static_cast<std::size_t>(w)]; }
 
   const RunSpec& spec_;
@@ -113,10 +137,15 @@ class VirtualAsync {
   Recorder& recorder_;
   const Continuity continuity_;
   Ensemble ensemble_;
-  EventLog log_;                      // worker i's: chain i
-  std::vector<Arena<float>> offers_;  // one per worker; empty when every exchange is instantaneous
+  EventLog log_;  // worker i's: chain i
+  /// Every exchange takes no time: it is over before another begins, and nobody ever waits.
+  const bool instant_;
+  const bool fetches_ahead_;
+  std::size_t offer_stride_ = 0;
+  Arena<float> offers_;  // all workers'; empty when instant_
   std::vector<WorkerState> states_;
   EdgeSchedule schedule_;
+  std::optional<GradientRings> rings_;  // under the Poisson clock
   Matchmaker matchmaker_;
   NormalisedClock clock_;
   std::priority_queue<Occurrence, std::vector<Occurrence>, std::greater<>> occurrences_;

@@ -16,7 +16,8 @@ void VirtualAsync::persist(Archive& archive) {
   if constexpr (!Archive::kReads)
     for (auto left = occurrences_; !left.empty(); left.pop()) occurrences.push_back(left.top());
   archive(ensemble_, log_, occurrences, sequence_, steps_, time_, seconds_, totals_, clock_,
-          schedule_, matchmaker_, notes_, edges_, holds_, sampler_);
+          schedule_, matchmaker_, notes_, edges_, holds_, sampler_, sampler_.gathered());
+  if (rings_) archive(*rings_);
   for (WorkerState& s : states_) archive(s);
   if constexpr (Archive::kReads)
     for (const Occurrence& occurrence : occurrences) occurrences_.push(occurrence);
@@ -25,15 +26,15 @@ void VirtualAsync::persist(Archive& archive) {
 void VirtualAsync::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   ensemble_.restore(file);
-  if (!offers_.empty()) {
+  if (!instant_) {
     std::vector<std::span<float>> offers;
-    for (Arena<float>& offer : offers_) offers.push_back(offer.span());
+    for (int w = 0; w < spec_.workers; ++w) offers.push_back(offer(w));
     file.read(kOffers, vectors().front().segments, offers);
   }
   while (matchmaker_.take()) {  // those in hand
   }
   for (int w = 0; w < spec_.workers; ++w)
-    if (!options_.poisson_clock && !state(w).held) submit_compute(w);
+    if (options_.gradient_clock == GradientClock::duration && !state(w).held) submit_compute(w);
 }
 
 void VirtualAsync::save_cut() {
@@ -50,11 +51,11 @@ void VirtualAsync::save_cut() {
 
 std::vector<StateVectors> VirtualAsync::vectors() const {
   std::vector<StateVectors> list = ensemble_.vectors();
-  if (offers_.empty()) return list;
+  if (instant_) return list;
   StateVectors& offers = list.emplace_back();
   offers.name = kOffers;
   offers.segments = list.front().segments;
-  for (const Arena<float>& offer : offers_) offers.values.push_back(offer.span());
+  for (int w = 0; w < spec_.workers; ++w) offers.values.push_back(offer(w));
   return list;
 }
 

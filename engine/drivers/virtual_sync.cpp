@@ -64,9 +64,9 @@ VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Obj
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
   const bool all_reduce = spec.method.pattern == Pattern::all_reduce;
   for (int i = 0; i < (all_reduce ? 1 : spec.workers); ++i)
-    averages_.emplace_back(ensemble_.dimension());
+    averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
   for (int i = 0; i < (all_reduce ? 0 : spec.workers); ++i)
-    published_.emplace_back(ensemble_.dimension());
+    published_.emplace_back(ensemble_.dimension(), *spec_.backend);
   if (continuity.resume == nullptr) return;
   load_state(*continuity.resume, kLayout, *this);
   ensemble_.restore(*continuity.resume);

@@ -9,11 +9,17 @@
 
 namespace acid {
 
+/// When workers compute gradients. Synchronous methods know durations only.
+enum class GradientClock {
+  duration,  // a gradient begins, takes its time, and is committed
+  poisson,   // at unit rate Poisson events a gradient of the current x is committed at once, the
+             // setting of the theory
+  none       // never: exchanges alone, until the budget's normalised time, which must be finite
+};
+
 struct VirtualOptions {
-  /// false ("duration"): a gradient begins, takes its time, and is committed. true ("poisson"):
-  /// unit rate Poisson events at which a gradient of the current x is committed at once, the
-  /// setting of the theory. Synchronous methods know durations only.
-  bool poisson_clock = false;
+  GradientClock gradient_clock = GradientClock::duration;
+  /// Except under `duration`, gradient_seconds is all that counts of it, and the pauses.
   ComputeModel compute;
   NetworkModel network;
   CostModel cost;

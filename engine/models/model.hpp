@@ -38,7 +38,8 @@ class Model {
 class ModelRuntime {
  public:
   virtual ~ModelRuntime() = default;
-  /// `options` has "kind" and every field. `device` is "cpu" or "cuda" (Error when there is none).
+  /// `options` has "kind" and every field. `device` is "cpu", "cuda" or "cuda:1" (Error when there
+  /// is none). On a device the model's arrays may lie in its memory, and had better.
   virtual std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
                                       const std::string& device) = 0;
   /// The model at parameters x and `buffers` as a TorchScript module, in the bytes of the file that
@@ -55,8 +56,14 @@ class ModelRuntime {
   virtual void pin_threads(int threads) = 0;
   /// {"libtorch": version, "blas_library": path of what provides sgemm_, "blas_core",
   /// "blas_config", "blas_threads", "cpu_capability": "AVX2", "mkldnn": version, "cuda": whether it
-  /// can be used}.
+  /// can be used, "deterministic": whether the algorithms of a GPU are, as they are once a model
+  /// was made for one}.
   virtual nlohmann::json environment() = 0;
+  /// Measures, in less than a tenth of a second where all is well, a matrix product on one thread
+  /// beside a plain loop that does the same: {"product_flops_per_second",
+  /// "loop_flops_per_second"}, or {"error": why threads cannot be pinned}. Leaves the calling
+  /// thread pinned to one.
+  virtual nlohmann::json speed() = 0;
 };
 
 /// Loads acid-torch.so from the folder of the running executable, or from ACID_TORCH_MODULE. The
@@ -66,12 +73,14 @@ ModelRuntime& load_model_runtime();
 /// Classification with a LibTorch model on a data set: all workers start at the same parameters.
 /// `lanes` models are made. `model` and `partition` are resolved options with "kind"; `runtime`
 /// must outlive the objective. Every thread that calls it is pinned to `threads_per_worker` at its
-/// first gradient or evaluation. Throws UsageError for a model that cannot take the data or more
-/// workers than examples, Error for a device that is not there.
+/// first gradient or evaluation. With `prefetch`, for where cores are idle, a thread gathers every
+/// worker's next minibatch while it computes; no result depends on it. Throws UsageError for a
+/// model that cannot take the data or more workers than examples, Error for a device that is not
+/// there.
 std::unique_ptr<Objective> make_supervised(ModelRuntime& runtime, const nlohmann::json& model,
                                            Dataset dataset, const nlohmann::json& partition,
                                            int batch_size, int workers, int threads_per_worker,
-                                           const std::string& device, const Seeds& seeds,
-                                           int lanes);
+                                           const std::string& device, const Seeds& seeds, int lanes,
+                                           bool prefetch = false);
 
 }  // namespace acid

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/models/model.hpp"
+#include "engine/models/prefetcher.hpp"
 
 namespace acid {
 namespace {
@@ -27,7 +30,7 @@ class Supervised : public Objective {
  public:
   Supervised(ModelRuntime& runtime, const nlohmann::json& model, Dataset dataset,
              const nlohmann::json& partition, int batch_size, int workers, int threads_per_worker,
-             const std::string& device, const Seeds& seeds, int lanes)
+             const std::string& device, const Seeds& seeds, int lanes, bool prefetch)
       : runtime_(runtime),
         dataset_(std::move(dataset)),
         batch_size_(batch_size),
@@ -40,7 +43,11 @@ class Supervised : public Objective {
     for (int worker = 0; worker < workers; ++worker)
       orders_.emplace_back(shards_.of(worker), seeds, worker);
     for (int lane = 0; lane < lanes; ++lane)
-      lanes_.push_back({runtime.make(model, dataset_.shape, device), {}, {}});
+      lanes_.push_back({runtime.make(model, dataset_.shape, device), {}});
+    if (prefetch)
+      prefetcher_.emplace(workers, [this](int worker, std::int64_t step, Minibatch& out) {
+        gather(worker, step, out);
+      });
   }
 
   std::size_t dimension() const override { return start_parameters_.size(); }
@@ -65,11 +72,11 @@ class Supervised : public Objective {
                            const GradientReady& ready) override {
     pin_this_thread();
     Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
-    const DataOrder& order = orders_[static_cast<std::size_t>(worker)];
-    lane.resize(batch_size_, dataset_.shape.features());
-    for (int row = 0; row < batch_size_; ++row)
-      gather(*dataset_.train, order.at(step * batch_size_ + row), lane, row);
-    return lane.model->loss_and_gradient(x, buffers, lane.batch(), g, ready);
+    if (prefetcher_)
+      prefetcher_->take(worker, step, lane.minibatch);
+    else
+      gather(worker, step, lane.minibatch);
+    return lane.model->loss_and_gradient(x, buffers, lane.minibatch.batch(), g, ready);
   }
 
   int evaluation_chunks() const override {
@@ -83,9 +90,10 @@ class Supervised : public Objective {
     const std::int64_t first = chunk * kEvaluationChunk;
     const std::int64_t rows = std::min(kEvaluationChunk, dataset_.test->size() - first);
     ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks());
-    lane.resize(rows, dataset_.shape.features());
-    for (std::int64_t row = 0; row < rows; ++row) gather(*dataset_.test, first + row, lane, row);
-    return lane.model->evaluate(x, buffers, lane.batch());
+    resize(lane.minibatch, rows);
+    for (std::int64_t row = 0; row < rows; ++row)
+      copy_example(*dataset_.test, first + row, lane.minibatch, row);
+    return lane.model->evaluate(x, buffers, lane.minibatch.batch());
   }
 
   bool has_accuracy() const override { return true; }
@@ -93,21 +101,32 @@ class Supervised : public Objective {
  private:
   struct Lane {
     std::unique_ptr<Model> model;
-    std::vector<float> features;
-    std::vector<std::int64_t> labels;
-
-    void resize(std::int64_t rows, std::int64_t width) {
-      features.resize(static_cast<std::size_t>(rows * width));
-      labels.resize(static_cast<std::size_t>(rows));
-    }
-    Batch batch() const { return {features, labels}; }
+    Minibatch minibatch;
   };
 
-  void gather(const Split& split, std::int64_t example, Lane& lane, std::int64_t row) const {
+  void resize(Minibatch& minibatch, std::int64_t rows) const {
+    minibatch.features.resize(static_cast<std::size_t>(rows * dataset_.shape.features()));
+    minibatch.labels.resize(static_cast<std::size_t>(rows));
+  }
+
+  void copy_example(const Split& split, std::int64_t example, Minibatch& to,
+                    std::int64_t row) const {
     const auto width = static_cast<std::size_t>(dataset_.shape.features());
     const auto at = static_cast<std::size_t>(row);
-    split.copy_features(example, std::span(lane.features).subspan(at * width, width));
-    lane.labels[at] = split.label(example);
+    split.copy_features(example, std::span(to.features).subspan(at * width, width));
+    to.labels[at] = split.label(example);
+  }
+
+  /// Any thread.
+  void gather(int worker, std::int64_t step, Minibatch& out) const {
+    resize(out, batch_size_);
+    std::array<std::int32_t, 64> examples;
+    for (std::int64_t row = 0; row < batch_size_;) {
+      const auto left = static_cast<std::size_t>(batch_size_ - row);
+      const auto some = std::span(examples).first(std::min(examples.size(), left));
+      orders_[static_cast<std::size_t>(worker)].read(step * batch_size_ + row, some);
+      for (const std::int32_t example : some) copy_example(*dataset_.train, example, out, row++);
+    }
   }
 
   /// Thread counts are settings of a thread as well as of the process, so every thread that comes
@@ -131,6 +150,7 @@ class Supervised : public Objective {
   std::vector<DataOrder> orders_;  // they point into shards_
   // Each is used by one thread at a time.
   std::vector<Lane> lanes_;
+  std::optional<Prefetcher> prefetcher_;  // last: its thread reads what is above
 };
 
 }  // namespace
@@ -138,12 +158,12 @@ class Supervised : public Objective {
 std::unique_ptr<Objective> make_supervised(ModelRuntime& runtime, const nlohmann::json& model,
                                            Dataset dataset, const nlohmann::json& partition,
                                            int batch_size, int workers, int threads_per_worker,
-                                           const std::string& device, const Seeds& seeds,
-                                           int lanes) {
+                                           const std::string& device, const Seeds& seeds, int lanes,
+                                           bool prefetch) {
   ACID_ASSERT(batch_size > 0 && workers > 0 && lanes > 0, "batch {}, {} workers, {} lanes",
               batch_size, workers, lanes);
   return std::make_unique<Supervised>(runtime, model, std::move(dataset), partition, batch_size,
-                                      workers, threads_per_worker, device, seeds, lanes);
+                                      workers, threads_per_worker, device, seeds, lanes, prefetch);
 }
 
 }  // namespace acid

@@ -1,5 +1,6 @@
 #include "engine/recorder/event.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -73,6 +74,22 @@ std::uint16_t check_of(std::span<const std::byte, kEventBytes> bytes, int worker
   return crc16(all);
 }
 
+// One element of each sixteenth of x. Within it, successive salts step by the golden ratio, which
+// spreads them evenly: all elements come round within about three salts for each that a sixteenth
+// has. The sixteenths are out of step, so as not to look at one column of a matrix.
+std::size_t sampled_position(std::size_t size, std::uint64_t salt, std::size_t k) {
+  const std::size_t first = k * size / kSampled;
+  return first + scaled(salt * kGolden + k * kOdd, (k + 1) * size / kSampled - first);
+}
+
+std::uint32_t hash_of_sample(const float (&values)[kSampled]) {
+  const auto bits = [&](std::size_t k) { return std::bit_cast<std::uint32_t>(values[k]); };
+  WordHash hash(kSampled);
+  for (std::size_t k = 0; k < kSampled; k += 2)
+    hash.add(static_cast<int>(k / 2) % kLanes, bits(k) | std::uint64_t{bits(k + 1)} << 32);
+  return hash.result();
+}
+
 }  // namespace
 
 const char* event_name(EventKind kind) {
@@ -83,21 +100,22 @@ const char* event_name(EventKind kind) {
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
-// One element of each sixteenth of x. Within it, successive salts step by the golden ratio, which
-// spreads them evenly: all elements come round within about three salts for each that a sixteenth
-// has. The sixteenths are out of step, so as not to look at one column of a matrix.
 std::uint32_t sampled_fingerprint(std::span<const float> x, std::uint64_t salt) {
   if (x.size() <= kSampled) return full_fingerprint(x);
-  std::uint32_t bits[kSampled];
-  for (std::size_t k = 0; k < kSampled; ++k) {
-    const std::size_t first = k * x.size() / kSampled;
-    const std::size_t size = (k + 1) * x.size() / kSampled - first;
-    bits[k] = std::bit_cast<std::uint32_t>(x[first + scaled(salt * kGolden + k * kOdd, size)]);
-  }
-  WordHash hash(kSampled);
-  for (std::size_t k = 0; k < kSampled; k += 2)
-    hash.add(static_cast<int>(k / 2) % kLanes, bits[k] | std::uint64_t{bits[k + 1]} << 32);
-  return hash.result();
+  float values[kSampled];
+  for (std::size_t k = 0; k < kSampled; ++k) values[k] = x[sampled_position(x.size(), salt, k)];
+  return hash_of_sample(values);
+}
+
+std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
+                                  const GatherElements& gather) {
+  const std::size_t count = std::min(size, kSampled);
+  std::size_t positions[kSampled];
+  float values[kSampled];
+  for (std::size_t k = 0; k < count; ++k)
+    positions[k] = size <= kSampled ? k : sampled_position(size, salt, k);
+  gather({positions, count}, values);
+  return size <= kSampled ? full_fingerprint({values, count}) : hash_of_sample(values);
 }
 
 std::uint32_t full_fingerprint(std::span<const float> x) {

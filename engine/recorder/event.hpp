@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "engine/base/error.hpp"
@@ -41,6 +42,11 @@ struct Event {
 /// A hash of 16 elements spread over x, a different selection for every `salt`; with all elements a
 /// hash of the whole of x. For finding where two executions part, not for proving that they do not.
 std::uint32_t sampled_fingerprint(std::span<const float> x, std::uint64_t salt);
+/// The same of an x of `size` elements that is not at hand: `gather` fills its second argument with
+/// the elements at these positions, at most 16.
+using GatherElements = std::function<void(std::span<const std::size_t>, float*)>;
+std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
+                                  const GatherElements& gather);
 std::uint32_t full_fingerprint(std::span<const float> x);
 
 // The event log as it is kept: 16 bytes an event, little-endian.

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "engine/base/rng.hpp"
 #include "engine/topology/topology.hpp"
@@ -31,22 +34,56 @@ class EdgeSchedule {
   /// rate = 0 or n = 1: the list is empty and peek().due is infinite.
   EdgeSchedule(const Topology& topology, double rate, const Seeds& seeds);
   /// The next edge of the list; pop() moves on.
-  const DueEdge& peek() const { return next_; }
-  DueEdge pop();
+  const DueEdge& peek() const { return drawn_[next_]; }
+  DueEdge pop() {
+    const DueEdge due = drawn_[next_];
+    next_ = (next_ + 1) % kDrawn;
+    if (next_ % kPortion == 0) draw((next_ + kDrawn - kPortion) % kDrawn);
+    return due;
+  }
+  /// The edge that comes `places` ≤ kAhead after peek(), for whoever fetches what it will touch.
+  const DueEdge& ahead(std::size_t places) const { return drawn_[(next_ + places) % kDrawn]; }
 
   /// Where the list stands; topology, rate and seeds are not part of it.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(clock_, pairing_, next_);
+    Drawing at = last_;
+    if constexpr (!Archive::kReads) at = after_next();
+    archive(at.clock, at.pairing, at.last);
+    if constexpr (Archive::kReads) draw_on_from(at);
   }
 
  private:
-  void draw();
+  // Edges are drawn in portions, which costs less than one by one, and some ahead of time, so that
+  // the processor can draw while it waits for what the next ones touch.
+  static constexpr std::size_t kPortion = 64, kDrawn = 4 * kPortion;
+
+ public:
+  static constexpr std::size_t kAhead = kDrawn - kPortion;
+
+ private:
+  /// The streams, and the last edge that was drawn from them.
+  struct Drawing {
+    Stream clock, pairing;
+    DueEdge last;
+  };
+  /// How things stood within or before a portion of drawn_: when the edges from `first` on were
+  /// still to be drawn.
+  struct Mark {
+    Drawing at;
+    std::size_t first = 0;
+  };
+  void draw(std::size_t begin);
+  void draw_one(Drawing& drawing) const;
+  Drawing after_next() const;
+  void draw_on_from(const Drawing& after_next);
 
   const Topology* topology_;
   double total_rate_;
-  Stream clock_, pairing_;
-  DueEdge next_;
+  std::array<DueEdge, kDrawn> drawn_;  // a ring
+  std::size_t next_ = 0;               // in drawn_
+  Drawing last_;                       // of all that are drawn
+  std::vector<Mark> marks_;            // by portion
 };
 
 }  // namespace acid

@@ -1,11 +1,13 @@
 #include "engine/topology/topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/base/fetch.hpp"
 #include "engine/topology/components.hpp"
 #include "engine/topology/laplacian.hpp"
 
@@ -87,6 +89,7 @@ Topology::Topology(std::string kind, int workers, std::vector<Edge> edges, std::
     }
     degree_[at(i)] = sum;
   }
+  unit_weights_ = std::ranges::all_of(edges, [](const Edge& edge) { return edge.weight == 1; });
 }
 
 Topology Topology::complete(int workers) {
@@ -149,6 +152,29 @@ int Topology::draw_neighbour(int i, double u) const {
   const auto last = cumulative_.begin() + first_[at(i) + 1] - 1;
   const auto chosen = std::upper_bound(begin, last, u * degree_[at(i)]);
   return neighbours_[at(chosen - cumulative_.begin())].worker;
+}
+
+void Topology::draw_neighbours(std::span<const int> workers, std::span<const double> u,
+                               std::span<int> drawn) const {
+  if (complete_ || !unit_weights_) {
+    for (std::size_t k = 0; k < drawn.size(); ++k) drawn[k] = draw_neighbour(workers[k], u[k]);
+    return;
+  }
+  for (const int i : workers) fetch(&first_[at(i)]);
+  // Of weights that are 1 the running sums are 1, 2, …: the place needs no search.
+  constexpr std::size_t kTogether = 64;
+  std::array<const Neighbour*, kTogether> places;
+  for (std::size_t begin = 0; begin < drawn.size(); begin += kTogether) {
+    const std::size_t count = std::min(kTogether, drawn.size() - begin);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::int64_t first = first_[at(workers[begin + k])];
+      const std::int64_t last = first_[at(workers[begin + k]) + 1] - 1;
+      const double offset = u[begin + k] * static_cast<double>(last + 1 - first);
+      places[k] = &neighbours_[at(std::min(first + static_cast<std::int64_t>(offset), last))];
+      fetch(places[k]);
+    }
+    for (std::size_t k = 0; k < count; ++k) drawn[begin + k] = places[k]->worker;
+  }
 }
 
 double Topology::edge_rate(int i, int j, double rate) const {

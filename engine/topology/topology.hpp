@@ -51,6 +51,9 @@ class Topology {
   std::span<const Neighbour> neighbours(int i) const;
   /// The neighbour that uniform u ∈ [0, 1) selects with probability wᵢⱼ/dᵢ.
   int draw_neighbour(int i, double u) const;
+  /// drawn[k] = draw_neighbour(workers[k], u[k]) for all k, which wait for the memory together.
+  void draw_neighbours(std::span<const int> workers, std::span<const double> u,
+                       std::span<int> drawn) const;
   /// λᵢⱼ = (r/2)(wᵢⱼ/dᵢ + wᵢⱼ/dⱼ): expected exchanges of the edge per unit of
   /// normalised time at communication rate r; 0 when not adjacent. Sums to rn/2 over edges (DESIGN
   /// §4).
@@ -72,6 +75,7 @@ class Topology {
   std::vector<Neighbour> neighbours_;
   std::vector<double> cumulative_;  // parallel to neighbours_: running weight within a worker
   std::vector<double> degree_;
+  bool unit_weights_ = true;
   std::vector<int> cycles_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/module.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace acid {
@@ -44,9 +45,10 @@ class MpiRuntime {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// Loads acid-mpi.so from the folder of the running executable, or from ACID_MPI_MODULE, and starts
-/// MPI. Throws Error saying what is missing and how to install it, or that the library cannot serve
-/// one thread at a time.
+/// acid-mpi.so, unless ACID_MPI_MODULE names another one.
+const Module& mpi_module();
+/// Loads it and starts MPI. Throws Error saying what is missing and how to install it, or that the
+/// library cannot serve one thread at a time.
 MpiRuntime& start_mpi();
 
 }  // namespace acid

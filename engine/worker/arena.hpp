@@ -1,41 +1,48 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <span>
+#include <utility>
+
+#include "engine/worker/backend.hpp"
 
 namespace acid {
 
-/// One flat vector of `size` elements, zeroed, aligned to 64 bytes. Owns its memory, unless it was
-/// given some; movable, so the address of the elements is stable for the arena's life.
+/// One flat vector of `size` elements in a backend's memory, zeroed. Owns it; movable, so the
+/// address of the elements is stable for the arena's life. T needs no constructor.
 template <class T>
 class Arena {
  public:
   Arena() = default;
-  explicit Arena(std::size_t size) : size_(size) {
+  explicit Arena(std::size_t size, const Backend& backend = cpu_backend()) : backend_(&backend) {
     if (size == 0) return;
-    values_.reset(static_cast<T*>(::operator new[](size * sizeof(T), kAlignment)));
-    for (std::size_t k = 0; k < size; ++k) values_.get()[k] = T(0);
+    values_ = static_cast<T*>(backend.allocate(size * sizeof(T)));
+    size_ = size;
   }
-  /// In memory that outlives it, zeroed and aligned like its own.
-  explicit Arena(std::span<T> memory) : values_(memory.data(), Free{false}), size_(memory.size()) {}
+  Arena(Arena&& other) noexcept { swap(other); }
+  Arena& operator=(Arena&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Arena() {
+    if (size_ > 0) backend_->release(values_, size_ * sizeof(T));
+  }
 
   std::size_t size() const { return size_; }
-  T* data() { return values_.get(); }
-  const T* data() const { return values_.get(); }
-  std::span<T> span() { return {values_.get(), size_}; }
-  std::span<const T> span() const { return {values_.get(), size_}; }
+  T* data() { return values_; }
+  const T* data() const { return values_; }
+  std::span<T> span() { return {values_, size_}; }
+  std::span<const T> span() const { return {values_, size_}; }
 
  private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    bool owned = true;
-    void operator()(T* values) const {
-      if (owned) ::operator delete[](values, kAlignment);
-    }
-  };
-  std::unique_ptr<T, Free> values_;
+  void swap(Arena& other) noexcept {
+    std::swap(backend_, other.backend_);
+    std::swap(values_, other.values_);
+    std::swap(size_, other.size_);
+  }
+
+  const Backend* backend_ = nullptr;
+  T* values_ = nullptr;
   std::size_t size_ = 0;
 };
 

@@ -18,26 +18,6 @@ struct Mixed {
   T c;
 };
 
-template <class T>
-void mix(Mixed<T> w, std::size_t size);
-
-/// Mixes, then out ← x.
-template <class T>
-void mix_and_copy(Mixed<T> w, T* out, std::size_t size);
-
-/// out ← x as it would be after mixing; the worker's vectors stay as they are.
-template <class T>
-void copy_mixed(const T* x, const T* x_tilde, T c, T* out, std::size_t size);
-
-/// Mixes, then with m = own − partner: x −= a·m, x̃ −= a_tilde·m.
-template <class T>
-void mix_and_apply(Mixed<T> w, const T* own, const T* partner, T a, T a_tilde, std::size_t size);
-
-/// Both workers mix, offer and apply at one time, in one pass: the same bits as mix_and_copy on
-/// both followed by mix_and_apply on both with c = 0.
-template <class T>
-void exchange(Mixed<T> i, Mixed<T> j, T a, T a_tilde, std::size_t size);
-
 /// SGD: u = g + decay·x; m = momentum·m + u; step = nesterov ? u + momentum·m : m.
 template <class T>
 struct SgdStep {
@@ -58,14 +38,29 @@ struct AdamStep {
   bool decoupled;  // AdamW: decay acts on x, not on the gradient
 };
 
-/// Mixes, then x −= γ·step and x̃ −= γ·step; if `snapshot` is not null it receives the new x.
+/// The kernels, for one kind of processor. Every table gives the same bits (of numbers; which of
+/// two NaNs survives may differ): they differ in speed, and in where the vectors may lie. Each is
+/// complete when it returns. Any thread may call them.
 template <class T>
-void mix_and_step(Mixed<T> w, const SgdStep<T>& s, T* snapshot, std::size_t size);
-template <class T>
-void mix_and_step(Mixed<T> w, const AdamStep<T>& s, T* snapshot, std::size_t size);
-
-/// out += weight·x.
-template <class T>
-void add_scaled(const T* x, T weight, T* out, std::size_t size);
+struct Table {
+  /// out ← x.
+  void (*copy)(const T* x, T* out, std::size_t size);
+  void (*mix)(Mixed<T> w, std::size_t size);
+  /// Mixes, then out ← x.
+  void (*mix_and_copy)(Mixed<T> w, T* out, std::size_t size);
+  /// out ← x as it would be after mixing; the worker's vectors stay as they are.
+  void (*copy_mixed)(const T* x, const T* x_tilde, T c, T* out, std::size_t size);
+  /// Mixes, then with m = own − partner: x −= a·m, x̃ −= a_tilde·m.
+  void (*mix_and_apply)(Mixed<T> w, const T* own, const T* partner, T a, T a_tilde,
+                        std::size_t size);
+  /// Both workers mix, offer and apply at one time, in one pass: the same bits as mix_and_copy on
+  /// both followed by mix_and_apply on both with c = 0. Both have an x̃ or neither.
+  void (*exchange)(Mixed<T> i, Mixed<T> j, T a, T a_tilde, std::size_t size);
+  /// Mixes, then x −= γ·step and x̃ −= γ·step; if `snapshot` is not null it receives the new x.
+  void (*mix_and_sgd)(Mixed<T> w, const SgdStep<T>& s, T* snapshot, std::size_t size);
+  void (*mix_and_adam)(Mixed<T> w, const AdamStep<T>& s, T* snapshot, std::size_t size);
+  /// out += weight·x.
+  void (*add_scaled)(const T* x, T weight, T* out, std::size_t size);
+};
 
 }  // namespace acid::kernels

@@ -1,11 +1,10 @@
 #include "engine/worker/worker.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/worker/kernels.hpp"
+#include "engine/worker/elements.hpp"
+#include "engine/worker/team.hpp"
 
 namespace acid {
 
@@ -22,48 +21,24 @@ ApplySteps apply_steps(const Mixing& mixing, double late) {
 
 namespace {
 
-// Where x̃ lies behind x.
-template <class T>
-std::size_t tilde_offset(const WorkerSettings& settings) {
-  constexpr std::size_t kLine = 64 / sizeof(T);
-  return (settings.dimension + kLine - 1) / kLine * kLine;
-}
+using kernels::from;
 
-std::size_t tilde_size(const WorkerSettings& settings) {
-  return settings.mixing.has_momentum() ? settings.dimension : 0;
-}
-
-template <class T>
-Arena<T> placed(std::span<T> shared, std::size_t offset, std::size_t size) {
-  return shared.empty() ? Arena<T>(size) : Arena<T>(shared.subspan(offset, size));
+// Splits one pass over vectors of `size` elements among the threads of a worker.
+template <class Pass>
+void in_parts(const WorkerSettings& settings, std::size_t size, const Pass& pass) {
+  if (settings.threads == 1 || !settings.backend->is_host_memory())
+    pass(std::size_t{0}, size);
+  else
+    team_of_this_thread().run(settings.threads, size, pass);
 }
 
 }  // namespace
 
 template <class T>
-std::size_t BasicWorker<T>::shared_size(const WorkerSettings& settings) {
-  return tilde_offset<T>(settings) + tilde_size(settings);
-}
-
-template <class T>
-BasicWorker<T>::BasicWorker(const WorkerSettings& settings, std::span<T> shared)
-    : settings_(&settings),
-      x_(placed(shared, 0, settings.dimension)),
-      x_tilde_(placed(shared, tilde_offset<T>(settings), tilde_size(settings))),
-      snapshot_(settings.dimension),
-      buffers_(settings.buffer_size),
-      gradient_buffers_(settings.buffer_size) {
-  const OptimizerSettings& optimizer = settings.optimizer;
-  const bool adam = optimizer.kind != OptimizerKind::sgd;
-  if (adam || optimizer.momentum > 0) moment1_ = Arena<T>(settings.dimension);
-  if (adam) moment2_ = Arena<T>(settings.dimension);
-}
-
-template <class T>
 void BasicWorker<T>::start(std::span<const T> x0, std::span<const float> buffers) {
-  std::copy(buffers.begin(), buffers.end(), buffers_.data());
-  std::copy(x0.begin(), x0.end(), x_.data());
-  if (tilde() != nullptr) std::copy(x0.begin(), x0.end(), x_tilde_.data());
+  kernels().copy(x0.data(), x_, x0.size());
+  if (T* const x_tilde = tilde()) kernels().copy(x0.data(), x_tilde, x0.size());
+  backend().template kernels<float>().copy(buffers.data(), buffers_at(0).data(), buffers.size());
 }
 
 template <class T>
@@ -77,7 +52,10 @@ T BasicWorker<T>::advance(double t) {
 template <class T>
 void BasicWorker<T>::begin_gradient(double t) {
   ACID_ASSERT(t >= last_, "event at {} after one at {}", t, last_);
-  std::copy_n(x_.data(), x_.size(), snapshot_.data());
+  T* const snapshot = own(kSnapshot).data();
+  in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
+    kernels().copy(x_ + first, snapshot + first, size);
+  });
   take_snapshot_notes();
 }
 
@@ -88,66 +66,84 @@ void BasicWorker<T>::take_snapshot_notes() {
 }
 
 template <class T>
+void BasicWorker<T>::restart_gradient() {
+  const std::span<float> to = gradient_buffers();
+  backend().template kernels<float>().copy(buffers().data(), to.data(), to.size());
+}
+
+template <class T>
 void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double learning_rate,
                                      bool begin_next) {
   ++gradients_;
   staleness_ = updates_ - snapshot_updates_;
   ++updates_;
-  step(advance(t), g, learning_rate, begin_next ? snapshot_.data() : nullptr);
-  std::swap(buffers_, gradient_buffers_);
+  step(advance(t), g, learning_rate, begin_next ? own(kSnapshot).data() : nullptr);
+  const std::span<float> current = buffers_at(0);
+  backend().template kernels<float>().copy(gradient_buffers().data(), current.data(),
+                                           current.size());
   if (begin_next) take_snapshot_notes();
 }
 
 template <class T>
 void BasicWorker<T>::step(T c, std::span<const T> g, double learning_rate, T* snapshot) {
   const OptimizerSettings& optimizer = settings_->optimizer;
+  const auto rate = static_cast<T>(learning_rate);
+  if (optimizer.kind == OptimizerKind::sgd)
+    return step_by(kernels().mix_and_sgd,
+                   kernels::SgdStep<T>{.g = g.data(),
+                                       .m = own(kMoment1).data(),
+                                       .learning_rate = rate,
+                                       .momentum = static_cast<T>(optimizer.momentum),
+                                       .decay = 0,  // each range has its own
+                                       .nesterov = optimizer.nesterov},
+                   c, snapshot);
   const auto steps = static_cast<double>(gradients_);
-  for (const DecayRange& range : settings_->decay) {
-    const auto at = [&](T* values) { return values == nullptr ? nullptr : values + range.begin; };
-    const kernels::Mixed<T> mixed{x_.data() + range.begin, at(tilde()), c};
-    const std::size_t size = range.end - range.begin;
-    if (optimizer.kind == OptimizerKind::sgd) {
-      kernels::mix_and_step(mixed,
-                            kernels::SgdStep<T>{.g = g.data() + range.begin,
-                                                .m = at(moment1_.data()),
-                                                .learning_rate = static_cast<T>(learning_rate),
-                                                .momentum = static_cast<T>(optimizer.momentum),
-                                                .decay = static_cast<T>(range.decay),
-                                                .nesterov = optimizer.nesterov},
-                            at(snapshot), size);
-    } else {
-      kernels::mix_and_step(
-          mixed,
-          kernels::AdamStep<T>{.g = g.data() + range.begin,
-                               .m = at(moment1_.data()),
-                               .v = at(moment2_.data()),
-                               .learning_rate = static_cast<T>(learning_rate),
+  step_by(kernels().mix_and_adam,
+          kernels::AdamStep<T>{.g = g.data(),
+                               .m = own(kMoment1).data(),
+                               .v = own(kMoment2).data(),
+                               .learning_rate = rate,
                                .beta1 = static_cast<T>(optimizer.beta1),
                                .beta2 = static_cast<T>(optimizer.beta2),
                                .epsilon = static_cast<T>(optimizer.epsilon),
-                               .decay = static_cast<T>(range.decay),
+                               .decay = 0,
                                .correction1 = static_cast<T>(1 - std::pow(optimizer.beta1, steps)),
                                .correction2 = static_cast<T>(1 - std::pow(optimizer.beta2, steps)),
                                .decoupled = optimizer.kind == OptimizerKind::adamw},
-          at(snapshot), size);
-    }
+          c, snapshot);
+}
+
+template <class T>
+template <class Step>
+void BasicWorker<T>::step_by(StepKernel<Step> kernel, Step by, T c, T* snapshot) {
+  const kernels::Mixed<T> mixed{x_, tilde(), c};
+  for (const DecayRange& range : settings_->decay) {
+    by.decay = static_cast<T>(range.decay);
+    in_parts(*settings_, range.end - range.begin, [&](std::size_t part, std::size_t size) {
+      const std::size_t first = range.begin + part;
+      kernel(from(mixed, first), from(by, first), from(snapshot, first), size);
+    });
   }
 }
 
 template <class T>
 void BasicWorker<T>::offer(double t, std::span<T> out) {
-  const T c = advance(t);
-  kernels::mix_and_copy(kernels::Mixed<T>{x_.data(), tilde(), c}, out.data(), x_.size());
+  const kernels::Mixed<T> mixed{x_, tilde(), advance(t)};
+  in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
+    kernels().mix_and_copy(from(mixed, first), out.data() + first, size);
+  });
 }
 
 template <class T>
-void BasicWorker<T>::apply(double t, double t_offer, std::span<const T> own,
+void BasicWorker<T>::apply(double t, double t_offer, std::span<const T> own_offer,
                            std::span<const T> partner) {
   const ApplySteps steps = apply_steps(settings_->mixing, t - t_offer);
-  const T c = advance(t);
+  const kernels::Mixed<T> mixed{x_, tilde(), advance(t)};
   ++updates_;
-  kernels::mix_and_apply(kernels::Mixed<T>{x_.data(), tilde(), c}, own.data(), partner.data(),
-                         static_cast<T>(steps.x), static_cast<T>(steps.x_tilde), x_.size());
+  in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
+    kernels().mix_and_apply(from(mixed, first), own_offer.data() + first, partner.data() + first,
+                            static_cast<T>(steps.x), static_cast<T>(steps.x_tilde), size);
+  });
 }
 
 template <class T>
@@ -155,13 +151,16 @@ void BasicWorker<T>::assign(double t, std::span<const T> values) {
   ACID_ASSERT(tilde() == nullptr, "assign to a worker with a momentum copy at {}", t);
   advance(t);
   ++updates_;
-  std::copy(values.begin(), values.end(), x_.data());
+  in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
+    kernels().copy(values.data() + first, x_ + first, size);
+  });
 }
 
 template <class T>
 void BasicWorker<T>::finish(double t_end) {
-  const T c = advance(t_end);
-  kernels::mix(kernels::Mixed<T>{x_.data(), tilde(), c}, x_.size());
+  const kernels::Mixed<T> mixed{x_, tilde(), advance(t_end)};
+  in_parts(*settings_, dimension(),
+           [&](std::size_t first, std::size_t size) { kernels().mix(from(mixed, first), size); });
 }
 
 template <class T>
@@ -173,28 +172,31 @@ template <class T>
 kernels::Mixed<T> BasicWorker<T>::lend(double t) {
   const T c = advance(t);
   ++updates_;
-  return {x_.data(), tilde(), c};
+  return {x_, tilde(), c};
 }
 
 template <class T>
 kernels::Mixed<T> BasicWorker<T>::lent(const WorkerSettings& settings, std::span<T> shared, T c) {
   ACID_ASSERT(shared.size() == shared_size(settings), "{} shared elements", shared.size());
   T* const x = shared.data();
-  return {x, settings.mixing.has_momentum() ? x + tilde_offset<T>(settings) : nullptr, c};
+  const bool has_tilde = settings.mixing.has_momentum();
+  return {x, has_tilde ? x + WorkerLayout<T>(settings).stride() : nullptr, c};
 }
 
 template <class T>
 void BasicWorker<T>::exchange(const WorkerSettings& settings, kernels::Mixed<T> i,
                               kernels::Mixed<T> j) {
-  kernels::exchange(i, j, static_cast<T>(settings.mixing.alpha),
-                    static_cast<T>(settings.mixing.alpha_tilde), settings.dimension);
+  in_parts(settings, settings.dimension, [&](std::size_t first, std::size_t size) {
+    settings.backend->kernels<T>().exchange(from(i, first), from(j, first),
+                                            static_cast<T>(settings.mixing.alpha),
+                                            static_cast<T>(settings.mixing.alpha_tilde), size);
+  });
 }
 
 template <class T>
 void BasicWorker<T>::read_at(double t, std::size_t first, std::span<T> out) const {
   const double c = tilde() == nullptr ? 0 : mixing_coefficient(settings_->mixing.eta, t - last_);
-  kernels::copy_mixed(x_.data() + first, tilde() == nullptr ? nullptr : tilde() + first,
-                      static_cast<T>(c), out.data(), out.size());
+  kernels().copy_mixed(x_ + first, from(tilde(), first), static_cast<T>(c), out.data(), out.size());
 }
 
 template class BasicWorker<float>;

@@ -1,25 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <string_view>
 
 #include "engine/base/mixing.hpp"
-#include "engine/worker/arena.hpp"
 #include "engine/worker/kernels.hpp"
-#include "engine/worker/optimizer.hpp"
+#include "engine/worker/worker_memory.hpp"
 
 namespace acid {
-
-/// What all workers of a run share; outlives them.
-struct WorkerSettings {
-  std::size_t dimension = 0;
-  std::size_t buffer_size = 0;
-  Mixing mixing;
-  OptimizerSettings optimizer;
-  std::vector<DecayRange> decay;  // covers [0, dimension)
-};
 
 /// c = ½(1 − e^(−2ητ)) for τ = elapsed normalised time; asserts τ ≥ 0.
 double mixing_coefficient(double eta, double elapsed);
@@ -41,13 +30,17 @@ ApplySteps apply_steps(const Mixing& mixing, double late);
 ///
 /// Not thread-safe: the driver serialises the events of a worker (the threads driver with the
 /// worker's mutex). Between begin_gradient and commit_gradient the snapshot may be read without it.
+/// It is small, a cache line, and what an exchange needs of it comes first: there may be a million.
 template <class T>
-class BasicWorker {
+class alignas(64) BasicWorker {
  public:
-  /// `shared`: where x and x̃ are to lie, shared_size() zeroed elements aligned to 64 bytes that
-  /// outlive the worker; empty: it has its own.
-  explicit BasicWorker(const WorkerSettings& settings, std::span<T> shared = {});
-  static std::size_t shared_size(const WorkerSettings& settings);
+  /// Worker `index` of those that the memory was made for. Settings and memory outlive it.
+  BasicWorker(const WorkerSettings& settings, WorkerMemory<T>& memory, std::size_t index = 0)
+      : settings_(&settings), x_(memory.shared(index)), own_(memory.own(index)) {}
+  /// Elements that x and x̃ of one worker take, where they are to lie in memory that is shared.
+  static std::size_t shared_size(const WorkerSettings& settings) {
+    return WorkerLayout<T>(settings).shared_size();
+  }
 
   /// x ← x0, x̃ ← x0; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
@@ -83,35 +76,45 @@ class BasicWorker {
   /// nothing (DESIGN §3: measuring never does).
   void read_at(double t, std::size_t first, std::span<T> out) const;
 
-  std::span<const T> x() const { return x_.span(); }
+  std::span<const T> x() const { return {x_, dimension()}; }
   /// Empty when the method keeps no momentum copy.
-  std::span<const T> x_tilde() const { return x_tilde_.span(); }
-  std::span<const T> snapshot() const { return snapshot_.span(); }
+  std::span<const T> x_tilde() const { return {tilde(), tilde() == nullptr ? 0 : dimension()}; }
+  /// Empty in a run without gradients.
+  std::span<const T> snapshot() const { return own(kSnapshot); }
+  /// Where the gradient in hand may be computed: the worker itself does not look at it.
+  std::span<T> gradient() { return own(kGradient); }
   /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in hand
   /// works on a copy of its own, gradient_buffers(), which its commit makes current.
-  std::span<const float> buffers() const { return buffers_.span(); }
-  std::span<float> gradient_buffers() { return gradient_buffers_.span(); }
+  std::span<const float> buffers() const { return buffers_at(0); }
+  std::span<float> gradient_buffers() { return buffers_at(1); }
+  /// Whose memory all of these are.
+  const Backend& backend() const { return *settings_->backend; }
 
-  /// Calls visit(name, arena) for every vector of the state, empty ones too. With the numbers that
+  /// Calls visit(name, span) for every vector of the state, empty ones too. With the numbers that
   /// persist() keeps they are all of it between two events, the gradient in hand apart: that is
   /// computed again, from the snapshot and after restart_gradient().
   template <class Visit>
   void for_each_vector(Visit visit) {
-    visit("x", x_);
-    visit("x_tilde", x_tilde_);
-    visit("snapshot", snapshot_);
-    visit("moment1", moment1_);
-    visit("moment2", moment2_);
-    visit("buffers", buffers_);
+    visit("x", std::span<T>(x_, dimension()));
+    visit("x_tilde", std::span<T>(tilde(), tilde() == nullptr ? 0 : dimension()));
+    visit("snapshot", own(kSnapshot));
+    visit("moment1", own(kMoment1));
+    visit("moment2", own(kMoment2));
+    visit("buffers", buffers_at(0));
+  }
+  template <class Visit>
+  void for_each_vector(Visit visit) const {
+    const_cast<BasicWorker*>(this)->for_each_vector(
+        [&]<class E>(std::string_view name, std::span<E> vector) {
+          visit(name, std::span<const E>(vector));
+        });
   }
   template <class Archive>
   void persist(Archive& archive) {
     archive(last_, gradients_, updates_, snapshot_updates_, staleness_);
   }
   /// The gradient in hand will be computed anew.
-  void restart_gradient() {
-    std::copy_n(buffers_.data(), buffers_.size(), gradient_buffers_.data());
-  }
+  void restart_gradient();
 
   double last_event() const { return last_; }
   std::int64_t gradients() const { return gradients_; }
@@ -119,20 +122,37 @@ class BasicWorker {
   std::int64_t staleness() const { return staleness_; }
 
  private:
+  enum OwnVector : std::size_t { kSnapshot, kGradient, kMoment1, kMoment2 };
+
+  std::size_t dimension() const { return settings_->dimension; }
+  WorkerLayout<T> layout() const { return WorkerLayout<T>(*settings_); }
+  /// Null when there is none.
+  T* tilde() const { return settings_->mixing.has_momentum() ? x_ + layout().stride() : nullptr; }
+  /// Empty when there is none.
+  std::span<T> own(OwnVector which) const {
+    if (which >= layout().own_vectors()) return {};
+    return {reinterpret_cast<T*>(own_) + which * layout().stride(), dimension()};
+  }
+  /// 0: the current buffers; 1: those of the gradient in hand.
+  std::span<float> buffers_at(std::size_t which) const {
+    return {reinterpret_cast<float*>(own_ + layout().buffers_at(which)), settings_->buffer_size};
+  }
+  const kernels::Table<T>& kernels() const { return settings_->backend->kernels<T>(); }
   void take_snapshot_notes();
   /// Moves the clock to t; the coefficient that mixes the elapsed time.
   T advance(double t);
-  T* tilde() { return x_tilde_.size() == 0 ? nullptr : x_tilde_.data(); }
-  const T* tilde() const { return x_tilde_.size() == 0 ? nullptr : x_tilde_.data(); }
   void step(T c, std::span<const T> g, double learning_rate, T* snapshot);
+  template <class Step>
+  using StepKernel = void (*)(kernels::Mixed<T>, const Step&, T* snapshot, std::size_t size);
+  template <class Step>
+  void step_by(StepKernel<Step> kernel, Step by, T c, T* snapshot);
 
   const WorkerSettings* settings_;
-  Arena<T> x_, x_tilde_, snapshot_;
-  Arena<T> moment1_, moment2_;
-  Arena<float> buffers_, gradient_buffers_;
+  T* x_;
   double last_ = 0;
+  std::int64_t updates_ = 0;  // of x, by any event
+  std::byte* own_;
   std::int64_t gradients_ = 0;  // committed
-  std::int64_t updates_ = 0;    // of x, by any event
   std::int64_t snapshot_updates_ = 0;
   std::int64_t staleness_ = 0;
 };

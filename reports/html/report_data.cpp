@@ -7,9 +7,9 @@
 
 #include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
-#include "reports/html/parallel_reader.hpp"
 #include "reports/html/run_curves.hpp"
 #include "reports/html/style.hpp"
+#include "reports/parallel_reader.hpp"
 #include "store/measurements.hpp"
 
 namespace acid {

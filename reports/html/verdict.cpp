@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "reports/html/markup.hpp"
@@ -98,28 +97,9 @@ std::vector<std::size_t> ranked(const Comparison& comparison, const ComparedPoin
   return groups;
 }
 
-/// Values of the seeds that both have, in the order of a's.
-std::pair<std::vector<double>, std::vector<double>> paired_values(const ComparedGroup& a,
-                                                                  const ComparedGroup& b,
-                                                                  const std::string& metric) {
-  std::map<std::uint64_t, double> by_seed;
-  for (const RunSummary& run : b.runs)
-    if (const auto found = run.metrics.find(metric); found != run.metrics.end())
-      by_seed.emplace(run.seed, found->second);
-  std::pair<std::vector<double>, std::vector<double>> values;
-  for (const RunSummary& run : a.runs) {
-    const auto found = run.metrics.find(metric);
-    const auto partner = by_seed.find(run.seed);
-    if (found == run.metrics.end() || partner == by_seed.end()) continue;
-    values.first.push_back(found->second);
-    values.second.push_back(partner->second);
-  }
-  return values;
-}
-
 std::string lead_text(const ComparedGroup& best, const ComparedGroup& next,
                       const std::string& metric) {
-  auto [own, other] = paired_values(best, next, metric);
+  auto [own, other] = paired_by_seed(best, next, metric);
   if (better_direction(metric) < 0) std::swap(own, other);  // how much better, not how much less
   const Estimate lead = paired_difference(own, other).difference;
   if (lead.n == 0) return fmt::format("Next: {}, which shares no seed with it.", next.label);
@@ -141,7 +121,7 @@ Headline consensus_headline(const Comparison& comparison, const ComparedPoint& p
   const std::vector<std::size_t> groups = ranked(comparison, point, metric);
   if (groups.size() < 2) return {};
   const ComparedGroup &best = comparison.groups[groups[0]], &next = comparison.groups[groups[1]];
-  const auto [other, own] = paired_values(next, best, kMidConsensus);
+  const auto [other, own] = paired_by_seed(next, best, kMidConsensus);
   const auto ratio = paired_ratio(other, own);
   if (!ratio || ratio->mean == 1) return {};
   const Estimate& mean = best.metrics.at(kMidConsensus);

@@ -106,3 +106,51 @@ TEST_CASE("permutations with different keys are unrelated") {
   for (std::uint64_t i = 0; i < kSize; ++i) equal += a.at(i) == b.at(i);
   CHECK(equal < 10);  // 1 expected
 }
+
+TEST_CASE("permutations never change between versions") {
+  // Recorded runs read their examples in these orders.
+  const auto three = [](std::uint64_t key, std::uint64_t size) {
+    const Permutation p(key, size);
+    return std::vector<std::uint64_t>{p.at(0), p.at(1), p.at(9)};
+  };
+  CHECK(three(1, 10) == std::vector<std::uint64_t>{1, 5, 4});
+  CHECK(three(7, 6000) == std::vector<std::uint64_t>{1136, 527, 5079});
+  CHECK(three(9, 60000) == std::vector<std::uint64_t>{7267, 15884, 45573});
+}
+
+TEST_CASE("a range of a permutation is what its single numbers are") {
+  for (const std::uint64_t size : {1u, 2u, 3u, 4u, 7u, 16u, 63u, 64u, 65u, 1000u}) {
+    const Permutation permutation(99, size);
+    for (const std::uint64_t first : {std::uint64_t{0}, size / 3, size}) {
+      for (const std::uint64_t count : {std::uint64_t{0}, (size - first) / 2, size - first}) {
+        std::vector<std::uint64_t> range(count), single(count);
+        permutation.range(first, range);
+        for (std::uint64_t k = 0; k < count; ++k) single[k] = permutation.at(first + k);
+        INFO(count << " from " << first << " of " << size);
+        CHECK(range == single);
+      }
+    }
+    std::vector<std::uint64_t> beyond(2);
+    CHECK_THROWS_AS(permutation.range(size - 1, beyond), AssertionError);
+  }
+}
+
+TEST_CASE("many normal values at once are those drawn one by one, and the stream goes on alike") {
+  for (const int before : {0, 1, 2, 3}) {  // words used of a block, or a value kept from a pair
+    for (const std::size_t count : {0u, 1u, 2u, 3u, 31u, 32u, 33u, 64u, 65u, 130u}) {
+      Stream at_once(5, 8), one_by_one(5, 8);
+      for (Stream* stream : {&at_once, &one_by_one}) {
+        if (before == 1) stream->normal();
+        if (before >= 2) stream->next64();
+        if (before == 3) stream->normal();
+      }
+      std::vector<double> expected(count), found(count);
+      for (double& value : expected) value = one_by_one.normal();
+      at_once.normals(found);
+      INFO(count << " values, case " << before);
+      CHECK(found == expected);
+      CHECK(at_once.normal() == one_by_one.normal());
+      CHECK(at_once.next32() == one_by_one.next32());
+    }
+  }
+}

@@ -62,7 +62,7 @@ struct Bench : Folder {
   }
   /// Its processes, once it has a checkpoint.
   std::vector<pid_t> processes_of_long_run() const {
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 2000; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       const Result listed = acid(*this, {"list", "--json"});
       if (listed.code != 0 || listed.json()["runs"].empty()) continue;
@@ -76,6 +76,9 @@ struct Bench : Folder {
     return {};
   }
 };
+
+// Of a machine that has other things to do.
+constexpr double kPatienceSeconds = 60;
 
 bool all_gone(const std::vector<pid_t>& pids, double seconds) {
   const SteadyClock clock;
@@ -140,7 +143,7 @@ TEST_CASE("a killed process is named, and the run goes on from its checkpoint") 
   CHECK(attempts[0]["outcome"] == "interrupted");
   CHECK_THAT(attempts[0]["message"].get<std::string>(), Contains(killed));
   CHECK(attempts[1]["resumed_from"] > 0);
-  CHECK(all_gone(pids, 10));
+  CHECK(all_gone(pids, kPatienceSeconds));
   CHECK(acid(bench, {"verify", "@latest"}).code == 0);
 }
 
@@ -153,7 +156,7 @@ TEST_CASE("a stop saves the run, and the same command goes on") {
   const Result stopped = running.wait();
   INFO(stopped.err);
   CHECK(stopped.code == 130);
-  CHECK(all_gone(pids, 10));
+  CHECK(all_gone(pids, kPatienceSeconds));
   const json run = bench.shown(bench.id());
   CHECK(run["state"] == "interrupted");
   CHECK(run["attempts"][0]["message"] == "stopped by a signal");
@@ -170,7 +173,7 @@ TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed")
   const std::vector<pid_t> pids = bench.processes_of_long_run();
   kill(running.pid(), SIGKILL);
   running.wait();
-  CHECK(all_gone(pids, 10));
+  CHECK(all_gone(pids, kPatienceSeconds));
   CHECK(bench.shown(bench.id())["state"] == "interrupted");
   CHECK(acid(bench, {"resume"}).code == 0);
 }
@@ -186,7 +189,7 @@ TEST_CASE("a launcher that goes on when its run has ended is told to end") {
                           {"PATH=" + bench.path() + ":" + std::getenv("PATH")});
   INFO(run.out << run.err);
   CHECK(run.code == 0);
-  CHECK(clock.seconds() - begun < 30);
+  CHECK(clock.seconds() - begun < 250);  // not as long as it goes on
 }
 
 TEST_CASE("a process with other data, or with none, keeps the run from beginning") {
@@ -235,7 +238,7 @@ TEST_CASE("acid that was itself started once per worker needs no launcher") {
                         " && mpirun -n 3 --bind-to none --oversubscribe " BINARY_ROOT
                         "/acid run r.toml --set execution.mpi.launcher=none --set 'algorithms=" +
                         algorithms + "'"},
-                   60, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+                   300, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   };
   const Captured one = captured("[{kind=\"a2cid2\"}]");
   INFO(one.output);

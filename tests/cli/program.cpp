@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,13 @@
 
 namespace acid::test {
 namespace fs = std::filesystem;
+namespace {
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+}  // namespace
 
 Folder::Folder() {
   std::string pattern = (fs::temp_directory_path() / "acid-test-XXXXXX").string();
@@ -88,10 +96,14 @@ std::string Running::out() const { return folder_->read(name_ + ".out"); }
 
 Result Running::wait() {
   int status = 0;
-  if (waitpid(pid_, &status, 0) != pid_) throw std::runtime_error("waitpid failed");
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder_->read(name_ + ".out"),
-          folder_->read(name_ + ".err"), SteadyClock().seconds() - started_,
-          WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  rusage usage{};
+  if (wait4(pid_, &status, 0, &usage) != pid_) throw std::runtime_error("wait4 failed");
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          folder_->read(name_ + ".out"),
+          folder_->read(name_ + ".err"),
+          SteadyClock().seconds() - started_,
+          WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
 }
 
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,

@@ -12,8 +12,9 @@ namespace acid::test {
 struct Result {
   int code = -1;  // its exit code; −1 when a signal ended it
   std::string out, err;
-  double seconds = 0;  // from start to end, wall clock
-  int signal = 0;      // that ended it; 0: none did
+  double seconds = 0;      // from start to end, wall clock
+  int signal = 0;          // that ended it; 0: none did
+  double cpu_seconds = 0;  // processor time of the program and of children it waited for
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 

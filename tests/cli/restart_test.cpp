@@ -82,10 +82,15 @@ TEST_CASE("a run that somebody else finished is done, whatever our worker said")
 }
 
 TEST_CASE("a run whose worker is turned away since another process has it is waited for") {
-  // The other process stops a second later, and its run is taken over.
+  // The other process stops when acid has said that it waits, and its run is taken over.
   const Bench bench(
       "[ $n = 2 ] && exit 1\n"
-      "($REAL \"$@\" & p=$!; sleep 1; kill $p; wait $p) > other 2>&1 &\n"
+      "($REAL \"$@\" & p=$!\n"
+      " i=0\n"
+      " until grep -q 'is being executed by process' .output-*.err || [ $i -ge 2000 ]; do\n"
+      "   sleep 0.05; i=$((i + 1))\n"
+      " done\n"
+      " kill $p; wait $p) > other 2>&1 &\n"
       "until $ACID list --state running --csv | grep -q ad-psgd; do sleep 0.02; done\n"
       "exec $REAL \"$@\"\n");
   const auto result = bench.call({"run", "one.toml", "--set", "budget.gradients=1000000000"});

@@ -39,16 +39,18 @@ TEST_CASE("the option --version answers in milliseconds") {
 #else
   const double limit = 1;  // Sanitizers take their time to start.
 #endif
-  double best = 1e9;  // other tests run beside this one: it waits for a quiet moment
+  // Processor time, for the machine has other things to do. These still slow it down, so it waits
+  // for a quiet moment.
+  double best = 1e9;
   for (int round = 0; round < 300 && best >= limit; ++round)
-    best = std::min(best, acid::test::acid(folder, {"--version"}).seconds);
+    best = std::min(best, acid::test::acid(folder, {"--version"}).cpu_seconds);
   CHECK(best < limit);
 }
 
-TEST_CASE("the command line links neither LibTorch nor MPI") {
+TEST_CASE("the command line links neither LibTorch nor MPI, nor what takes long to start") {
   const std::string libraries = output_of("ldd " BINARY_ROOT "/acid");
   REQUIRE_THAT(libraries, Contains("libsqlite3"));
-  for (const char* heavy : {"torch", "libc10", "libmpi", "blas"})
+  for (const char* heavy : {"torch", "libc10", "libmpi", "blas", "httplib"})
     CHECK_THAT(libraries, !Contains(heavy));
 }
 

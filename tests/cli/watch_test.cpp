@@ -74,7 +74,12 @@ TEST_CASE("watch shows a run that goes on in one line: how far, how fast, how we
     CHECK_THAT(result.out, Contains(part));
   CHECK_THAT(result.out, Contains(bench.id));
   CHECK(std::count(result.out.begin(), result.out.end(), '\n') == 2);
-  CHECK(bench.call({"watch"}).out == bench.call({"watch", "--once"}).out);  // no terminal
+  // Without a terminal it is the same. The pace counts up to the last sign of life, so it can
+  // differ when there was one in between.
+  bool same = false;
+  for (int tries = 0; tries < 50 && !same; ++tries)
+    same = bench.call({"watch"}).out == bench.call({"watch", "--once"}).out;
+  CHECK(same);
 }
 
 TEST_CASE("watch --json has the keys of list, the pace, and the history of the main metric") {

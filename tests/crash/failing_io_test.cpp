@@ -100,7 +100,7 @@ void check_failure(std::int64_t at, const std::string& mode, const std::string& 
   REQUIRE((attempt.result.code == 0 || attempt.result.code == static_cast<int>(acid::Exit::store)));
   if (attempt.result.code != 0) check_message(attempt, error);
   if (mode == "short") CHECK(attempt.result.code == 0);
-  CHECK(bench.falls_silent(10));
+  CHECK(bench.falls_silent(kPatienceSeconds));
   CHECK(faults(bench.path("acid-store")) == "");
   const Result again = bench.run();
   INFO("the second time, signal " << again.signal << ": " << again.err);

@@ -24,7 +24,7 @@ void check_one_attempt_each(const Bench& bench) {
 TEST_CASE("a store that another process holds locked for three seconds delays a run, no more") {
   const Bench bench(plain_recipe());
   Running running = bench.start();
-  REQUIRE(bench.has_checkpoint_within(60));
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
   {
     const std::string folder = bench.path("acid-store");
     using namespace acid::sqlite;
@@ -77,10 +77,10 @@ TEST_CASE("two acids that are asked for the same runs share them") {
 TEST_CASE("a store that was copied elsewhere goes on there, and the original here") {
   const Bench bench(plain_recipe());
   Running running = bench.start();
-  REQUIRE(bench.has_checkpoint_within(60));
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
   for (const pid_t pid : bench.processes()) kill(pid, SIGKILL);
   wait_at_most(bench, running, kPatienceSeconds);
-  REQUIRE(bench.falls_silent(10));
+  REQUIRE(bench.falls_silent(kPatienceSeconds));
 
   const Bench elsewhere(plain_recipe());
   fs::copy(bench.path("acid-store"), elsewhere.path("acid-store"), fs::copy_options::recursive);

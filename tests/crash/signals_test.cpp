@@ -26,7 +26,7 @@ std::string state(const Bench& bench) { return bench.runs()[0]["state"]; }
 // Sends signals to acid, the second `pause` after the first, once there is a checkpoint.
 Result interrupt(const Bench& bench, const std::vector<int>& numbers, double pause = 0) {
   Running running = bench.start();
-  REQUIRE(bench.has_checkpoint_within(60));
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (i > 0) sleep_seconds(pause);
     kill(running.pid(), numbers[i]);
@@ -35,7 +35,7 @@ Result interrupt(const Bench& bench, const std::vector<int>& numbers, double pau
 }
 
 void check_resumes(const Bench& bench) {
-  CHECK(bench.falls_silent(10));
+  CHECK(bench.falls_silent(kPatienceSeconds));
   CHECK(state(bench) == "interrupted");
   CHECK(faults(bench.path("acid-store")) == "");
   const Result resumed = bench.call({"resume"});
@@ -76,7 +76,7 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
   const bool worker = GENERATE(false, true);
   const Bench bench(plain_recipe());
   Running running = bench.start();
-  REQUIRE(bench.has_checkpoint_within(60));
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
   const auto workers = bench.workers();
   const pid_t pid = worker && !workers.empty() ? workers.front() : running.pid();
   kill(pid, SIGSTOP);
@@ -92,7 +92,7 @@ TEST_CASE("a run that is stopped and continued by the kernel does not notice") {
 TEST_CASE("a worker that is asked to stop by somebody else leaves a run that can be resumed") {
   const Bench bench(plain_recipe());
   Running running = bench.start();
-  REQUIRE(bench.has_checkpoint_within(60));
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
   for (const pid_t pid : bench.workers()) kill(pid, SIGTERM);
   const Result result = wait_at_most(bench, running, kPatienceSeconds);
   INFO(result.err);

@@ -32,7 +32,7 @@ TEST_CASE("a worker without enough memory says so, and with more the run ends wi
     const Result result = bench.run({"--driver", driver}, {worker});
     CAPTURE(driver, megabytes, result.err);
     REQUIRE((result.code == 0 || result.code == 1 || result.code == 3));
-    CHECK(bench.falls_silent(10));
+    CHECK(bench.falls_silent(kPatienceSeconds));
     CHECK(faults(bench.path("acid-store")) == "");
     if (result.code == 0) break;
     ++failed;
@@ -98,7 +98,7 @@ TEST_CASE("a full disk stops a run with exit code 3, and with more space the bit
     CHECK((result.err.find("No space left on device") != std::string::npos ||
            result.err.find("disk is full") != std::string::npos));
   }
-  CHECK(bench.falls_silent(10));
+  CHECK(bench.falls_silent(kPatienceSeconds));
   CHECK(faults(bench.path("acid-store")) == "");
   const Result again = bench.run();
   INFO(again.err);

@@ -135,6 +135,33 @@ TEST_CASE("Each pass of a worker's order covers its shard exactly, in a new orde
   }
 }
 
+TEST_CASE("A worker's order never changes between versions") {
+  std::vector<std::int32_t> shard(100);
+  std::iota(shard.begin(), shard.end(), 0);
+  const DataOrder order(shard, Seeds(7), 2);
+  std::vector<std::int32_t> found;
+  for (const int position : {0, 1, 99, 100, 250}) found.push_back(order.at(position));
+  CHECK(found == std::vector<std::int32_t>{56, 16, 97, 68, 67});
+}
+
+TEST_CASE("A batch of a worker's order is what its single positions are, over any passes") {
+  for (const std::size_t size : {1u, 2u, 3u, 7u, 64u, 65u, 1000u}) {
+    std::vector<std::int32_t> shard(size);
+    std::iota(shard.begin(), shard.end(), 5);
+    const DataOrder order(shard, Seeds(7), 2);
+    for (const std::int64_t position : {0, 1, 50, 999, 12345}) {
+      for (const std::size_t batch : {0u, 1u, 16u, 127u, 128u, 129u, 300u}) {
+        std::vector<std::int32_t> together(batch), single(batch);
+        order.read(position, together);
+        for (std::size_t k = 0; k < batch; ++k)
+          single[k] = order.at(position + static_cast<std::int64_t>(k));
+        INFO("batch of " << batch << " from " << position << ", shard of " << size);
+        CHECK(together == single);
+      }
+    }
+  }
+}
+
 TEST_CASE("Workers that share their examples see them in different orders") {
   std::vector<std::int32_t> shard(100);
   std::iota(shard.begin(), shard.end(), 0);

@@ -26,7 +26,7 @@ void consensus_setup(Setup& setup, const char* kind, int workers, const char* al
   setup.workers = workers;
   setup.algorithm = algorithm;
   setup.task = {{"dimension", 4}, {"curvature", 0.0}, {"initial_spread", 1.0}};
-  setup.virtual_time.poisson_clock = true;
+  setup.virtual_time.gradient_clock = GradientClock::poisson;
 }
 
 }  // namespace
@@ -88,10 +88,11 @@ TEST_CASE("CORRECTNESS 10: stationary noise has the computed consensus distance"
                         {"complete", 0.0, "ad-psgd", 1, 1.53125},
                         {"complete", 0.0, "a2cid2", 1, 1.53125},
                         {"complete", 0.0, "ad-psgd", 2, 0.76562}}) {
-    constexpr int kRuns = 8, kDimension = 16;
+    constexpr int kDimension = 16;
+    const std::uint64_t runs = c.momentum > 0 ? 24 : 8;  // with it, runs differ by 5 %
     constexpr double kRate = 0.01, kNoise = 3.0;
     Average distance;
-    for (std::uint64_t seed = 1; seed <= kRuns; ++seed) {
+    for (std::uint64_t seed = 1; seed <= runs; ++seed) {
       Setup setup;
       consensus_setup(setup, c.kind, 8, c.algorithm);
       setup.task = {{"dimension", kDimension}, {"curvature", 0.0}, {"noise", kNoise}};
@@ -124,7 +125,7 @@ TEST_CASE("CORRECTNESS 11: the mean model follows e^(−γt), whatever the graph
         setup.algorithm = algorithm;
         setup.seed = seed;
         setup.task = {{"dimension", 32}, {"heterogeneity", 1.0}};
-        setup.virtual_time.poisson_clock = true;
+        setup.virtual_time.gradient_clock = GradientClock::poisson;
         setup.spec.schedule.learning_rate = kRate;
         setup.spec.budget.normalised_time = kTime;
         setup.spec.budget.gradients = 160;

@@ -107,7 +107,8 @@ TEST_CASE("ensemble: buffers are averaged, or worker 0's") {
 TEST_CASE("ensemble: a worker made alone is one of the ensemble") {
   Mixed mixed(3, 50);
   const WorkerSettings settings = worker_settings(mixed.run.spec, *mixed.objective);
-  Worker alone(settings);
+  WorkerMemory<float> memory(settings, 1);
+  Worker alone(settings, memory);
   Ensemble fresh(mixed.run.spec, *mixed.objective);
   std::vector<float> x0(50), g(50, 0.5F);
   mixed.objective->start(1, x0, {});

@@ -46,6 +46,19 @@ TEST_CASE("edges that share no worker start together") {
   CHECK(matchmaker.take());
 }
 
+TEST_CASE("an edge passes at once where nothing waits, and only there") {
+  Matchmaker matchmaker(4);
+  matchmaker.pass();
+  CHECK(matchmaker.idle());
+  CHECK(matchmaker.due() == 1);
+  CHECK(matchmaker.finished() == 1);
+  CHECK(matchmaker.waiting() == 0);
+  matchmaker.add(edge(1, 0, 1));
+  CHECK_THROWS_AS(matchmaker.pass(), AssertionError);
+  CHECK(matchmaker.in_hand(1).number == 1);
+  CHECK_THROWS_AS(matchmaker.in_hand(2), AssertionError);
+}
+
 TEST_CASE("finishing an edge that is not in hand is a bug") {
   Matchmaker matchmaker(3);
   CHECK_THROWS_AS(matchmaker.finish(edge(0, 0, 1)), AssertionError);

@@ -68,7 +68,7 @@ std::vector<Vector> means_of(Transport& transport, std::size_t dimension, int ro
   const Buckets buckets(dimension);
   Vector own(dimension);
   bool over = false;
-  AllReduce reduce(post, buckets, own, library_sum, [&] { over = true; });
+  AllReduce reduce(post, buckets, own, cpu_backend(), library_sum, [&] { over = true; });
   Stream stream(static_cast<std::uint64_t>(7 + transport.rank()));
   std::vector<Vector> means;
   for (int round = 0; round < rounds; ++round) {

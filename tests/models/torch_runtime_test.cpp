@@ -189,6 +189,12 @@ TEST_CASE("the environment names what the bits of a gradient depend on") {
   CHECK(environment.at("cpu_capability") != "unknown");
 }
 
+TEST_CASE("the speed of a matrix product is measured beside a plain loop's") {
+  const nlohmann::json speed = load_model_runtime().speed();
+  CHECK(speed.at("product_flops_per_second").get<double>() > 1e6);
+  CHECK(speed.at("loop_flops_per_second").get<double>() > 1e6);
+}
+
 TEST_CASE("a GPU that is not there is an error that says what to do") {
   ModelRuntime& runtime = load_model_runtime();
   if (runtime.environment().at("cuda").get<bool>()) {

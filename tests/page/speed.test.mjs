@@ -1,11 +1,11 @@
-// How soon a large page shows its first chart. The bound is for a machine that does other things
-// too; what it took is in the output.
+// How soon a large page shows its first chart, in processor time of the page's own thread, for the
+// machine does other things too. What it took is in the output.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { reportPath, startBrowser, visit } from "./browser.mjs";
 
-const boundMs = 6000;
+const boundMs = 5000;
 let browser;
 
 // Looks at the first chart as soon as it is there, and notes when something is drawn on it.
@@ -24,14 +24,19 @@ function noteFirstDrawing() {
   requestAnimationFrame(look);
 }
 
+// Milliseconds until then: what its thread worked, and what went by.
 async function firstDrawing(url) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   try {
     await context.addInitScript(noteFirstDrawing);
     const page = await context.newPage();
+    const session = await context.newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
     await page.goto(url);
-    const first = await page.waitForFunction(() => window.firstDrawing, null, { timeout: 30_000 });
-    return await first.jsonValue();
+    const first = await page.waitForFunction(() => window.firstDrawing, null, { timeout: 300_000 });
+    const { metrics } = await session.send("Performance.getMetrics");
+    const tasks = metrics.find(({ name }) => name === "TaskDuration").value;
+    return { worked: 1000 * tasks, wentBy: await first.jsonValue() };
   } finally {
     await context.close();
   }
@@ -43,9 +48,10 @@ describe("a large page", () => {
 
   test("draws soon", async (t) => {
     const url = pathToFileURL(process.env.PAGE_LARGE ?? reportPath("big")).href;
-    const took = await firstDrawing(url);
-    t.diagnostic(`first drawing after ${took.toFixed(0)} ms`);
-    assert.ok(took < boundMs, `first drawing after ${took.toFixed(0)} ms`);
+    const { worked, wentBy } = await firstDrawing(url);
+    const took = `first drawing after ${worked.toFixed(0)} ms of work, ${wentBy.toFixed(0)} ms`;
+    t.diagnostic(took);
+    assert.ok(worked > 0 && worked < boundMs, took);
   });
 
   test("makes only the charts that are near", () =>

@@ -172,8 +172,7 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"zip with one bracket", "«[sweep.zip]»\n\"workers.count\" = [4, 8]", "must be a list"},
     // Execution.
     {"unknown driver", "[execution]\ndriver = «\"thread\"»", "unknown execution.driver 'thread'"},
-    {"cuda for a quadratic", "[task]\ndataset = \"quadratic\"\n[execution]\ndevice = «\"cuda\"»",
-     "computed on the CPU only"},
+    {"unknown device", "[execution]\ndevice = «\"gpu\"»", "unknown execution.device 'gpu'"},
     {"unknown compute model", "[execution.virtual]\ncompute = «\"gaussian\"»", "'gaussian'"},
     {"pareto without a mean",
      "[execution.virtual]\n"
@@ -200,7 +199,25 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"negative latency", "[execution.virtual.network]\nlatency_seconds = «-1»", "at least 0"},
     {"poisson clock with stragglers",
      "[execution.virtual]\ngradient_clock = \"poisson\"\nslow_workers = «{ 0 = 2.0 }»",
-     "no effect with gradient_clock"},
+     "no effect with gradient_clock = \"poisson\""},
+    {"consensus alone with stragglers",
+     "[budget]\nnormalised_time = 1\n"
+     "[execution.virtual]\ngradient_clock = \"none\"\nslow_workers = «{ 0 = 2.0 }»",
+     "no effect with gradient_clock = \"none\""},
+    {"consensus alone, counted in gradients",
+     "«[budget]»\ngradients = 100\n[execution.virtual]\ngradient_clock = \"none\"",
+     "cannot be counted in epochs or gradients"},
+    {"consensus alone, counted in epochs",
+     "«[budget]»\nepochs = 1\n[execution.virtual]\ngradient_clock = \"none\"",
+     "cannot be counted in epochs or gradients"},
+    {"consensus alone by all-reduce",
+     "[budget]\nnormalised_time = 1\n[[algorithms]]\nkind = \"ar-sgd\"\n"
+     "[execution.virtual]\ngradient_clock = «\"none\"»",
+     "ar-sgd has a gradient in every round"},
+    {"consensus alone on threads",
+     "[budget]\nnormalised_time = 1\n[execution]\ndriver = \"threads\"\n"
+     "virtual = { gradient_clock = «\"none\"» }",
+     "is for the virtual driver, not for threads"},
     {"star overload",
      "[workers]\ncount = 16\n[topology]\nkind = \"star\"\n"
      "[execution.virtual.network]\nlatency_seconds = 0.5\n"

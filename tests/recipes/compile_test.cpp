@@ -46,6 +46,20 @@ TEST_CASE("a small recipe resolves to settings with nothing left to default") {
   CHECK(s["streams"].empty());
 }
 
+TEST_CASE("a run without gradients plans none, but the same exchanges and samples") {
+  const std::string rest = "[budget]\nnormalised_time = 50\n[execution.virtual]\n";
+  const PlannedRun with = compiled(rest).runs.at(0);
+  const PlannedRun without = compiled(rest + "gradient_clock = \"none\"\n").runs.at(0);
+  CHECK(with.budget_gradients == 200);
+  CHECK(without.budget_gradients == 0);
+  CHECK(without.settings["budget"]["gradients"] == 0);
+  CHECK(without.settings["budget"]["normalised_time"] == 50);
+  CHECK(without.bytes == with.bytes);
+  CHECK(without.chi1 == with.chi1);
+  CHECK(without.settings["evaluation"] == with.settings["evaluation"]);
+  CHECK(without.digest != with.digest);
+}
+
 TEST_CASE("threads runs keep their events, virtual ones when asked") {
   const auto kept = [](const std::string& text) {
     const Plan plan = compiled(text);

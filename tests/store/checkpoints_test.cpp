@@ -1,5 +1,8 @@
 // Checkpoints, the event log and verifications, as they are recorded and read back.
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
 #include <thread>
 
 #include "tests/store/story.hpp"
@@ -8,6 +11,18 @@ namespace acid {
 namespace {
 
 using namespace test;
+
+// Whether a thread of this process waits for something, and not for a moment only.
+bool sleeps(pid_t thread) {
+  for (int looks = 0; looks < 20; ++looks) {
+    std::ifstream file(fmt::format("/proc/self/task/{}/stat", thread));
+    std::string line;
+    std::getline(file, line);
+    if (line.find(") S ") == std::string::npos) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
 
 TEST_CASE("a checkpoint reads back as it was recorded") {
   Story story;
@@ -119,10 +134,14 @@ TEST_CASE("what is recorded while a checkpoint waits for the store is not part o
   story.begin();
   story.steps(1, 2);
   std::thread taker;
+  std::atomic<pid_t> id = 0;
   {
     sqlite::Transaction lock(story.store.impl().connection(), sqlite::Transaction::Kind::write);
-    taker = std::thread([&] { story.checkpoint(2); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    taker = std::thread([&] {
+      id = gettid();
+      story.checkpoint(2);
+    });
+    CHECK(comes_true([&] { return id != 0 && sleeps(id); }));
     story.steps(3, 5);
     lock.commit();
   }

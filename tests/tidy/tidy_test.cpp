@@ -21,6 +21,7 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"engine/recorder/", {"engine/base/"}},
     {"engine/topology/", {"engine/base/"}},
     {"engine/worker/", {"engine/base/"}},
+    {"engine/cuda/", {"engine/base/", "engine/worker/"}},
     {"engine/algorithms/", {"engine/base/", "engine/topology/"}},
     {"engine/data/", {"engine/base/", "engine/worker/objective.hpp"}},
     {"engine/models/", {"engine/base/", "engine/data/", "engine/worker/"}},
@@ -34,19 +35,22 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"reports/", {"store/", "engine/base/", "engine/recorder/", "engine/topology/"}},
     {"exports/", {"store/", "reports/", "engine/base/", "engine/recorder/"}},
     {"cli/", {"engine/", "recipes/", "store/", "reports/", "exports/"}},
-    {"tests/", {"engine/", "recipes/", "store/", "reports/", "exports/", "cli/"}},
+    {"bench/", {"engine/", "recipes/", "store/", "reports/", "exports/", "cli/"}},
+    {"tests/", {"engine/", "recipes/", "store/", "reports/", "exports/", "cli/", "bench/"}},
 };
 
 // Third-party header → the only places that may name it.
 const std::map<std::string, Prefixes> kConfined{
-    {"mpi.h", {"engine/transport/", "engine/drivers/mpi", "tests/transport/"}},
+    {"mpi.h",
+     {"engine/transport/", "engine/drivers/mpi", "tests/transport/", "bench/exchange_program.cpp"}},
     {"nccl.h", {"engine/transport/"}},
+    {"cuda", {"engine/cuda/", "engine/transport/nccl_module.cpp"}},
     {"sqlite3.h", {"store/"}},
     {"toml++/", {"recipes/"}},
-    {"CLI/", {"cli/"}},
-    {"httplib.h", {"cli/watch_html.cpp", "tests/cli/watch_html_test.cpp"}},
+    {"CLI/", {"cli/", "bench/"}},
+    {"httplib.h", {"cli/http_module.cpp", "tests/cli/watch_html_test.cpp"}},
     {"torch/", {"engine/models/torch"}},
-    {"ATen/", {"engine/models/torch"}},
+    {"ATen/", {"engine/models/torch", "bench/torch_kernels.cpp"}},
     {"zip.h", {"exports/zip.cpp"}},
     {"Eigen/", {"engine/topology/", "tests/"}},
     {"Spectra/", {"engine/topology/"}},
@@ -78,10 +82,12 @@ struct Source {
 
 std::vector<Source> read_sources() {
   std::vector<Source> sources;
-  for (const char* top : {"cli", "engine", "exports", "recipes", "reports", "store", "tests"})
+  for (const char* top :
+       {"bench", "cli", "engine", "exports", "recipes", "reports", "store", "tests"})
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_ROOT) / top)) {
       const auto extension = entry.path().extension();
-      if (extension != ".hpp" && extension != ".cpp" && extension != ".inc") continue;
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".cu" && extension != ".inc")
+        continue;
       Source source{fs::relative(entry.path(), SOURCE_ROOT).generic_string(), {}};
       std::ifstream file(entry.path());
       for (std::string line; std::getline(file, line);) source.lines.push_back(line);

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <map>
+#include <vector>
 
+#include "engine/base/archive.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/topology/samples.hpp"
@@ -57,6 +59,29 @@ TEST_CASE("the edge schedule is a pure function of the gossip seed") {
     previous = x.due;
   }
   CHECK(differing == 1000);
+}
+
+TEST_CASE("the edge schedule goes on from wherever it was saved, and knows what comes") {
+  const Topology ring = acid::samples::make("ring", 16);
+  EdgeSchedule schedule(ring, 1, Seeds(4));
+  for (int taken = 0; taken < 300; ++taken) {
+    acid::ArchiveWriter writer;
+    schedule.persist(writer);
+    const std::vector<std::byte> saved = writer.take();
+    EdgeSchedule again(ring, 1, Seeds(4));
+    acid::ArchiveReader reader(saved);
+    again.persist(reader);
+    EdgeSchedule same = schedule;
+    REQUIRE(schedule.ahead(0).number == schedule.peek().number);
+    for (std::size_t k = 0; k < 200; ++k) {
+      const DueEdge a = same.pop(), b = again.pop();
+      REQUIRE(std::tuple(a.number, a.due, a.i, a.j) == std::tuple(b.number, b.due, b.i, b.j));
+      if (k > EdgeSchedule::kAhead) continue;
+      const DueEdge& known = schedule.ahead(k);
+      REQUIRE(std::tuple(known.number, known.i, known.j) == std::tuple(a.number, a.i, a.j));
+    }
+    schedule.pop();
+  }
 }
 
 TEST_CASE("without a rate or without partners nothing is ever due") {

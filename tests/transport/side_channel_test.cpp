@@ -19,12 +19,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr SideChannelOptions kImpatient{0.1, 1.0};
+// So patient that a process which only waits for a core is not taken for silent.
+constexpr SideChannelOptions kImpatient{0.1, 2.5};
 
-/// `count` processes that have met.
-std::vector<std::unique_ptr<SideChannel>> channels(int count,
-                                                   const SideChannelOptions& options = {}) {
-  const auto size = static_cast<std::size_t>(count);
+/// Processes that have met, each with options of its own.
+std::vector<std::unique_ptr<SideChannel>> channels(const std::vector<SideChannelOptions>& options) {
+  const std::size_t size = options.size();
+  const int count = static_cast<int>(size);
   std::vector<Listener> listeners;
   std::vector<Card> cards;
   std::vector<ProcessPlace> places;
@@ -43,8 +44,14 @@ std::vector<std::unique_ptr<SideChannel>> channels(int count,
   std::vector<std::unique_ptr<SideChannel>> all;
   for (int rank = 0; rank < count; ++rank)
     all.push_back(std::make_unique<SideChannel>(
-        rank, places, std::move(connections[static_cast<std::size_t>(rank)]), options));
+        rank, places, std::move(connections[static_cast<std::size_t>(rank)]),
+        options[static_cast<std::size_t>(rank)]));
   return all;
+}
+
+std::vector<std::unique_ptr<SideChannel>> channels(int count,
+                                                   const SideChannelOptions& options = {}) {
+  return channels(std::vector(static_cast<std::size_t>(count), options));
 }
 
 SideChannel::Message receive(SideChannel& channel) {
@@ -171,20 +178,23 @@ TEST_CASE("the others miss worker 0 when it is silent") {
 }
 
 TEST_CASE("whoever was stopped first hears what has arrived, and counts its own time only") {
-  auto all = channels(2, kImpatient);
+  const auto all = channels({kImpatient, {}});
   std::atomic<bool> over = false;
   std::thread other([&] {
     while (!over) all[1]->wait(0.05);
   });
-  // Not for so long that the other would miss this one.
   for (int k = 0; k < 4; ++k) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
     all[0]->wait(0);
   }
   over = true;
   other.join();
-  // Both stopped at once, for longer than the limit.
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  CHECK_NOTHROW(all[0]->check_alive());
+}
+
+TEST_CASE("two that were stopped at once for longer than the limit do not miss each other") {
+  const auto all = channels(2, kImpatient);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2700));
   all[0]->wait(0);
   all[1]->wait(0);
   all[0]->wait(0);

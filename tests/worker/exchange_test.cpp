@@ -99,7 +99,9 @@ TEST_CASE("the one-pass exchange has the bits of offer and apply") {
         x[k] = static_cast<float>(stream.normal());
         y[k] = static_cast<float>(stream.normal());
       }
-      Worker a(settings), b(settings), c(settings), d(settings);
+      WorkerMemory<float> memory(settings, 4);
+      Worker a(settings, memory, 0), b(settings, memory, 1), c(settings, memory, 2),
+          d(settings, memory, 3);
       a.start(x), c.start(x), b.start(y), d.start(y);
       for (const double t : {0.0, 0.3, 1.7}) {
         Worker::exchange(a, b, t);
@@ -149,7 +151,8 @@ TEST_CASE("CORRECTNESS 5: an exchange leaves both partners at the average of the
     x[k] = static_cast<float>(stream.normal());
     y[k] = static_cast<float>(stream.normal());
   }
-  Worker i(settings), j(settings);
+  WorkerMemory<float> memory(settings, 2);
+  Worker i(settings, memory, 0), j(settings, memory, 1);
   i.start(x);
   j.start(y);
   i.offer(0.5, oi);

@@ -11,32 +11,35 @@ namespace acid::test {
 /// Workers in double precision that start at given or random points.
 struct Workers {
   WorkerSettings settings;
-  std::vector<std::unique_ptr<BasicWorker<double>>> list;
+  std::unique_ptr<WorkerMemory<double>> memory;
+  std::vector<BasicWorker<double>> list;
 
   Workers(int count, std::size_t dimension, Mixing mixing, OptimizerSettings optimizer = {}) {
     settings.dimension = dimension;
     settings.mixing = mixing;
     settings.optimizer = optimizer;
     settings.decay = {{0, dimension, optimizer.weight_decay}};
-    for (int i = 0; i < count; ++i) list.push_back(std::make_unique<BasicWorker<double>>(settings));
+    const auto n = static_cast<std::size_t>(count);
+    memory = std::make_unique<WorkerMemory<double>>(settings, n);
+    for (std::size_t i = 0; i < n; ++i) list.emplace_back(settings, *memory, i);
   }
 
-  BasicWorker<double>& operator[](int i) { return *list[static_cast<std::size_t>(i)]; }
+  BasicWorker<double>& operator[](int i) { return list[static_cast<std::size_t>(i)]; }
 
   void start_random(std::uint64_t seed) {
     Stream stream(seed);
-    for (auto& worker : list) {
+    for (BasicWorker<double>& worker : list) {
       std::vector<double> x0(settings.dimension);
       for (double& value : x0) value = stream.normal();
-      worker->start(x0);
+      worker.start(x0);
     }
   }
 
   /// Σᵢ of element k of x, all workers mixed to t.
   double sum_at(double t, std::size_t k) const {
     double sum = 0, value = 0;
-    for (const auto& worker : list) {
-      worker->read_at(t, k, {&value, 1});
+    for (const BasicWorker<double>& worker : list) {
+      worker.read_at(t, k, {&value, 1});
       sum += value;
     }
     return sum;
@@ -47,8 +50,8 @@ struct Workers {
     double total = 0;
     for (std::size_t k = 0; k < settings.dimension; ++k) {
       double mean = 0;
-      for (const auto& worker : list) mean += worker->x()[k] / static_cast<double>(list.size());
-      for (const auto& worker : list) total += (worker->x()[k] - mean) * (worker->x()[k] - mean);
+      for (const auto& worker : list) mean += worker.x()[k] / static_cast<double>(list.size());
+      for (const auto& worker : list) total += (worker.x()[k] - mean) * (worker.x()[k] - mean);
     }
     return total;
   }

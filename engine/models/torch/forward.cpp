@@ -1,5 +1,7 @@
 #include "engine/models/torch/forward.hpp"
 
+#include <c10/util/SmallVector.h>
+
 #include <utility>
 
 namespace acid {
@@ -9,10 +11,8 @@ namespace {
 class Interpreter {
  public:
   Interpreter(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& buffers,
-              bool training, std::size_t steps)
-      : parameters_(parameters), buffers_(buffers), training_(training) {
-    values_.reserve(steps + 1);
-  }
+              bool training)
+      : parameters_(parameters), buffers_(buffers), training_(training) {}
 
   at::Tensor run(const Network& network, const at::Tensor& features) {
     values_.push_back(features);
@@ -84,7 +84,7 @@ class Interpreter {
   const std::vector<at::Tensor>& parameters_;
   const std::vector<at::Tensor>& buffers_;
   const bool training_;
-  std::vector<at::Tensor> values_;
+  c10::SmallVector<at::Tensor, 256> values_;  // without an allocation for every catalogued model
   at::Tensor input_;
   bool in_place_ = false;
 };
@@ -94,7 +94,7 @@ class Interpreter {
 at::Tensor forward(const Network& network, const std::vector<at::Tensor>& parameters,
                    const std::vector<at::Tensor>& buffers, const at::Tensor& features,
                    bool training) {
-  return Interpreter(parameters, buffers, training, network.steps.size()).run(network, features);
+  return Interpreter(parameters, buffers, training).run(network, features);
 }
 
 }  // namespace acid

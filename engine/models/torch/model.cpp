@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/models/torch/device_memory.hpp"
 #include "engine/models/torch/forward.hpp"
 
 namespace acid {
@@ -23,18 +24,20 @@ at::Tensor flat_view(std::span<const float> values) {
 }  // namespace
 
 TorchModel::TorchModel(Network network, const DataShape& shape, at::Device device)
-    : network_(std::move(network)), shape_(shape), device_(device) {
-  if (device_.is_cpu()) return;
-  const auto options = at::TensorOptions().dtype(at::kFloat).device(device_);
-  parameters_.device_array = at::empty({network_.layout.parameter_count()}, options);
-  gradients_.device_array = at::empty({network_.layout.parameter_count()}, options);
-  buffers_.device_array = at::empty({network_.layout.buffer_count()}, options);
+    : network_(std::move(network)), shape_(shape), device_(device) {}
+
+float* TorchModel::reach(Bound& bound, std::span<const float> values) {
+  bound.copied = !device_.is_cpu() && !values.empty() && !lies_on_device(values.data());
+  if (!bound.copied) return const_cast<float*>(values.data());
+  if (!bound.device_array.defined())
+    bound.device_array = at::empty({static_cast<std::int64_t>(values.size())},
+                                   at::TensorOptions().dtype(at::kFloat).device(device_));
+  return bound.device_array.data_ptr<float>();
 }
 
 bool TorchModel::bind(Bound& bound, std::span<const float> values,
                       const std::vector<LayoutTensor>& parts) {
-  float* base = bound.device_array.defined() ? bound.device_array.data_ptr<float>()
-                                             : const_cast<float*>(values.data());
+  float* base = reach(bound, values);
   if (base == bound.base && bound.tensors.size() == parts.size()) return false;
   bound.base = base;
   bound.tensors.clear();
@@ -43,11 +46,17 @@ bool TorchModel::bind(Bound& bound, std::span<const float> values,
   return true;
 }
 
+void TorchModel::bind_buffers(std::span<const float> buffers) {
+  bind(buffers_, buffers, network_.layout.buffers);
+  if (buffers_.copied) buffers_.device_array.copy_(flat_view(buffers));
+}
+
 void TorchModel::bind_parameters(std::span<const float> x) {
   ACID_ASSERT(static_cast<std::int64_t>(x.size()) == network_.layout.parameter_count(),
               "{} values for {} parameters", x.size(), network_.layout.parameter_count());
-  if (parameters_.device_array.defined()) parameters_.device_array.copy_(flat_view(x));
-  if (!bind(parameters_, x, network_.layout.parameters)) return;
+  const bool fresh = bind(parameters_, x, network_.layout.parameters);
+  if (parameters_.copied) parameters_.device_array.copy_(flat_view(x));
+  if (!fresh) return;
   for (at::Tensor& tensor : parameters_.tensors) tensor.requires_grad_(true);
   gradients_.base = nullptr;  // the new tensors have no .grad() yet
   hooks_.forget();
@@ -60,10 +69,10 @@ void TorchModel::bind_gradients(std::span<float> g) {
     for (std::size_t k = 0; k < parameters_.tensors.size(); ++k)
       parameters_.tensors[k].mutable_grad() = gradients_.tensors[k];
   }
-  if (gradients_.device_array.defined())
-    gradients_.device_array.zero_();
-  else
+  if (device_.is_cpu())
     std::ranges::fill(g, 0.0F);
+  else
+    view(gradients_.base, {static_cast<std::int64_t>(g.size())}, device_).zero_();
 }
 
 at::Tensor TorchModel::features(const Batch& batch) const {
@@ -84,8 +93,8 @@ double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> 
                                      const Batch& batch, std::span<float> g,
                                      const GradientReady& ready) {
   return translating_errors([&] {
-    if (buffers_.device_array.defined()) buffers_.device_array.copy_(flat_view(buffers));
-    bind(buffers_, buffers, network_.layout.buffers);
+    if (!device_.is_cpu()) use_own_stream(device_);
+    bind_buffers(buffers);
     bind_parameters(x);
     bind_gradients(g);
 
@@ -101,19 +110,17 @@ double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> 
                   "LibTorch moved the gradient of '{}' to memory of its own",
                   network_.layout.parameters[k].segment.name);
     }
-    if (!device_.is_cpu()) {
-      flat_view(g).copy_(gradients_.device_array);
-      flat_view(buffers).copy_(buffers_.device_array);
-    }
-    return loss.item<double>();
+    if (gradients_.copied) flat_view(g).copy_(gradients_.device_array);
+    if (buffers_.copied) flat_view(buffers).copy_(buffers_.device_array);
+    return loss.item<double>();  // on a GPU, waits for all of the above
   });
 }
 
 PartialEvaluation TorchModel::evaluate(std::span<const float> x, std::span<const float> buffers,
                                        const Batch& batch) {
   return translating_errors([&] {
-    if (buffers_.device_array.defined()) buffers_.device_array.copy_(flat_view(buffers));
-    bind(buffers_, buffers, network_.layout.buffers);
+    if (!device_.is_cpu()) use_own_stream(device_);
+    bind_buffers(buffers);
     bind_parameters(x);
 
     const c10::InferenceMode inference;

@@ -15,8 +15,8 @@
 namespace acid {
 
 /// A Network run by LibTorch. Parameters, buffers and gradients are LibTorch tensors over the
-/// caller's arrays, not copies of them; on a GPU, over one device array each, copied there and back
-/// at every call.
+/// caller's arrays, not copies of them. On a GPU that takes arrays in its memory; one that lies in
+/// the host's is copied there, and back where it changes, at every call.
 class TorchModel : public Model {
  public:
   TorchModel(Network network, const DataShape& shape, at::Device device);
@@ -28,13 +28,17 @@ class TorchModel : public Model {
  private:
   /// One flat vector of the caller's, and one tensor for each of its parts.
   struct Bound {
-    float* base = nullptr;    // what `tensors` view: the caller's array, or device_array
-    at::Tensor device_array;  // undefined on the CPU
+    float* base = nullptr;  // what `tensors` view: the caller's array or, if copied, device_array
+    bool copied = false;
+    at::Tensor device_array;  // undefined until needed
     std::vector<at::Tensor> tensors;
   };
   /// Makes bound.tensors show `values`; true when they are new ones. No work when they already do:
   /// a caller that keeps its arrays pays for this once.
   bool bind(Bound& bound, std::span<const float> values, const std::vector<LayoutTensor>& parts);
+  /// Where LibTorch finds `values`, or a copy that is still to be made.
+  float* reach(Bound& bound, std::span<const float> values);
+  void bind_buffers(std::span<const float> buffers);
   void bind_parameters(std::span<const float> x);
   void bind_gradients(std::span<float> g);
   at::Tensor features(const Batch& batch) const;

@@ -5,6 +5,7 @@
 
 #include "engine/models/torch/model.hpp"
 #include "engine/models/torch/script_module.hpp"
+#include "engine/models/torch/speed.hpp"
 #include "engine/models/torch/threads.hpp"
 
 namespace acid {
@@ -12,7 +13,7 @@ namespace {
 
 at::Device parse_device(const std::string& name) {
   if (name == "cpu") return at::kCPU;
-  ACID_ASSERT(name == "cuda", "device '{}'", name);
+  ACID_ASSERT(name.rfind("cuda", 0) == 0, "device '{}'", name);
   if (!at::hasCUDA()) {
     throw Error(
         "this LibTorch has no CUDA, or this machine no GPU that it can use; set execution.device = "
@@ -23,12 +24,14 @@ at::Device parse_device(const std::string& name) {
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicCuDNN(true);
   at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
   // Deterministic mode would otherwise fill every tensor before it is written.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
 #endif
-  return at::kCUDA;
+  return at::Device(name);
 }
 
 Network network_of(const nlohmann::json& options, const DataShape& shape) {
@@ -60,6 +63,8 @@ class TorchRuntime : public ModelRuntime {
   void pin_threads(int threads) override { pin_library_threads(threads); }
 
   nlohmann::json environment() override { return library_environment(); }
+
+  nlohmann::json speed() override { return library_speed(); }
 };
 
 }  // namespace

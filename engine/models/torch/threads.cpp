@@ -114,6 +114,7 @@ nlohmann::json library_environment() {
       {"cpu_capability", cpu_capability()},
       {"mkldnn", at::get_mkldnn_version()},
       {"cuda", at::hasCUDA()},
+      {"deterministic", at::globalContext().deterministicAlgorithms()},
   };
 }
 

@@ -1,4 +1,4 @@
-#include "reports/html/parallel_reader.hpp"
+#include "reports/parallel_reader.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -1,11 +1,13 @@
 // What an exchange costs beside a bare MPI_Sendrecv of the same vectors in the same job, and what a
-// process costs that waits:
+// process costs that waits. `acid-bench exchange` starts it and reads what it prints:
 //
-//   mpirun -n 2 --bind-to none --oversubscribe acid_exchange_bench [ROUNDS]
+//   mpirun -n 2 --bind-to none --oversubscribe acid-exchange-bench [ROUNDS [SECONDS]]
+//
+// "exchange FLOATS OURS BARE" in milliseconds, a line per round; "idle PERCENT" of a core, of the
+// busier of two processes that wait for each other.
 #include <mpi.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <vector>
@@ -27,11 +29,6 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 void exchange(Transport& transport, std::span<const float> own, std::span<float> other) {
   const auto sent = transport.send(1 - transport.rank(), {}, own);
   std::optional<Mail> mail;
@@ -46,73 +43,59 @@ void bare_exchange(int rank, std::span<const float> own, std::span<float> other)
                MPI_STATUS_IGNORE);
 }
 
-/// Milliseconds, seconds of CPU of both processes.
+/// Milliseconds, the mean of both processes.
 template <class Exchange>
-std::pair<double, double> measure(int repetitions, const Exchange& one) {
+double measure(int repetitions, const Exchange& one) {
   const SteadyClock clock;
   MPI_Barrier(MPI_COMM_WORLD);
-  const double cpu = cpu_seconds();
   const double begun = clock.seconds();
   for (int k = 0; k < repetitions; ++k) one();
-  const double mine[2] = {(clock.seconds() - begun) / repetitions,
-                          (cpu_seconds() - cpu) / repetitions};
-  double sums[2] = {};
-  MPI_Allreduce(mine, sums, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return {sums[0] / 2 * 1e3, sums[1] * 1e3};
+  const double mine = (clock.seconds() - begun) / repetitions;
+  double sum = 0;
+  MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return sum / 2 * 1e3;
 }
 
 void compare(Transport& transport, std::size_t floats, int rounds) {
   std::vector<float> own(floats, 1.0f), other(floats, 0.0f);
-  std::vector<double> ours, bare, ours_cpu, bare_cpu, ratios;
   const int repetitions = floats < 1'000'000 ? 20 : 2;
   exchange(transport, own, other);
   bare_exchange(transport.rank(), own, other);
   for (int round = 0; round < rounds; ++round) {
-    const auto [time, cpu] = measure(repetitions, [&] { exchange(transport, own, other); });
-    const auto [bare_time, bare_cpu_time] =
-        measure(repetitions, [&] { bare_exchange(transport.rank(), own, other); });
-    ours.push_back(time);
-    bare.push_back(bare_time);
-    ours_cpu.push_back(cpu);
-    bare_cpu.push_back(bare_cpu_time);
-    ratios.push_back(time / bare_time);
+    const double ours = measure(repetitions, [&] { exchange(transport, own, other); });
+    const double bare = measure(repetitions, [&] { bare_exchange(transport.rank(), own, other); });
+    if (transport.rank() == 0)
+      std::cout << fmt::format("exchange {} {:.6f} {:.6f}", floats, ours, bare) << std::endl;
   }
-  if (transport.rank() != 0) return;
-  std::cout << fmt::format(
-      "{:>9} floats: {:8.3f} ms, bare {:8.3f} ms, ratio {:.2f} (median of {} rounds); CPU of both "
-      "{:.3f} ms, bare {:.3f} ms\n",
-      floats, median(ours), median(bare), median(ratios), rounds, median(ours_cpu),
-      median(bare_cpu));
 }
 
-void idle(Transport& transport) {
-  constexpr double kSeconds = 5;
+void idle(Transport& transport, double seconds) {
   const SteadyClock clock;
   MPI_Barrier(MPI_COMM_WORLD);
   const double cpu = cpu_seconds();
-  const double until = clock.seconds() + kSeconds;
+  const double until = clock.seconds() + seconds;
   while (clock.seconds() < until) transport.wait(until - clock.seconds());
-  const double share = (cpu_seconds() - cpu) / kSeconds;
+  const double share = (cpu_seconds() - cpu) / seconds;
   double most = 0;
   MPI_Allreduce(&share, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  if (transport.rank() == 0)
-    std::cout << fmt::format("waiting for {:g} s: {:.3f} % of a core\n", kSeconds, 100 * most);
+  if (transport.rank() == 0) std::cout << fmt::format("idle {:.6f}", 100 * most) << std::endl;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
+  const double idle_seconds = argc > 2 ? std::atof(argv[2]) : 5;
   MpiRuntime& mpi = start_mpi();
   if (mpi.size() != 2) {
-    std::cerr << "acid_exchange_bench needs two processes\n";
+    std::cerr << "acid-exchange-bench needs two processes\n";
     mpi.abort(2);
   }
   const auto transport = mpi.connect({});
   for (const std::size_t floats :
        {std::size_t{1000}, std::size_t{670'000}, std::size_t{11'200'000}})
     compare(*transport, floats, rounds);
-  idle(*transport);
+  idle(*transport, idle_seconds);
   transport->leave();
   mpi.finish();
 }

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <vector>
+
+#include "bench/commands.hpp"
+#include "bench/repeat.hpp"
+
+namespace acid::bench {
+namespace {
+
+void scale(float* x, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) x[k] *= 1.0000001f;
+}
+
+void add_scaled(float* __restrict x, const float* __restrict y, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) x[k] += 1e-9f * y[k];
+}
+
+void measure_bandwidth(Bench& bench, std::size_t size) {
+  std::vector<float> x(size, 1.0f), y(size, 2.0f);
+  const double bytes = 4.0 * static_cast<double>(size);
+  const auto gigabytes = [&](int vectors, const auto& pass) -> Bench::Side {
+    return [&bench, bytes, vectors, pass] {
+      return Sample{1e-9 * bytes * vectors / repeat(bench.seconds(0.2), pass).cpu_seconds, {}};
+    };
+  };
+  const auto add = [&] { add_scaled(x.data(), y.data(), size); };
+  const auto in_place = [&] { scale(x.data(), size); };
+  const auto copy = [&] { std::memcpy(x.data(), y.data(), size * sizeof(float)); };
+  const auto samples = bench.interleave(
+      parameters_text(size), {gigabytes(3, add), gigabytes(2, in_place), gigabytes(2, copy)});
+  const std::string of = ", " + parameters_text(size);
+  bench.add({"adding in place, x += a·y" + of, "GB/s", samples[0], "memcpy", samples[2], {}, {}});
+  bench.add({"scaling in place, x *= a" + of, "GB/s", samples[1], "memcpy", samples[2], {}, {}});
+}
+
+}  // namespace
+
+Measure prepare_bandwidth(CLI::App& app) {
+  const auto sizes = add_parameters_option(app);
+  return [sizes](Bench& bench) {
+    for (const std::size_t size : *sizes) measure_bandwidth(bench, size);
+  };
+}
+
+}  // namespace acid::bench

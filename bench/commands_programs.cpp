@@ -1,0 +1,109 @@
+#include "bench/commands_programs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/child.hpp"
+#include "engine/base/clock.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
+
+namespace acid::bench {
+namespace {
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+std::string built(const std::string& name) {
+  std::string path = program_folder() + "/" + name;
+  if (access(path.c_str(), X_OK) != 0)
+    throw Error(fmt::format("cannot execute {}: {}; build the target {}", path,
+                            std::strerror(errno), name));
+  return path;
+}
+
+pid_t start(const std::vector<std::string>& words) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int failed =
+      posix_spawn(&pid, words[0].c_str(), &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed != 0)
+    throw Error(fmt::format("cannot start {}: {}; see that it is there and can be executed",
+                            words[0], std::strerror(failed)));
+  return pid;
+}
+
+Started fastest(const std::vector<std::string>& words, int starts) {
+  Started best = time_program(words);
+  for (int k = 1; k < starts; ++k) {
+    const Started next = time_program(words);
+    best.seconds = std::min(best.seconds, next.seconds);
+    best.cpu_seconds = std::min(best.cpu_seconds, next.cpu_seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+Started time_program(const std::vector<std::string>& words) {
+  const Stopwatch watch;
+  const pid_t pid = start(words);
+  int status = 0;
+  rusage usage{};
+  while (wait4(pid, &status, 0, &usage) < 0)
+    if (errno != EINTR)
+      throw Error(fmt::format("cannot wait for {}: {}", words[0], std::strerror(errno)));
+  if (status != 0)
+    throw Error(fmt::format("{} ended with {}; its own message says why", fmt::join(words, " "),
+                            status_text(status)));
+  return {watch.seconds(), seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
+}
+
+std::string idle_program() {
+  const std::string path = find_program("true");
+  if (path.empty()) throw Error("there is no program 'true'; see that PATH leads to it");
+  return path;
+}
+
+void make_big_store(const std::string& folder, int runs, int points) {
+  time_program({built("acid_big_store"), folder, std::to_string(runs), std::to_string(points)});
+}
+
+void measure_program(Bench& bench, const ProgramRow& row) {
+  const std::vector<std::string> idle{idle_program()};
+  std::vector<Sample> cpu, idle_cpu;
+  const auto side = [&](const std::vector<std::string>& words, std::vector<Sample>& cpu_of) {
+    return [&] {
+      const Started started = fastest(words, row.starts);
+      cpu_of.push_back({1e3 * started.cpu_seconds, {}});
+      return Sample{1e3 * started.seconds, {}};
+    };
+  };
+  const auto samples = bench.interleave(row.what, {side(row.words, cpu), side(idle, idle_cpu)});
+  bench.add({row.what,
+             "ms",
+             samples[0],
+             "starting 'true'",
+             samples[1],
+             value_at_most(row.most_milliseconds),
+             {}});
+  bench.add({row.what + ", processor time", "ms", cpu, "starting 'true'", idle_cpu, {}, {}});
+}
+
+}  // namespace acid::bench

@@ -1,0 +1,72 @@
+// How long the HTML page takes, and how large it is.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "bench/commands.hpp"
+#include "bench/commands_programs.hpp"
+#include "bench/programs.hpp"
+#include "bench/scratch.hpp"
+
+namespace acid::bench {
+namespace {
+
+constexpr double kMostSeconds = 5, kMostMegabytes = 5;
+
+struct ReportSizes {
+  int runs = 60;
+  int points = 100'000;
+};
+
+// Reads a file once, as anything that looks at all of it must.
+double seconds_to_read(const std::string& path) {
+  const Stopwatch watch;
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> block(1 << 20);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size()))) {
+  }
+  return watch.seconds();
+}
+
+void measure_report(Bench& bench, const ReportSizes& sizes) {
+  const Scratch scratch;
+  const std::string store = scratch.path("store"), page = scratch.path("page.html");
+  const std::vector<std::string> words{acid_program(), "report",  "--html", "-o",
+                                       page,           "--store", store};
+  make_big_store(store, sizes.runs, sizes.points);
+  std::vector<Sample> cpu, megabytes;
+  const auto report = [&] {
+    const Started started = time_program(words);
+    cpu.push_back({started.cpu_seconds, {}});
+    megabytes.push_back({1e-6 * static_cast<double>(std::filesystem::file_size(page)), {}});
+    return Sample{started.seconds, {}};
+  };
+  const auto read = [&] { return Sample{seconds_to_read(store + "/store.db"), {}}; };
+  const std::string what =
+      fmt::format("acid report, {} runs × {} points", sizes.runs, sizes.points);
+  const auto samples = bench.interleave(what, {report, read});
+  bench.add({what,
+             "s",
+             samples[0],
+             "reading the store's file",
+             samples[1],
+             value_at_most(kMostSeconds),
+             {}});
+  bench.add({what + ", processor time", "s", cpu, {}, {}, {}, {}});
+  bench.add({what + ", the page", "MB", megabytes, {}, {}, value_at_most(kMostMegabytes), {}});
+}
+
+}  // namespace
+
+Measure prepare_report(CLI::App& app) {
+  const auto sizes = std::make_shared<ReportSizes>();
+  app.add_option("--runs", sizes->runs, "Runs in the store (60)")->check(CLI::PositiveNumber);
+  app.add_option("--points", sizes->points, "Points of each metric of a run (100000)")
+      ->check(CLI::PositiveNumber);
+  return [sizes](Bench& bench) { measure_report(bench, *sizes); };
+}
+
+}  // namespace acid::bench

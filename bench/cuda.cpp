@@ -1,0 +1,134 @@
+// What a GPU makes of the kernels and of many workers.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "bench/commands.hpp"
+#include "bench/engine_run.hpp"
+#include "bench/repeat.hpp"
+#include "cli/worker_environment.hpp"
+#include "engine/base/error.hpp"
+#include "engine/cuda/runtime.hpp"
+#include "engine/worker/arena.hpp"
+#include "recipes/plan.hpp"
+
+namespace acid::bench {
+namespace {
+
+constexpr double kKernelShare = 0.85;  // of the copy's bandwidth
+
+// GB/s of a pass that moves so many vectors, by the wall clock: the processor sleeps meanwhile.
+Sample bandwidth_of(double seconds, double bytes, const std::function<void()>& pass) {
+  pass();
+  std::int64_t calls = 0;
+  const Stopwatch watch;
+  do {
+    pass();
+    ++calls;
+  } while (watch.seconds() < seconds);
+  return {1e-9 * bytes * static_cast<double>(calls) / watch.seconds(), {}};
+}
+
+void measure_kernels(Bench& bench, const Backend& backend, std::size_t size) {
+  constexpr float kC = 1e-4f, kStep = 1e-4f;
+  Arena<float> x(size, backend), x_tilde(size, backend), y(size, backend), y_tilde(size, backend),
+      out(size, backend);
+  const kernels::Table<float>& table = backend.kernels<float>();
+  const kernels::Mixed<float> i{x.data(), x_tilde.data(), kC}, j{y.data(), y_tilde.data(), kC};
+  const kernels::SgdStep<float> sgd{y.data(), y_tilde.data(), kStep, 0.9f, 0.0f, false};
+  const auto moving = [&](int vectors, const std::function<void()>& pass) -> Bench::Side {
+    const double bytes = 4.0 * static_cast<double>(size) * vectors;
+    return [&bench, bytes, pass] { return bandwidth_of(bench.seconds(0.2), bytes, pass); };
+  };
+  const auto samples = bench.interleave(
+      "kernels on the device, " + parameters_text(size),
+      {moving(2, [&] { table.copy(x.data(), out.data(), size); }),
+       moving(6, [&] { table.mix_and_apply(i, y.data(), y_tilde.data(), kStep, kStep, size); }),
+       moving(8, [&] { table.exchange(i, j, kStep, kStep, size); }),
+       moving(8, [&] { table.mix_and_sgd(i, sgd, out.data(), size); })});
+  constexpr const char* kNames[] = {"", "mix and apply", "average of two workers",
+                                    "mix and SGD with momentum, and snapshot"};
+  for (std::size_t k = 1; k < samples.size(); ++k)
+    bench.add({fmt::format("CUDA: {}, {}", kNames[k], parameters_text(size)),
+               "GB/s",
+               samples[k],
+               "the device's copy",
+               samples[0],
+               ratio_at_least(kKernelShare),
+               {}});
+}
+
+std::unique_ptr<ComposedRun> resnet_run(int workers) {
+  const std::string recipe = fmt::format(
+      R"(name = "bench"
+seeds = [1]
+[task]
+dataset = "glyphs"
+model = "resnet18"
+batch_size = 128
+[optimizer]
+learning_rate = 0.01
+momentum = 0.9
+[workers]
+count = {}
+[topology]
+kind = "ring"
+[budget]
+gradients = 1000
+[[algorithms]]
+kind = "ad-psgd"
+communication_rate = {}
+[evaluation]
+every_time = 1e9
+consensus_every_time = 1e9
+[execution]
+driver = "threads"
+device = "cuda"
+)",
+      workers, workers == 1 ? 0.0 : 1.0);
+  return compose(compile_recipe("acid-bench", recipe).runs.front().settings, usable_cores());
+}
+
+void measure_workers(Bench& bench, int workers, std::int64_t gradients) {
+  const auto many = resnet_run(workers), one = resnet_run(1);
+  bench.compare(
+      {fmt::format("CUDA: ResNet-18, batch 128, n = {} on one GPU, r = 1", workers),
+       "gradients/s",
+       {},
+       "one worker",
+       {},
+       {},
+       {}},
+      [&] { return engine_round(*many, gradients); },
+      [&] { return engine_round(*one, gradients); });
+}
+
+}  // namespace
+
+Measure prepare_cuda(CLI::App& app) {
+  const auto sizes = add_parameters_option(app);
+  const auto workers = std::make_shared<int>(16);
+  app.add_option("--workers", *workers, "Workers on the GPU (16)")->check(CLI::Range(2, 1024));
+  const auto gradients = std::make_shared<std::int64_t>(256);
+  app.add_option("--gradients", *gradients, "Of all workers together, in a round (256)")
+      ->check(CLI::Range(32, 1'000'000));
+  return [sizes, workers, gradients](Bench& bench) {
+    const Backend* backend = nullptr;
+    try {
+      backend = &load_cuda_runtime().backend(0);
+    } catch (const Error& error) {
+      return bench.note(fmt::format("No CUDA device: {}.", error.what()));
+    }
+    for (const std::size_t size : *sizes) measure_kernels(bench, *backend, size);
+    try {
+      measure_workers(bench, *workers, *gradients);
+    } catch (const Error& error) {  // LibTorch without CUDA
+      bench.note(fmt::format("No gradients on the GPU: {}.", error.what()));
+    }
+  };
+}
+
+}  // namespace acid::bench

@@ -1,0 +1,202 @@
+// The fused kernels against bare loops with the same traffic, and against the same mathematics as
+// tensor operations.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/commands.hpp"
+#include "bench/every_processor.hpp"
+#include "bench/repeat.hpp"
+#include "bench/torch_kernels.hpp"
+#include "engine/base/module.hpp"
+#include "engine/worker/backend.hpp"
+
+namespace acid::bench {
+namespace {
+
+constexpr float kC = 1e-4f, kStep = 1e-4f;  // mixing and steps so small that nothing overflows
+
+/// Vectors of one length. None begins at the same distance from a page's start as another, whatever
+/// the length: those that do cost twice as much to walk along together.
+class Vectors {
+ public:
+  static constexpr std::size_t kCount = 6;
+
+  explicit Vectors(std::size_t size) : stride_((size + kPage - 1) / kPage * kPage + kShift) {
+    memory_.resize(kCount * stride_ + kLine);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    first_ = (64 - address % 64) % 64 / sizeof(float);
+    for (std::size_t k = 0; k < memory_.size(); ++k)
+      memory_[k] = 1.0f + 1e-6f * static_cast<float>(k % 1000);
+  }
+  float* operator[](std::size_t vector) { return memory_.data() + first_ + vector * stride_; }
+  std::array<float*, kCount> all() {
+    std::array<float*, kCount> pointers;
+    for (std::size_t k = 0; k < kCount; ++k) pointers[k] = (*this)[k];
+    return pointers;
+  }
+
+ private:
+  static constexpr std::size_t kLine = 16, kPage = 1024, kShift = 9 * kLine;  // floats
+  std::size_t stride_, first_ = 0;
+  std::vector<float> memory_;
+};
+
+// Peers: as many vectors read and written in place as the kernel of the same comment, and next to
+// no arithmetic.
+
+// Reads a, b, c, d; writes a, b.
+ACID_EVERY_PROCESSOR
+void read_four_write_two(float* __restrict a, float* __restrict b, const float* __restrict c,
+                         const float* __restrict d, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    a[k] += kStep * c[k];
+    b[k] += kStep * d[k];
+  }
+}
+
+// Reads and writes a, b, c, d.
+ACID_EVERY_PROCESSOR
+void read_four_write_four(float* __restrict a, float* __restrict b, float* __restrict c,
+                          float* __restrict d, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    a[k] += kStep;
+    b[k] += kStep;
+    c[k] += kStep;
+    d[k] += kStep;
+  }
+}
+
+// Reads a, b, c, d; writes a, b, c and e.
+ACID_EVERY_PROCESSOR
+void read_four_write_three_and_copy(float* __restrict a, float* __restrict b, float* __restrict c,
+                                    const float* __restrict d, float* __restrict e,
+                                    std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    a[k] += kStep * d[k];
+    b[k] += kStep;
+    c[k] += kStep;
+    e[k] = a[k];
+  }
+}
+
+// Reads a, b, c, d, e; writes a, b, c, d.
+ACID_EVERY_PROCESSOR
+void read_five_write_four(float* __restrict a, float* __restrict b, float* __restrict c,
+                          float* __restrict d, const float* __restrict e, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    a[k] += kStep * e[k];
+    b[k] += kStep;
+    c[k] += kStep;
+    d[k] += kStep;
+  }
+}
+
+// Reads a, b; writes a, b, c.
+ACID_EVERY_PROCESSOR
+void read_two_write_two_and_copy(float* __restrict a, float* __restrict b, float* __restrict c,
+                                 std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    a[k] += kStep;
+    b[k] += kStep;
+    c[k] = a[k];
+  }
+}
+
+/// A kernel, the loop with its traffic and the tensor operations with its mathematics.
+struct Contest {
+  const char* what;
+  int vectors_moved;  // reads and writes, in vectors
+  std::function<void()> kernel, loop;
+  TorchKernels::Operation* tensors;  // absent: not compared
+  bool wanted;                       // has a budget
+};
+
+std::vector<Contest> contests(Vectors& v, std::size_t size, const TorchKernels& torch) {
+  const kernels::Table<float>& k = cpu_backend().kernels<float>();
+  const kernels::Mixed<float> i{v[0], v[1], kC}, j{v[2], v[3], kC};
+  const kernels::SgdStep<float> sgd{v[2], v[3], kStep, 0.9f, 5e-4f, false};
+  const kernels::AdamStep<float> adam{v[2],  v[3], v[4], kStep, 0.9f, 0.999f,
+                                      1e-8f, 0.0f, 0.1f, 0.01f, false};
+  return {
+      {"mix and apply", 6,
+       [&k, &v, i, size] { k.mix_and_apply(i, v[2], v[3], kStep, kStep, size); },
+       [&v, size] { read_four_write_two(v[0], v[1], v[2], v[3], size); }, torch.mix_and_apply,
+       true},
+      {"average of two workers", 8, [&k, i, j, size] { k.exchange(i, j, kStep, kStep, size); },
+       [&v, size] { read_four_write_four(v[0], v[1], v[2], v[3], size); }, torch.exchange, true},
+      {"mix and SGD with momentum, and snapshot", 8,
+       [&k, &v, i, sgd, size] { k.mix_and_sgd(i, sgd, v[5], size); },
+       [&v, size] { read_four_write_three_and_copy(v[0], v[1], v[2], v[3], v[5], size); },
+       torch.mix_and_sgd, true},
+      {"mix and Adam", 9, [&k, i, adam, size] { k.mix_and_adam(i, adam, nullptr, size); },
+       [&v, size] { read_five_write_four(v[0], v[1], v[2], v[3], v[4], size); }, torch.mix_and_adam,
+       false},
+      {"mix and offer", 5, [&k, &v, i, size] { k.mix_and_copy(i, v[2], size); },
+       [&v, size] { read_two_write_two_and_copy(v[0], v[1], v[2], size); }, nullptr, false},
+  };
+}
+
+// 11.2 M parameters lie in no cache.
+double wanted_times_tensors(std::size_t size) { return size > 5'000'000 ? 15 : 5; }
+
+void measure(Bench& bench, const Contest& contest, std::size_t size, Vectors& vectors) {
+  const double gigabytes = 4e-9 * contest.vectors_moved * static_cast<double>(size);
+  const auto speed = [&](std::function<void()> pass) -> Bench::Side {
+    return [&bench, gigabytes, pass = std::move(pass)] {
+      return Sample{gigabytes / repeat(bench.seconds(0.2), pass).cpu_seconds, {}};
+    };
+  };
+  const std::string what = fmt::format("{}, {}", contest.what, parameters_text(size));
+  std::vector<Bench::Side> sides{speed(contest.kernel), speed(contest.loop)};
+  if (contest.tensors != nullptr)
+    sides.push_back(speed([&] { contest.tensors(vectors.all().data(), size); }));
+  const auto samples = bench.interleave(what, sides);
+  const auto bound = [&](double ratio) {
+    return contest.wanted ? std::optional(ratio_at_least(ratio)) : std::nullopt;
+  };
+  bench.add({what, "GB/s", samples[0], "loop with its traffic", samples[1], bound(0.9), {}});
+  if (contest.tensors == nullptr) return;
+  bench.add({what,
+             "GB/s",
+             samples[0],
+             "LibTorch tensors",
+             samples[2],
+             bound(wanted_times_tensors(size)),
+             {}});
+}
+
+// Its tensor operations are absent where the module is not there.
+TorchKernels load_torch_kernels(Bench& bench) {
+  const std::string path = program_folder() + "/acid-bench-torch.so";
+  void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // LibTorch is never unloaded
+  void* const make = module == nullptr ? nullptr : dlsym(module, "acid_bench_torch_kernels");
+  if (make != nullptr) return *reinterpret_cast<const TorchKernels* (*)()>(make)();
+  bench.note("there is no LibTorch to compare with: build with -DACID_WITH_TORCH=ON.");
+  return {};
+}
+
+}  // namespace
+
+Measure prepare_kernels(CLI::App& app) {
+  const auto sizes = add_parameters_option(app);
+  return [sizes](Bench& bench) {
+    const TorchKernels torch = load_torch_kernels(bench);
+    bench.note(fmt::format("the engine's kernels are {}.", cpu_backend().name()));
+    for (const std::size_t size : *sizes) {
+      Vectors vectors(size);
+      for (const Contest& contest : contests(vectors, size, torch))
+        measure(bench, contest, size, vectors);
+    }
+  };
+}
+
+}  // namespace acid::bench

@@ -1,0 +1,145 @@
+// acid-bench: how fast the program is, as ratios to what the machine can do. It measures and does
+// not judge: its exit code says only whether it could measure.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "bench/commands.hpp"
+#include "bench/results.hpp"
+#include "engine/base/error.hpp"
+
+namespace acid::bench {
+
+std::span<const Command> commands() {
+  static constexpr std::array kCommands{
+      Command{"bandwidth", "copying and adding in memory: what the other rows are bounded by",
+              prepare_bandwidth},
+      Command{"kernels", "fused kernels beside loops with their traffic, and LibTorch tensors",
+              prepare_kernels},
+      Command{"gradients", "the engine without exchanges beside bare loops", prepare_gradients},
+      Command{"threads", "the threads driver with exchanges and without", prepare_threads},
+      Command{"virtual", "the virtual driver beside bare loops", prepare_virtual},
+      Command{"consensus", "the virtual driver's exchanges beside a bare loop", prepare_consensus},
+      Command{"mpi", "the mpi driver with exchanges and without", prepare_mpi},
+      Command{"exchange", "one exchange beside MPI's own, and a process that waits",
+              prepare_exchange},
+      Command{"recording", "a run recorded and not recorded", prepare_recording},
+      Command{"cuda", "kernels and workers on a GPU", prepare_cuda},
+      Command{"store", "metric points and events that the store takes in a second", prepare_store},
+      Command{"startup", "how fast the command line answers, on small and large stores",
+              prepare_startup},
+      Command{"report", "how long the HTML page of a large store takes", prepare_report},
+      Command{"resume", "what SIGKILL costs a run, and how soon it goes on", prepare_resume},
+  };
+  return kCommands;
+}
+
+namespace {
+
+struct Prepared {
+  const Command* command;
+  CLI::App* app;
+  Measure measure;
+};
+
+// The whole result so far, so that an interrupted `all` keeps what it has.
+void write_json(const std::string& path, std::span<const Row> rows, const Options& options) {
+  if (path.empty() || path == "-") return;
+  std::ofstream file(path);
+  file << results_json(rows, options).dump(2) << "\n";
+  if (!file.flush())
+    throw Error(fmt::format("cannot write {}; name another file after --json", path));
+}
+
+void list_commands() {
+  for (const Command& command : commands()) fmt::print("{:<12}{}\n", command.name, command.summary);
+}
+
+Exit measure(const std::vector<Prepared>& wanted, const Options& options,
+             const std::string& json_path) {
+  Bench bench(options, isatty(STDERR_FILENO) == 1);
+  Exit exit = Exit::ok;
+  write_json(json_path, {}, options);  // a wrong path is told before an hour of measuring
+  for (const Prepared& each : wanted) {
+    const std::size_t before = bench.rows().size();
+    bench.begin(each.command->name);
+    try {
+      each.measure(bench);
+    } catch (const Error& error) {
+      if (wanted.size() == 1) throw;
+      bench.note(fmt::format("cannot be measured here: {}", error.what()));
+      exit = Exit::run_failed;
+    }
+    const std::string table = results_table(std::span(bench.rows()).subspan(before));
+    if (!table.empty()) fmt::print(stderr, "{}\n{}\n", each.command->name, table);
+    write_json(json_path, bench.rows(), options);
+  }
+  if (json_path == "-") std::cout << results_json(bench.rows(), options).dump(2) << std::endl;
+  return exit;
+}
+
+void add_options(CLI::App& app, Options& options, std::string& json_path) {
+  app.add_option("--rounds", options.rounds,
+                 "Rounds, in each of which everything is measured once (7)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--seconds", options.seconds, "How long one side of one round takes, about")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--json", json_path, "Write all numbers to FILE; -: to standard output")
+      ->type_name("FILE");
+  app.fallthrough();
+}
+
+Exit run_command_line(int argc, char** argv) {
+  CLI::App app{"Measures acid against what this machine can do, in interleaved rounds.",
+               "acid-bench"};
+  Options options;
+  std::string json_path;
+  add_options(app, options, json_path);
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(1);
+  app.footer(
+      "The table goes to standard error. What is wanted is the median of the rounds; busy "
+      "machines need more of them.");
+  CLI::App* const all = app.add_subcommand("all", "Everything below, one after the other");
+  CLI::App* const list = app.add_subcommand("list", "Names what can be measured");
+  std::vector<Prepared> prepared;
+  for (const Command& command : commands()) {
+    CLI::App* const sub = app.add_subcommand(command.name, command.summary);
+    prepared.push_back({&command, sub, command.prepare(*sub)});
+  }
+  for (CLI::App* each : app.get_subcommands(nullptr)) each->fallthrough();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? Exit::ok : Exit::usage;
+  }
+  if (list->parsed()) {
+    list_commands();
+    return Exit::ok;
+  }
+  if (!all->parsed()) std::erase_if(prepared, [](const Prepared& p) { return !p.app->parsed(); });
+  return measure(prepared, options, json_path);
+}
+
+}  // namespace
+}  // namespace acid::bench
+
+int main(int argc, char** argv) {
+  try {
+    return static_cast<int>(acid::bench::run_command_line(argc, argv));
+  } catch (const acid::Error& error) {
+    fmt::print(stderr, "acid-bench: error: {}\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "acid-bench: this is a bug in acid: {}\n", error.what());
+    return static_cast<int>(acid::Exit::run_failed);
+  }
+}

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace acid::bench {
+
+/// One side of a comparison in one round.
+struct Sample {
+  double value = 0;                                // in the row's unit
+  std::optional<double> cpu_seconds_per_gradient;  // of all threads together
+};
+
+/// What a row should come to: a bound on its ratio, or on the measured value itself. The median of
+/// the rounds counts.
+struct Wanted {
+  enum class Of { ratio, value };
+  enum class Sense { at_least, at_most };
+  Of of = Of::ratio;
+  Sense sense = Sense::at_least;
+  double bound = 0;
+};
+inline Wanted ratio_at_least(double bound) {
+  return {Wanted::Of::ratio, Wanted::Sense::at_least, bound};
+}
+inline Wanted ratio_at_most(double bound) {
+  return {Wanted::Of::ratio, Wanted::Sense::at_most, bound};
+}
+inline Wanted value_at_least(double bound) {
+  return {Wanted::Of::value, Wanted::Sense::at_least, bound};
+}
+inline Wanted value_at_most(double bound) {
+  return {Wanted::Of::value, Wanted::Sense::at_most, bound};
+}
+
+/// One line of the result: something measured, and usually the same measured of a peer, round by
+/// round. The ratio of a round is measured ÷ peer of that round, so that what slows the whole
+/// machine down for a while cancels out.
+struct Row {
+  std::string what;
+  std::string unit;              // of measured and peers: "gradients/s"
+  std::vector<Sample> measured;  // by round
+  std::string peer;              // what it is compared with; empty: with nothing
+  std::vector<Sample> peers;     // by round; as many as measured, or none
+  std::optional<Wanted> wanted;
+  std::string command;  // filled in by Bench::add
+};
+
+struct Spread {
+  double least = 0, median = 0, most = 0;
+};
+/// Of at least one value; the median of an even number is the mean of the middle two.
+Spread spread_of(std::vector<double> values);
+
+Spread measured_spread(const Row& row);
+std::optional<Spread> peer_spread(const Row& row);
+/// Absent without a peer.
+std::optional<Spread> ratio_spread(const Row& row);
+/// Median over the rounds; absent where a side computes no gradients.
+std::optional<double> cpu_seconds_per_gradient(std::span<const Sample> samples);
+/// Median over the rounds of measured ÷ peer, in CPU seconds per gradient: below 1 the peer costs
+/// more. Absent unless both sides compute gradients.
+std::optional<double> cpu_ratio(const Row& row);
+/// Absent where nothing is wanted.
+std::optional<bool> met(const Row& row);
+
+/// Wall clock and processor time, from where it was made or restarted on.
+class Stopwatch {
+ public:
+  enum class Cpu {
+    thread,    // of the calling thread
+    process,   // of all threads of this process
+    children,  // of the processes it started and waited for
+  };
+  explicit Stopwatch(Cpu cpu = Cpu::process);
+  double seconds() const;
+  double cpu_seconds() const;
+
+ private:
+  Cpu cpu_;
+  double begun_, cpu_begun_;
+};
+
+struct Options {
+  int rounds = 7;
+  /// How long one side runs in one round, about; absent: what the command thinks right.
+  std::optional<double> seconds;
+};
+
+/// What a command measures with and reports to. One thread.
+class Bench {
+ public:
+  Bench(const Options& options, bool terminal);
+  ~Bench();
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  int rounds() const { return options_.rounds; }
+  /// How long one side of one round should take.
+  double seconds(double fallback) const { return options_.seconds.value_or(fallback); }
+
+  /// Something that can be measured again and again. Set-up belongs before or inside it, outside
+  /// of what it times.
+  using Side = std::function<Sample()>;
+  /// Measures every side once in every round, the rounds one after the other and every other round
+  /// in reverse order, so that no side profits from its place. Returns the samples by side, then by
+  /// round. Shows progress when it takes longer than a second. Whatever a side throws goes on.
+  std::vector<std::vector<Sample>> interleave(const std::string& what,
+                                              const std::vector<Side>& sides);
+  /// A row of one measured side and one peer (none: an empty function).
+  void compare(Row row, const Side& measured, const Side& peer = {});
+
+  /// What is added from now on belongs to this command.
+  void begin(const std::string& command) { command_ = command; }
+  /// Adds a finished row.
+  void add(Row row);
+  /// Something to be said beside the rows, such as why one is missing; a whole sentence.
+  void note(const std::string& text);
+
+  const std::vector<Row>& rows() const { return rows_; }
+
+ private:
+  void show_progress(const std::string& what, int round);
+  void clear_progress();
+
+  const Options options_;
+  const bool terminal_;
+  std::string command_;
+  std::vector<Row> rows_;
+  double next_progress_ = 0;
+  bool drawn_ = false;
+};
+
+}  // namespace acid::bench

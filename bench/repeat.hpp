@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/measurement.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace acid::bench {
+
+/// What one call of a function costs.
+struct PerCall {
+  double seconds = 0;
+  double cpu_seconds = 0;  // of the calling thread
+};
+
+/// Calls `pass` once to warm up, then again and again until `seconds` of the thread's processor
+/// time are spent. The clock is read between blocks of calls that double until they are long enough
+/// not to notice it.
+template <class Pass>
+PerCall repeat(double seconds, const Pass& pass) {
+  pass();
+  long calls = 0;
+  const Stopwatch watch(Stopwatch::Cpu::thread);
+  for (long block = 1; watch.cpu_seconds() < seconds; block *= 2) {
+    for (long k = 0; k < block; ++k) pass();
+    calls += block;
+    if (watch.cpu_seconds() * 2 > seconds) block = std::max(1L, block / 4);
+  }
+  return {watch.seconds() / static_cast<double>(calls),
+          watch.cpu_seconds() / static_cast<double>(calls)};
+}
+
+/// "11.2 M parameters", "64 parameters"
+std::string parameters_text(std::size_t size);
+
+/// --parameters, a list; by default the sizes that the budgets name: 0.67 M, which a cache holds,
+/// and 11.2 M, which it does not.
+std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app);
+
+}  // namespace acid::bench

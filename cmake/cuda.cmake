@@ -1,0 +1,48 @@
+# Looks for a CUDA toolkit, in PATH, $CUDA_PATH, $CUDA_HOME and /usr/local/cuda, and for NCCL beside
+# it. Sets ACID_CUDA_FOUND, and ACID_NCCL_FOUND with the target acid_nccl_library. Without them
+# everything else builds. A GPU is needed only to run.
+set(ACID_CUDA_FOUND FALSE)
+set(ACID_NCCL_FOUND FALSE)
+if(NOT ACID_WITH_CUDA)
+  return()
+endif()
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(ACID_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda
+    PATH_SUFFIXES bin DOC "The CUDA compiler")
+  if(ACID_NVCC)
+    set(CMAKE_CUDA_COMPILER ${ACID_NVCC})
+  endif()
+endif()
+# Machine code for every generation of GPUs that the toolkit knows (each runs on its later models
+# too), and the intermediate code of the last for those to come.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES all-major)
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "No CUDA toolkit was found: acid-cuda.so, and with it device = \"cuda\", is left out")
+  return()
+endif()
+if(CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)
+set(ACID_CUDA_FOUND TRUE)
+
+find_path(NCCL_INCLUDE nccl.h HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+find_library(NCCL_LIBRARY nccl
+  HINTS ENV NCCL_HOME ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}
+    ${CUDAToolkit_INCLUDE_DIRS}/..
+  PATH_SUFFIXES lib lib64)
+if(NCCL_INCLUDE AND NCCL_LIBRARY)
+  add_library(acid_nccl_library INTERFACE)
+  target_include_directories(acid_nccl_library SYSTEM INTERFACE ${NCCL_INCLUDE})
+  target_link_libraries(acid_nccl_library INTERFACE ${NCCL_LIBRARY} CUDA::cudart_static)
+  set(ACID_NCCL_FOUND TRUE)
+else()
+  message(STATUS "NCCL was not found (libnccl-dev): acid-nccl.so is left out, and processes with a "
+    "GPU each exchange through host memory")
+endif()

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+namespace acid {
+
+/// The folder of the running executable. Throws Error when the system does not tell.
+std::string program_folder();
+
+/// A shared object that only some runs or commands need: slow to load, or not there on every
+/// machine. It lies in program_folder(), unless an environment variable names another one.
+struct Module {
+  const char* name;      // "acid-torch.so"
+  const char* variable;  // "ACID_TORCH_MODULE"
+  const char* factory;   // the function it exports
+  const char* remedy;    // who needs it, and what to do if it cannot be loaded
+  bool global = false;   // its symbols are found by what it loads in turn
+};
+
+/// Where `module` is expected.
+std::string module_path(const Module& module);
+
+/// Loads it, for the rest of the process, and returns its factory. Any thread. Throws Error with
+/// the path, the reason and the remedy.
+void* load_module(const Module& module);
+
+template <class Factory>
+Factory* load_module(const Module& module) {
+  return reinterpret_cast<Factory*>(load_module(module));
+}
+
+}  // namespace acid

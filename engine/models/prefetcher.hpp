@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/models/model.hpp"
+
+namespace acid {
+
+/// The memory of one batch.
+struct Minibatch {
+  std::vector<float> features;
+  std::vector<std::int64_t> labels;
+  Batch batch() const { return {features, labels}; }
+};
+
+/// Gathers minibatches ahead, on a thread of its own: while a worker computes the gradient of one,
+/// its next is copied together. It holds one minibatch per worker. Pays where a core is idle; what
+/// is gathered does not depend on it. Any number of threads may take at once.
+class Prefetcher {
+ public:
+  /// Makes `out` the minibatch `step` of `worker`. Called by the own thread and by those that take,
+  /// at once for different `out`.
+  using Gather = std::function<void(int worker, std::int64_t step, Minibatch& out)>;
+  Prefetcher(int workers, Gather gather);
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  /// Makes `out` the minibatch `step` of `worker`, whatever it held, and has the next one gathered.
+  /// One that was not begun ahead, or failed, is gathered by the caller, who sees what `gather`
+  /// throws; one in the making is waited for.
+  void take(int worker, std::int64_t step, Minibatch& out);
+
+ private:
+  enum class State { idle, wanted, gathering, ready };
+  struct Slot {
+    State state = State::idle;
+    std::int64_t step = 0;  // of the minibatch wanted, gathering or ready
+    Minibatch minibatch;    // while gathering, the own thread's
+  };
+  void run();
+  Slot* first_wanted() REQUIRES_LOCK(mutex_);
+
+  const Gather gather_;
+  Mutex mutex_;
+  Condition wanted_, gathered_;
+  std::vector<Slot> slots_ GUARDED_BY(mutex_);  // one per worker
+  std::size_t turn_ GUARDED_BY(mutex_) = 0;     // the slot to look at first
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace acid

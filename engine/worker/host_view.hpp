@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/worker/backend.hpp"
+
+namespace acid {
+
+/// A vector in a backend's memory, for the host to read all of it: in place if that is the host's
+/// memory too, else a copy, so that its pages stay where they are. As it is when this is made.
+class HostView {
+ public:
+  HostView(const Backend& backend, std::span<const float> vector) : values_(vector) {
+    if (backend.is_host_memory()) return;
+    copy_.resize(vector.size());
+    backend.kernels<float>().copy(vector.data(), copy_.data(), copy_.size());
+    values_ = copy_;
+  }
+  HostView(const HostView&) = delete;
+  HostView& operator=(const HostView&) = delete;
+
+  std::span<const float> values() const { return values_; }
+
+ private:
+  std::vector<float> copy_;
+  std::span<const float> values_;
+};
+
+}  // namespace acid

@@ -1,0 +1,4 @@
+#if defined(__x86_64__)
+#define ACID_INSTRUCTION_SET avx512
+#include "engine/worker/kernel_loops.inc"
+#endif

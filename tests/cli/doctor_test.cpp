@@ -1,0 +1,108 @@
+// `acid doctor` about the machine: what it makes of what acid-worker says of itself.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/scripted_worker.hpp"
+
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+/// What acid-worker --environment prints where all is well.
+json sound() {
+  return {{"cpu_features", "avx2 fma avx512f"},
+          {"variables", json::object()},
+          {"model_runtime",
+           {{"libtorch", "2.6.0"},
+            {"cpu_capability", "AVX512"},
+            {"blas_library", "/usr/lib/openblas-pthread/libblas.so.3"},
+            {"blas_config", "OpenBLAS 0.3.29 DYNAMIC_ARCH SkylakeX"},
+            {"blas_core", "SkylakeX"},
+            {"speed", {{"product_flops_per_second", 72e9}, {"loop_flops_per_second", 8e9}}}}}};
+}
+
+/// The named checks of doctor --json, where the worker prints `environment`.
+json checks(const json& environment, const std::string& name) {
+  const acid::test::ScriptedWorker bench("cat environment.json\n");
+  bench.write("environment.json", environment.dump());
+  const auto result = bench.call({"doctor", "--json"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const json document = result.json();
+  json found = json::array();
+  for (const json& check : document["checks"])
+    if (check["name"] == name) found.push_back(check);
+  return found;
+}
+
+json blas(const json& environment) {
+  const json found = checks(environment, "BLAS");
+  REQUIRE(found.size() == 1);
+  return found[0];
+}
+
+}  // namespace
+
+TEST_CASE("doctor says how fast the machine's BLAS is, and no more where all is well") {
+  const json check = blas(sound());
+  CHECK(check["status"] == "ok");
+  CHECK(check["advice"] == "");
+  CHECK_THAT(check["found"].get<std::string>(),
+             Contains("SkylakeX") && Contains("72 GFLOP/s") && Contains("9.0 × a plain loop"));
+  CHECK(checks(sound(), "thread counts").empty());
+}
+
+TEST_CASE("doctor explains why the machine's BLAS is slow, and what to do") {
+  json environment = sound();
+  json& runtime = environment["model_runtime"];
+  const char* expected = nullptr;
+  SECTION("the reference implementation") {
+    runtime["blas_library"] = "/usr/lib/x86_64-linux-gnu/blas/libblas.so.3.11.0";
+    runtime["blas_config"] = runtime["blas_core"] = "";
+    runtime["speed"]["product_flops_per_second"] = 2.5e9;
+    expected = "apt-get install libopenblas0-pthread";
+  }
+  SECTION("a core type from the environment that is not the processor's") {
+    runtime["blas_core"] = "Haswell";
+    environment["variables"]["OPENBLAS_CORETYPE"] = "Haswell";
+    expected = "OPENBLAS_CORETYPE=Haswell keeps OpenBLAS from this processor's AVX-512";
+  }
+  SECTION("a processor that OpenBLAS does not know") {
+    environment["cpu_features"] = "avx2 fma";
+    runtime["blas_core"] = "Prescott";
+    expected = "set OPENBLAS_CORETYPE=Haswell";
+  }
+  SECTION("whatever makes it hardly faster than a plain loop") {
+    runtime["speed"]["product_flops_per_second"] = 9e9;
+    expected = "hardly faster than a plain loop";
+  }
+  const json check = blas(environment);
+  CHECK(check["status"] == "warn");
+  CHECK_THAT(check["advice"].get<std::string>(), Contains(expected));
+}
+
+TEST_CASE("doctor does not call a BLAS slow that it does not know, or that has not been measured") {
+  json environment = sound();
+  json& runtime = environment["model_runtime"];
+  SECTION("an unknown one that is fast") {
+    runtime["blas_library"] = "/opt/vendor/libfastblas.so";
+    runtime["blas_config"] = runtime["blas_core"] = "";
+  }
+  SECTION("one of which there is no measurement") { runtime.erase("speed"); }
+  CHECK(blas(environment)["status"] == "ok");
+}
+
+TEST_CASE("doctor says what thread counts of the environment do to runs") {
+  json environment = sound();
+  environment["variables"]["OMP_NUM_THREADS"] = "8";
+  json found = checks(environment, "thread counts");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0]["status"] == "ok");
+  CHECK_THAT(found[0]["found"].get<std::string>(), Contains("OMP_NUM_THREADS=8"));
+  CHECK_THAT(found[0]["advice"].get<std::string>(), Contains("threads_per_worker"));
+  environment["model_runtime"]["speed"] = {{"error", "OpenMP runs with 4 threads; unset it"}};
+  found = checks(environment, "thread counts");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0]["status"] == "warn");
+  CHECK_THAT(found[0]["advice"].get<std::string>(), Contains("unset it"));
+}

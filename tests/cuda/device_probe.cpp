@@ -1,0 +1,16 @@
+// Ends with 0 where there is a CUDA device that acid can use, else says why not and ends with 77,
+// which ctest takes for "skipped".
+#include <cstdio>
+
+#include "engine/base/error.hpp"
+#include "engine/cuda/runtime.hpp"
+
+int main() {
+  try {
+    acid::load_cuda_runtime().backend(0);
+    return 0;
+  } catch (const acid::Error& error) {
+    std::printf("skipped: %s\n", error.what());
+    return 77;
+  }
+}

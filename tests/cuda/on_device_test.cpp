@@ -1,0 +1,247 @@
+// What only a GPU can show; device_probe tells whether there is one.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/rng.hpp"
+#include "engine/cuda/runtime.hpp"
+#include "engine/worker/arena.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
+
+using namespace acid;
+using test::MemoryRecorder;
+using test::Processes;
+using test::Replayable;
+using test::Setup;
+
+namespace {
+
+const Backend& device() { return load_cuda_runtime().backend(0); }
+
+/// Numbers of every size, zeros of both signs and infinities among them. No NaN: which of its bits
+/// an operation gives is the processor's choice.
+template <class T>
+void fill(std::span<T> values, std::uint32_t salt) {
+  Stream stream(7, salt);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    values[k] = static_cast<T>(stream.uniform() - 0.5);
+    if (k % 11 == 3) values[k] *= static_cast<T>(1e-39);
+    if (k % 13 == 5) values[k] *= static_cast<T>(1e30);
+    if (k % 31 == 7) values[k] = static_cast<T>(-0.0);
+  }
+}
+
+/// The vectors of one call, in a backend's memory, each beginning `offset` elements into an arena.
+template <class T>
+class Vectors {
+ public:
+  Vectors(const Backend& backend, std::size_t size, const std::vector<std::size_t>& offsets)
+      : size_(size), offsets_(offsets) {
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+      arenas_.emplace_back(size + 8, backend);
+      fill(arenas_.back().span(), static_cast<std::uint32_t>(k));
+      if (k >= 4)  // second moments
+        for (T& value : arenas_.back().span()) value = std::abs(value);
+    }
+  }
+  T* at(std::size_t k) { return arenas_[k].data() + offsets_[k]; }
+  std::size_t size() const { return size_; }
+  /// All elements of all vectors, those around them too.
+  bool same_bits(Vectors& other) {
+    for (std::size_t k = 0; k < arenas_.size(); ++k)
+      if (std::memcmp(arenas_[k].data(), other.arenas_[k].data(), arenas_[k].size() * sizeof(T)) !=
+          0)
+        return false;
+    return true;
+  }
+
+ private:
+  const std::size_t size_;
+  const std::vector<std::size_t> offsets_;
+  std::vector<Arena<T>> arenas_;
+};
+
+template <class T>
+using Call = std::function<void(const kernels::Table<T>&, Vectors<T>&)>;
+
+template <class T>
+std::vector<Call<T>> calls() {
+  using kernels::Mixed;
+  std::vector<Call<T>> list;
+  for (const T c : {T(0), T(0.37)})
+    for (const bool tilde : {false, true}) {
+      const auto mixed = [=](Vectors<T>& v, std::size_t k) {
+        return Mixed<T>{v.at(k), tilde ? v.at(k + 1) : nullptr, c};
+      };
+      list.push_back([=](const auto& table, Vectors<T>& v) { table.mix(mixed(v, 0), v.size()); });
+      list.push_back([=](const auto& table, Vectors<T>& v) {
+        table.mix_and_copy(mixed(v, 0), v.at(2), v.size());
+      });
+      list.push_back([=](const auto& table, Vectors<T>& v) {
+        table.copy_mixed(v.at(0), tilde ? v.at(1) : nullptr, c, v.at(2), v.size());
+      });
+      list.push_back([=](const auto& table, Vectors<T>& v) {
+        table.mix_and_apply(mixed(v, 0), v.at(2), v.at(3), T(0.5), T(0.8), v.size());
+      });
+      list.push_back([=](const auto& table, Vectors<T>& v) {
+        table.exchange(mixed(v, 0), mixed(v, 2), T(0.5), T(0.8), v.size());
+      });
+      for (const bool flag : {false, true})
+        for (const bool keeps : {false, true}) {
+          list.push_back([=](const auto& table, Vectors<T>& v) {
+            const kernels::SgdStep<T> step{.g = v.at(2),
+                                           .m = keeps ? v.at(3) : nullptr,
+                                           .learning_rate = T(0.1),
+                                           .momentum = T(0.9),
+                                           .decay = T(0.01),
+                                           .nesterov = flag};
+            table.mix_and_sgd(mixed(v, 0), step, flag ? v.at(5) : nullptr, v.size());
+          });
+          list.push_back([=](const auto& table, Vectors<T>& v) {
+            const kernels::AdamStep<T> step{.g = v.at(2),
+                                            .m = v.at(3),
+                                            .v = v.at(4),
+                                            .learning_rate = T(0.1),
+                                            .beta1 = T(0.9),
+                                            .beta2 = T(0.999),
+                                            .epsilon = T(1e-8),
+                                            .decay = T(0.01),
+                                            .correction1 = T(0.19),
+                                            .correction2 = T(0.002),
+                                            .decoupled = flag};
+            table.mix_and_adam(mixed(v, 0), step, keeps ? v.at(5) : nullptr, v.size());
+          });
+        }
+    }
+  list.push_back([](const auto& table, Vectors<T>& v) { table.copy(v.at(0), v.at(1), v.size()); });
+  list.push_back([](const auto& table, Vectors<T>& v) {
+    table.add_scaled(v.at(0), T(0.3), v.at(1), v.size());
+  });
+  return list;
+}
+
+template <class T>
+void check_bits(std::size_t size, const std::vector<std::size_t>& offsets) {
+  std::size_t number = 0;
+  for (const Call<T>& call : calls<T>()) {
+    INFO("call " << number++ << ", " << size << " elements of " << sizeof(T) << " bytes");
+    Vectors<T> here(cpu_backend(), size, offsets), there(device(), size, offsets);
+    call(cpu_backend().kernels<T>(), here);
+    call(device().kernels<T>(), there);
+    CHECK(there.same_bits(here));
+  }
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const SteadyClock clock;
+  const double since = clock.seconds();
+  work();
+  return clock.seconds() - since;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel gives the processor's bits on the device") {
+  const std::vector<std::size_t> aligned(6, 0), shifted(6, 3), mixed{0, 1, 2, 3, 0, 1};
+  for (const std::size_t size : {0, 1, 3, 4, 5, 63, 64, 65, 130, 1000, 300'001}) {
+    for (const auto& offsets : {aligned, shifted, mixed}) {
+      check_bits<float>(size, offsets);
+      check_bits<double>(size, offsets);
+    }
+  }
+}
+
+TEST_CASE("the device's memory is zeroed, readable by the host, and gathers") {
+  Arena<float> x(100'000, device());
+  CHECK(std::all_of(x.span().begin(), x.span().end(), [](float value) { return value == 0; }));
+  fill(x.span(), 1);
+  std::vector<float> all(x.size()), mixed(x.size());
+  device().kernels<float>().copy(x.data(), all.data(), all.size());
+  CHECK(std::equal(all.begin(), all.end(), x.data()));
+  device().kernels<float>().copy_mixed(x.data(), x.data(), 0.5F, mixed.data(), mixed.size());
+  CHECK(mixed == all);
+  const std::vector<std::size_t> positions{0, 99'999, 5, 70'000};
+  std::vector<float> some(4);
+  device().gather(x.data(), positions, some.data());
+  for (std::size_t k = 0; k < 4; ++k) CHECK(some[k] == x.data()[positions[k]]);
+}
+
+TEST_CASE("runs have the processor's bits on the device: virtual, threads and mpi") {
+  const std::string algorithm = GENERATE("ad-psgd", "a2cid2", "d-psgd", "ar-sgd");
+  const auto run_on = [&](const Backend& backend) {
+    Setup setup;
+    setup.workers = 4;
+    setup.algorithm = algorithm;
+    setup.task = {{"dimension", 50}, {"noise", 0.5}};
+    setup.spec.backend = &backend;
+    setup.spec.optimizer.momentum = 0.9;
+    setup.spec.budget.gradients = 200;
+    setup.spec.keep_events = true;
+    return setup.run();
+  };
+  const Outcome there = run_on(device());
+  CHECK(there.worker_digests == run_on(cpu_backend()).worker_digests);
+
+  if (algorithm == "d-psgd" || algorithm == "ar-sgd") return;
+  Replayable run({.algorithm = algorithm, .workers = 3, .rate = 2, .gradients = 300});
+  run.spec.backend = &device();
+  MemoryRecorder on_threads, by_processes, again;
+  const Outcome threads = run.record(on_threads);
+  Processes processes{run.spec, run.task};
+  const Outcome mpi = processes.run(by_processes);
+  check_no_errors(processes);
+  run.spec.backend = &cpu_backend();
+  test::check_same_end(run.replay(test::script_of(on_threads, 3), again), threads);
+  ReplayScript script = test::script_of(by_processes, 3);
+  script.shared_clock = false;
+  MemoryRecorder and_again;
+  test::check_same_end(run.replay(script, and_again), mpi);
+}
+
+TEST_CASE("threads use the device beside each other") {
+  constexpr std::size_t kSize = 100'000;
+  std::vector<std::thread> threads;
+  std::vector<int> right(8, 0);
+  for (std::size_t k = 0; k < right.size(); ++k)
+    threads.emplace_back([&, k] {
+      Arena<float> x(kSize, device()), sum(kSize, device());
+      std::fill_n(x.data(), kSize, static_cast<float>(k + 1));
+      for (int repeat = 0; repeat < 100; ++repeat)
+        device().kernels<float>().add_scaled(x.data(), 1, sum.data(), kSize);
+      right[k] = std::all_of(sum.data(), sum.data() + kSize,
+                             [&](float value) { return value == 100 * static_cast<float>(k + 1); });
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(right == std::vector<int>(8, 1));
+}
+
+TEST_CASE("kernels move memory nearly as fast as the device's own copy does") {
+  constexpr std::size_t kSize = std::size_t{1} << 26;
+  constexpr int kRounds = 15;
+  Arena<float> x(kSize, device()), x_tilde(kSize, device()), m(kSize, device()), g(kSize, device());
+  const auto& table = device().kernels<float>();
+  std::vector<double> ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    const double copy = seconds_of([&] { table.copy(g.data(), m.data(), kSize); }) / 2;
+    const double step = seconds_of([&] {
+                          const kernels::SgdStep<float> s{.g = g.data(),
+                                                          .m = m.data(),
+                                                          .learning_rate = 0.1F,
+                                                          .momentum = 0.9F,
+                                                          .decay = 0,
+                                                          .nesterov = false};
+                          table.mix_and_sgd({x.data(), x_tilde.data(), 0.1F}, s, nullptr, kSize);
+                        }) /
+                        7;
+    ratios.push_back(copy / step);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const double median = ratios[ratios.size() / 2];
+  std::printf("mix and SGD with momentum: %.2f of the copy's bandwidth (wanted: 0.85)\n", median);
+  CHECK(median > 0.5);  // a device that others use gives less, but nothing like this
+}

@@ -1,0 +1,183 @@
+#include "tests/cuda/strict_backend.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace acid::test {
+namespace {
+
+template <class T>
+const kernels::Table<T>& real() {
+  return cpu_backend().kernels<T>();
+}
+
+// Null is a vector that is not there.
+template <class T, class... Vectors>
+void require(const char* kernel, std::size_t size, const Vectors*... vectors) {
+  strict_backend().count_call();
+  const auto reachable = [&](const T* vector) {
+    return vector == nullptr || strict_backend().reaches(vector, size * sizeof(T));
+  };
+  if (!(reachable(vectors) && ...)) strict_backend().complain(kernel);
+}
+
+template <class T>
+void copy(const T* x, T* out, std::size_t size) {
+  strict_backend().count_call();
+  real<T>().copy(x, out, size);
+}
+template <class T>
+void mix(kernels::Mixed<T> w, std::size_t size) {
+  require<T>("mix", size, w.x, w.x_tilde);
+  real<T>().mix(w, size);
+}
+template <class T>
+void mix_and_copy(kernels::Mixed<T> w, T* out, std::size_t size) {
+  require<T>("mix_and_copy", size, w.x, w.x_tilde, out);
+  real<T>().mix_and_copy(w, out, size);
+}
+template <class T>
+void copy_mixed(const T* x, const T* x_tilde, T c, T* out, std::size_t size) {
+  require<T>("copy_mixed", size, x, x_tilde);
+  real<T>().copy_mixed(x, x_tilde, c, out, size);
+}
+template <class T>
+void mix_and_apply(kernels::Mixed<T> w, const T* own, const T* partner, T a, T a_tilde,
+                   std::size_t size) {
+  require<T>("mix_and_apply", size, w.x, w.x_tilde, own, partner);
+  real<T>().mix_and_apply(w, own, partner, a, a_tilde, size);
+}
+template <class T>
+void exchange(kernels::Mixed<T> i, kernels::Mixed<T> j, T a, T a_tilde, std::size_t size) {
+  require<T>("exchange", size, i.x, i.x_tilde, j.x, j.x_tilde);
+  real<T>().exchange(i, j, a, a_tilde, size);
+}
+template <class T>
+void mix_and_sgd(kernels::Mixed<T> w, const kernels::SgdStep<T>& s, T* snapshot, std::size_t size) {
+  require<T>("mix_and_sgd", size, w.x, w.x_tilde, s.g, s.m, snapshot);
+  real<T>().mix_and_sgd(w, s, snapshot, size);
+}
+template <class T>
+void mix_and_adam(kernels::Mixed<T> w, const kernels::AdamStep<T>& s, T* snapshot,
+                  std::size_t size) {
+  require<T>("mix_and_adam", size, w.x, w.x_tilde, s.g, s.m, s.v, snapshot);
+  real<T>().mix_and_adam(w, s, snapshot, size);
+}
+template <class T>
+void add_scaled(const T* x, T weight, T* out, std::size_t size) {
+  require<T>("add_scaled", size, x, out);
+  real<T>().add_scaled(x, weight, out, size);
+}
+
+template <class T>
+constexpr kernels::Table<T> kTable{.copy = copy<T>,
+                                   .mix = mix<T>,
+                                   .mix_and_copy = mix_and_copy<T>,
+                                   .copy_mixed = copy_mixed<T>,
+                                   .mix_and_apply = mix_and_apply<T>,
+                                   .exchange = exchange<T>,
+                                   .mix_and_sgd = mix_and_sgd<T>,
+                                   .mix_and_adam = mix_and_adam<T>,
+                                   .add_scaled = add_scaled<T>};
+
+constexpr std::align_val_t kAligned{Backend::kAlignment};
+
+// Host memory that the device reaches.
+class StrictMessages final : public Backend {
+ public:
+  std::string_view name() const override { return "strict/messages"; }
+  void* allocate(std::size_t bytes) const override {
+    void* const memory = std::memset(::operator new(bytes, kAligned), 0, bytes);
+    strict_backend().add(memory, bytes, true);
+    return memory;
+  }
+  void release(void* memory, std::size_t) const noexcept override {
+    strict_backend().remove(memory);
+    ::operator delete(memory, kAligned);
+  }
+
+ protected:
+  const kernels::Table<float>& floats() const override { return kTable<float>; }
+  const kernels::Table<double>& doubles() const override { return kTable<double>; }
+};
+
+}  // namespace
+
+const StrictBackend& strict_backend() {
+  static const StrictBackend backend;
+  return backend;
+}
+
+void* StrictBackend::allocate(std::size_t bytes) const {
+  void* const memory = std::memset(::operator new(bytes, kAligned), 0, bytes);
+  add(memory, bytes, false);
+  return memory;
+}
+
+void StrictBackend::release(void* memory, std::size_t) const noexcept {
+  remove(memory);
+  ::operator delete(memory, kAligned);
+}
+
+void StrictBackend::gather(const float* x, std::span<const std::size_t> positions,
+                           float* out) const {
+  gathered_.fetch_add(1);
+  for (const std::size_t position : positions) {
+    if (!holds(x + position, sizeof(float))) complain("gather");
+    *out++ = x[position];
+  }
+}
+
+const Backend& StrictBackend::messages() const {
+  static const StrictMessages messages;
+  return messages;
+}
+
+const kernels::Table<float>& StrictBackend::floats() const { return kTable<float>; }
+const kernels::Table<double>& StrictBackend::doubles() const { return kTable<double>; }
+
+const StrictBackend::Piece* StrictBackend::piece_of(const void* memory, std::size_t bytes) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  auto after = pieces_.upper_bound(address);
+  if (after == pieces_.begin()) return nullptr;
+  const auto& [begin, piece] = *--after;
+  return address + bytes <= begin + piece.bytes ? &piece : nullptr;
+}
+
+bool StrictBackend::holds(const void* memory, std::size_t bytes) const {
+  MutexLock lock(mutex_);
+  const Piece* const piece = piece_of(memory, bytes);
+  return piece != nullptr && !piece->messages;
+}
+
+bool StrictBackend::reaches(const void* memory, std::size_t bytes) const {
+  MutexLock lock(mutex_);
+  return piece_of(memory, bytes) != nullptr;
+}
+
+std::int64_t StrictBackend::allocated() const {
+  MutexLock lock(mutex_);
+  return static_cast<std::int64_t>(pieces_.size());
+}
+
+std::string StrictBackend::complaint() const {
+  MutexLock lock(mutex_);
+  return complaint_;
+}
+
+void StrictBackend::complain(const char* kernel) const {
+  MutexLock lock(mutex_);
+  complaint_ = kernel;
+}
+
+void StrictBackend::add(void* memory, std::size_t bytes, bool messages) const {
+  MutexLock lock(mutex_);
+  pieces_[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, messages};
+}
+
+void StrictBackend::remove(void* memory) const noexcept {
+  MutexLock lock(mutex_);
+  pieces_.erase(reinterpret_cast<std::uintptr_t>(memory));
+}
+
+}  // namespace acid::test

@@ -1,0 +1,202 @@
+// Every instruction set gives the bits of the others, and no kernel touches what is not its own.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "engine/base/rng.hpp"
+#include "engine/worker/backend.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+using kernels::Mixed;
+using kernels::Table;
+
+namespace {
+
+/// Vectors of one length at odd places in memory, with room around each that nobody may touch.
+template <class T>
+class Operands {
+ public:
+  static constexpr std::size_t kVectors = 8, kMargin = 16;
+
+  Operands(std::size_t size, std::size_t shift)
+      : step_(size + 2 * kMargin), first_(kMargin + shift), values_(kVectors * step_ + shift) {
+    constexpr std::size_t kPeriod = 9973;
+    Stream random(7);
+    for (std::size_t k = 0; k < values_.size(); ++k)
+      values_[k] = k < kPeriod ? special(random) : values_[k - kPeriod];
+  }
+  T* vector(std::size_t which) { return values_.data() + which * step_ + first_; }
+  Mixed<T> mixed(std::size_t which, T c) { return {vector(which), vector(which + 1), c}; }
+  Mixed<T> plain(std::size_t which) { return {vector(which), nullptr, 0}; }
+
+  /// Which of two NaNs survives an operation may differ, all else is compared bit for bit.
+  bool equals(const Operands& other) const {
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      if (std::isnan(values_[k]) && std::isnan(other.values_[k])) continue;
+      if (std::memcmp(&values_[k], &other.values_[k], sizeof(T)) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  // Mostly numbers of very different size; one in eight is a NaN, infinite, denormal or a zero.
+  static T special(Stream& random) {
+    using Limits = std::numeric_limits<T>;
+    const T number = static_cast<T>(random.normal() * std::pow(10, random.normal()));
+    const T specials[] = {Limits::quiet_NaN(),
+                          Limits::infinity(),
+                          -Limits::infinity(),
+                          Limits::denorm_min(),
+                          -Limits::min() / 2,
+                          T(-0.0),
+                          T(0),
+                          Limits::max()};
+    return random.below(8) == 0 ? specials[random.below(8)] : number;
+  }
+
+  std::size_t step_, first_;
+  std::vector<T> values_;
+};
+
+template <class T>
+using Call = std::function<void(const Table<T>&, Operands<T>&, std::size_t)>;
+
+template <class T>
+void add_steps(std::vector<Call<T>>& calls, T c, bool has_tilde, bool keeps) {
+  const auto mixed = [=](Operands<T>& v) { return has_tilde ? v.mixed(0, c) : v.plain(0); };
+  const auto snapshot = [=](Operands<T>& v) { return keeps ? v.vector(5) : nullptr; };
+  for (const bool nesterov : {false, true})
+    for (const bool momentum : {false, true})
+      calls.push_back([=](const Table<T>& k, Operands<T>& v, std::size_t size) {
+        k.mix_and_sgd(
+            mixed(v),
+            {v.vector(2), momentum ? v.vector(3) : nullptr, T(0.1), T(0.9), T(0.01), nesterov},
+            snapshot(v), size);
+      });
+  for (const bool decoupled : {false, true})
+    calls.push_back([=](const Table<T>& k, Operands<T>& v, std::size_t size) {
+      k.mix_and_adam(mixed(v),
+                     {v.vector(2), v.vector(3), v.vector(4), T(0.1), T(0.9), T(0.999), T(1e-8),
+                      T(0.01), T(0.19), T(0.002), decoupled},
+                     snapshot(v), size);
+    });
+}
+
+/// Every kernel in every variant.
+template <class T>
+std::vector<Call<T>> all_calls() {
+  std::vector<Call<T>> calls;
+  for (const bool has_tilde : {false, true})
+    for (const T c : {T(0), T(0.3)}) {
+      const auto mixed = [=](Operands<T>& v, std::size_t at) {
+        return has_tilde ? v.mixed(at, c) : v.plain(at);
+      };
+      calls.push_back([=](auto& k, auto& v, std::size_t size) { k.mix(mixed(v, 0), size); });
+      calls.push_back([=](auto& k, auto& v, std::size_t size) {
+        k.mix_and_copy(mixed(v, 0), v.vector(2), size);
+      });
+      calls.push_back([=](auto& k, auto& v, std::size_t size) {
+        k.copy_mixed(v.vector(0), mixed(v, 0).x_tilde, c, v.vector(2), size);
+      });
+      calls.push_back([=](auto& k, auto& v, std::size_t size) {
+        k.mix_and_apply(mixed(v, 0), v.vector(2), v.vector(3), T(0.5), T(1.9), size);
+      });
+      for (const T other_c : {T(0), T(0.2)})
+        calls.push_back([=](auto& k, auto& v, std::size_t size) {
+          Mixed<T> j = mixed(v, 2);
+          j.c = other_c;
+          k.exchange(mixed(v, 0), j, T(0.5), T(1.9), size);
+        });
+      for (const bool keeps : {false, true}) add_steps<T>(calls, c, has_tilde, keeps);
+    }
+  calls.push_back([](auto& k, auto& v, std::size_t s) { k.copy(v.vector(0), v.vector(1), s); });
+  calls.push_back(
+      [](auto& k, auto& v, std::size_t s) { k.add_scaled(v.vector(0), T(0.7), v.vector(1), s); });
+  return calls;
+}
+
+template <class T>
+void check_same_bits(std::size_t size, std::size_t shift) {
+  const std::vector<Call<T>> calls = all_calls<T>();
+  const Operands<T> start(size, shift);
+  for (std::size_t number = 0; number < calls.size(); ++number) {
+    Operands<T> expected = start;
+    calls[number](cpu_backend("baseline")->kernels<T>(), expected, size);
+    for (const char* set : {"avx2", "avx512"}) {
+      const Backend* const backend = cpu_backend(set);
+      if (backend == nullptr) continue;  // not this processor's
+      Operands<T> got = start;
+      calls[number](backend->kernels<T>(), got, size);
+      if (got.equals(expected)) continue;
+      FAIL(set << ": call " << number << " of " << calls.size() << " on " << size << " elements, "
+               << shift << " beyond alignment, " << sizeof(T) << " bytes each");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("kernels: every instruction set gives the same bits, at all sizes and alignments") {
+  for (std::size_t size = 0; size <= 130; ++size) {
+    check_same_bits<float>(size, size % 17);
+    check_same_bits<double>(size, size % 9);
+  }
+  SUCCEED();
+}
+
+TEST_CASE("kernels: copies past the caches have the bits of copies through them", "[release]") {
+  // A long vector's result is that of the short vectors it consists of.
+  const std::size_t size = (8 << 20) / sizeof(float) + 1029, shift = 3, part = 1 << 16;
+  const Table<float>& k = cpu_backend().kernels<float>();
+  const Operands<float> start(size, shift);
+  const std::vector<Call<float>> calls = {
+      [](auto& table, auto& v, std::size_t s) {
+        table.mix_and_copy(v.mixed(0, 0.3F), v.vector(5), s);
+      },
+      [](auto& table, auto& v, std::size_t s) {
+        table.mix_and_sgd(v.mixed(0, 0.3F), {v.vector(2), v.vector(3), 0.1F, 0.9F, 0.01F, true},
+                          v.vector(5), s);
+      }};
+  Operands<float> whole = start, parts = start;
+  calls[0](k, whole, size);
+  calls[1](k, whole, size);
+  for (std::size_t first = 0; first < size; first += part) {
+    const std::size_t length = std::min(part, size - first);
+    const auto at = [&](std::size_t which) { return parts.vector(which) + first; };
+    k.mix_and_copy({at(0), at(1), 0.3F}, at(5), length);
+    k.mix_and_sgd({at(0), at(1), 0.3F}, {at(2), at(3), 0.1F, 0.9F, 0.01F, true}, at(5), length);
+  }
+  CHECK(whole.equals(parts));
+}
+
+TEST_CASE("kernels: without x̃ or without elapsed time not a bit of x changes") {
+  Operands<float> before(65, 1), after = before;
+  for (const char* set : {"baseline", "avx2", "avx512"})
+    if (const Backend* const backend = cpu_backend(set)) {
+      backend->kernels<float>().mix(after.mixed(0, 0), 65);
+      backend->kernels<float>().mix(after.plain(0), 65);
+    }
+  CHECK(after.equals(before));
+}
+
+TEST_CASE("backend: every processor has the baseline, and unknown sets are no backend") {
+  REQUIRE(cpu_backend("baseline") != nullptr);
+  CHECK(cpu_backend("baseline")->name() == "cpu/baseline");
+  CHECK(cpu_backend("sse9") == nullptr);
+  CHECK(cpu_backend("") == nullptr);
+  CHECK(cpu_backend().name().substr(0, 4) == "cpu/");
+}
+
+TEST_CASE("backend: memory is zeroed and aligned, of every size") {
+  for (const std::size_t bytes : {1u, 63u, 64u, 4097u, 1u << 20, (4u << 20) + 1}) {
+    auto* const memory = static_cast<char*>(cpu_backend().allocate(bytes));
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) % Backend::kAlignment == 0);
+    CHECK(std::all_of(memory, memory + bytes, [](char value) { return value == 0; }));
+    std::memset(memory, 1, bytes);
+    cpu_backend().release(memory, bytes);
+  }
+}
