@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/every_processor.hpp"
 #include "bench/repeat.hpp"
 
 namespace acid::bench {
 namespace {
 
+ACID_EVERY_PROCESSOR
 void scale(float* x, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) x[k] *= 1.0000001f;
 }
 
+ACID_EVERY_PROCESSOR
 void add_scaled(float* __restrict x, const float* __restrict y, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) x[k] += 1e-9f * y[k];
 }

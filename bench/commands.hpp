@@ -22,6 +22,8 @@ struct Command {
   /// Adds the options of its own, with defaults that are the budget's sizes, and returns what reads
   /// them. Called once.
   Measure (*prepare)(CLI::App& app);
+  /// Its sides run for as long as Bench::seconds() says, rather than until something is done.
+  bool timed = false;
 };
 
 /// In the order in which `acid-bench all` runs them.

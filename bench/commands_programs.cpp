@@ -7,41 +7,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <utility>
 
+#include "bench/interruption.hpp"
+#include "bench/programs.hpp"
 #include "cli/child.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
-#include "engine/base/module.hpp"
 
 namespace acid::bench {
 namespace {
-
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-std::string built(const std::string& name) {
-  std::string path = program_folder() + "/" + name;
-  if (access(path.c_str(), X_OK) != 0)
-    throw Error(fmt::format("cannot execute {}: {}; build the target {}", path,
-                            std::strerror(errno), name));
-  return path;
-}
 
 pid_t start(const std::vector<std::string>& words) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;  // the signals that this program has blocked are not blocked there
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = -1;
   const int failed =
-      posix_spawn(&pid, words[0].c_str(), &files, nullptr, arguments.data(), environ);
+      posix_spawn(&pid, words[0].c_str(), &files, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0)
     throw Error(fmt::format("cannot start {}: {}; see that it is there and can be executed",
@@ -49,14 +46,14 @@ pid_t start(const std::vector<std::string>& words) {
   return pid;
 }
 
-Started fastest(const std::vector<std::string>& words, int starts) {
-  Started best = time_program(words);
-  for (int k = 1; k < starts; ++k) {
-    const Started next = time_program(words);
-    best.seconds = std::min(best.seconds, next.seconds);
-    best.cpu_seconds = std::min(best.cpu_seconds, next.cpu_seconds);
+Started median_start(const std::vector<std::string>& words, int starts) {
+  std::vector<double> seconds, cpu;
+  for (int k = 0; k < starts; ++k) {
+    const Started started = time_program(words);
+    seconds.push_back(started.seconds);
+    cpu.push_back(started.cpu_seconds);
   }
-  return best;
+  return {spread_of(std::move(seconds)).median, spread_of(std::move(cpu)).median};
 }
 
 }  // namespace
@@ -69,10 +66,11 @@ Started time_program(const std::vector<std::string>& words) {
   while (wait4(pid, &status, 0, &usage) < 0)
     if (errno != EINTR)
       throw Error(fmt::format("cannot wait for {}: {}", words[0], std::strerror(errno)));
+  throw_if_interrupted();
   if (status != 0)
     throw Error(fmt::format("{} ended with {}; its own message says why", fmt::join(words, " "),
                             status_text(status)));
-  return {watch.seconds(), seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
+  return {watch.seconds(), cpu_seconds(usage)};
 }
 
 std::string idle_program() {
@@ -82,7 +80,8 @@ std::string idle_program() {
 }
 
 void make_big_store(const std::string& folder, int runs, int points) {
-  time_program({built("acid_big_store"), folder, std::to_string(runs), std::to_string(points)});
+  time_program(
+      {built_program("acid_big_store"), folder, std::to_string(runs), std::to_string(points)});
 }
 
 void measure_program(Bench& bench, const ProgramRow& row) {
@@ -90,7 +89,7 @@ void measure_program(Bench& bench, const ProgramRow& row) {
   std::vector<Sample> cpu, idle_cpu;
   const auto side = [&](const std::vector<std::string>& words, std::vector<Sample>& cpu_of) {
     return [&] {
-      const Started started = fastest(words, row.starts);
+      const Started started = median_start(words, row.starts);
       cpu_of.push_back({1e3 * started.cpu_seconds, {}});
       return Sample{1e3 * started.seconds, {}};
     };

@@ -28,11 +28,10 @@ struct ProgramRow {
   std::string what;
   std::vector<std::string> words;
   double most_milliseconds = 0;  // wanted, wall clock
-  int starts = 1;                // in a round, of which the fastest counts
+  int starts = 1;                // in a round, of which the median counts
 };
 /// Adds a row for its wall clock and one for its processor time, both beside those of
-/// idle_program(). The fastest start of a round counts because what else the machine does can only
-/// add to it.
+/// idle_program().
 void measure_program(Bench& bench, const ProgramRow& row);
 
 }  // namespace acid::bench

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "bench/commands.hpp"
-#include "bench/commands_programs.hpp"
+#include "bench/interruption.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
 #include "cli/child.hpp"
@@ -24,6 +24,7 @@ namespace {
 
 constexpr double kMostSeconds = 3, kMostIntervals = 1;
 constexpr double kPatienceSeconds = 120;
+constexpr int kMillisecondsBetweenWrites = 250;  // of store/write_queue.hpp
 
 // The quickstart's run of A²CiD², without an end.
 constexpr const char* kRecipe = R"(
@@ -54,24 +55,27 @@ batch_size = 16)";
 constexpr const char* kNoModel = R"(dataset = {{ kind = "quadratic", dimension = 20000 })";
 
 /// A run in a store of its own.
-class Interrupted {
+class KilledRun {
  public:
-  Interrupted(const char* task, int interval) : interval_(interval) {
+  KilledRun(const char* task, int interval) : interval_(interval) {
     std::ofstream(scratch_.path("recipe.toml")) << fmt::format(kRecipe, task, interval);
   }
-  ~Interrupted() { kill_everything(); }
-  Interrupted(const Interrupted&) = delete;
-  Interrupted& operator=(const Interrupted&) = delete;
+  ~KilledRun() { kill_everything(); }
+  KilledRun(const KilledRun&) = delete;
+  KilledRun& operator=(const KilledRun&) = delete;
 
   /// Begins the run and returns the seconds until the store knows of a gradient.
   double begin() { return start({"run", scratch_.path("recipe.toml")}, 0); }
   /// Kills it when it has two checkpoints and has gone on by this share of an interval. Returns how
   /// many gradients lie after the newest checkpoint, in intervals.
   double kill_after(double share) {
-    until("a second checkpoint", [&] { return checkpoints() >= 2; });
+    until("second checkpoint", [&] { return checkpoints() >= 2; });
     const std::int64_t goal = gradients() + static_cast<std::int64_t>(share * interval_);
-    until("more gradients", [&] { return gradients() >= goal; });
+    until("further gradient", [&] { return gradients() >= goal; });
     kill_everything();
+    // It dies in its own time.
+    until("end",
+          [&] { return run_summaries(*store_, {run_}).front().state == RunState::interrupted; });
     return static_cast<double>(gradients() - saved()) / interval_;
   }
   /// Goes on and returns the seconds until the store knows of a new gradient.
@@ -84,7 +88,7 @@ class Interrupted {
     const int attempts_before = attempts();
     const Stopwatch watch;
     acid_.emplace(words);
-    until("a gradient",
+    until("gradient",
           [&] { return attempts() > attempts_before && gradients() > gradients_before; });
     return watch.seconds();
   }
@@ -92,13 +96,7 @@ class Interrupted {
   void kill_everything() {
     if (!acid_) return;
     acid_->signal(SIGSTOP);
-    std::error_code gone;
-    for (std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", acid_->pid()), gone),
-         end;
-         !gone && task != end; task.increment(gone)) {
-      std::ifstream children(task->path() / "children");
-      for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
-    }
+    for (const pid_t child : children_of(acid_->pid())) ::kill(child, SIGKILL);
     acid_.reset();  // kills it
   }
 
@@ -131,9 +129,11 @@ class Interrupted {
   void until(const char* what, const Question& question) {
     const Stopwatch watch;
     while (!question()) {
-      acid_->read_output();
-      if (acid_->status() || watch.seconds() > kPatienceSeconds)
-        throw Error(fmt::format("a run to be resumed made no {}: {}", what, acid_->output()));
+      throw_if_interrupted();
+      if (acid_) acid_->read_output();
+      if ((acid_ && acid_->status()) || watch.seconds() > kPatienceSeconds)
+        throw Error(fmt::format("a run to be resumed made no {}: {}", what,
+                                acid_ ? acid_->output() : "it was killed and goes on"));
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
@@ -152,7 +152,7 @@ void measure_resume(Bench& bench, int interval) {
   const char* const task = model ? kModel : kNoModel;
   std::vector<Sample> lost, begun, resumed;
   const auto round = [&] {
-    Interrupted run(task, interval);
+    KilledRun run(task, interval);
     begun.push_back({run.begin(), {}});
     // At another place between two checkpoints in each round.
     lost.push_back({run.kill_after(0.2 * static_cast<double>(lost.size() % 5)), {}});
@@ -166,6 +166,10 @@ void measure_resume(Bench& bench, int interval) {
              begun,
              value_at_most(kMostSeconds),
              {}});
+  bench.note(fmt::format(
+      "work lost is what the store knows of: what was computed in the last {} ms at most, since "
+      "what was recorded was last written, is lost too and not counted",
+      kMillisecondsBetweenWrites));
   bench.add({"work lost by SIGKILL",
              "checkpoint intervals",
              lost,
@@ -179,7 +183,8 @@ void measure_resume(Bench& bench, int interval) {
 
 Measure prepare_resume(CLI::App& app) {
   const auto interval = std::make_shared<int>(320);
-  app.add_option("--interval", *interval, "Gradients from one checkpoint to the next (320)")
+  app.add_option("--interval", *interval, "Gradients from one checkpoint to the next")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
   return [interval](Bench& bench) { measure_resume(bench, *interval); };
 }

@@ -19,7 +19,7 @@ struct StartupSizes {
 
 void measure_startup(Bench& bench, const StartupSizes& sizes) {
   const std::string acid = acid_program();
-  measure_program(bench, {"acid --version", {acid, "--version"}, 10, 20});
+  measure_program(bench, {"acid --version", {acid, "--version"}, 10, 9});
 
   const Scratch scratch;
   const std::string many = scratch.path("many"), long_ones = scratch.path("long");
@@ -33,18 +33,21 @@ void measure_startup(Bench& bench, const StartupSizes& sizes) {
       bench, {fmt::format("acid compare, {} runs × {} points", sizes.compared_runs, sizes.points),
               {acid, "compare", "--store", long_ones},
               300,
-              2});
+              1});
 }
 
 }  // namespace
 
 Measure prepare_startup(CLI::App& app) {
   const auto sizes = std::make_shared<StartupSizes>();
-  app.add_option("--listed-runs", sizes->listed_runs, "Runs in the store that is listed (1000)")
+  app.add_option("--listed-runs", sizes->listed_runs, "Runs in the store that is listed")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--compared-runs", sizes->compared_runs, "Runs that are compared (60)")
+  app.add_option("--compared-runs", sizes->compared_runs, "Runs that are compared")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--points", sizes->points, "Points of each metric of those (10000)")
+  app.add_option("--points", sizes->points, "Points of each metric of those")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
   return [sizes](Bench& bench) { measure_startup(bench, *sizes); };
 }

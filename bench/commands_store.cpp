@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "bench/commands.hpp"
@@ -120,16 +122,15 @@ class Recording {
         store.begin_attempt(run.id, Lease::of_this_process(), nullptr, nullptr, {});
     const auto size = [&] { return std::filesystem::file_size(store.folder() + "/store.db"); };
     const auto before = size();
-    {
-      RunWriter writer(store.folder(), run.id, attempt);
-      const Stopwatch watch;
-      count_ = static_cast<double>(record_(writer));
-      cpu.push_back({count_ / watch.cpu_seconds(), {}});
-      sample_ = {count_ / watch.seconds(), {}};
-    }
-    store.end_attempt(attempt, {});  // moves what was written into the store's file
+    std::optional<RunWriter> writer(std::in_place, store.folder(), run.id, attempt);
+    const Stopwatch watch;
+    count_ = static_cast<double>(record_(*writer));
+    writer.reset();
+    store.end_attempt(attempt, {});  // moves what was written into the store's file, to the disk
+    const Sample sample{count_ / watch.seconds(), {}};
+    cpu.push_back({count_ / watch.cpu_seconds(), {}});
     bytes_ = static_cast<std::size_t>(size() - before);
-    return sample_;
+    return sample;
   }
   // Interleaving turns the order round: where it begins with the bare file, that is of the round
   // before.
@@ -147,7 +148,6 @@ class Recording {
   Record record_;
   double count_ = 0;
   std::size_t bytes_ = 0;
-  Sample sample_;
 };
 
 void measure_records(Bench& bench, const std::string& what, Recording recording) {
@@ -176,9 +176,11 @@ void measure_store(Bench& bench, const StoreSizes& sizes) {
 
 Measure prepare_store(CLI::App& app) {
   const auto sizes = std::make_shared<StoreSizes>();
-  app.add_option("--points", sizes->points, "Metric points in a round (500000)")
+  app.add_option("--points", sizes->points, "Metric points in a round")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_option("--events", sizes->events, "Events in a round (2000000)")
+  app.add_option("--events", sizes->events, "Events in a round")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
   return [sizes](Bench& bench) { measure_store(bench, *sizes); };
 }

@@ -166,11 +166,16 @@ struct Choices {
 
 Measure prepare_consensus(CLI::App& app) {
   const auto choices = std::make_shared<Choices>();
-  app.add_option("--workers", choices->workers, "Sizes of the ring (1000 100000)")
+  app.add_option("--workers", choices->workers, "Sizes of the ring")
+      ->capture_default_str()
       ->check(CLI::Range(2, 1 << 30));
-  app.add_option("--exchanges", choices->exchanges, "Of every run, about (3e6)")
+  app.add_option("--exchanges", choices->exchanges, "Of every run, about")
+      ->capture_default_str()
       ->check(CLI::Range(1e3, 1e12));
   return [choices](Bench& bench) {
+    bench.note(
+        "the budget's absolute numbers, 20 M/s in a ring of 1000 and 4.6 M/s in one of 100000, are "
+        "about those of the loop that draws its edges");
     for (const int workers : choices->workers) {
       Consensus consensus(workers, choices->exchanges);
       const std::string what = fmt::format("ring of {}, 64 parameters, no gradients", workers);
@@ -179,7 +184,13 @@ Measure prepare_consensus(CLI::App& app) {
                  [&] { return consensus.drawing_loop(); }});
       const std::string unit = "M exchanges/CPU s";
       bench.add({what, unit, samples[0], "bare loop", samples[1], ratio_at_least(0.5), {}});
-      bench.add({what, unit, samples[0], "bare loop that draws its edges", samples[2], {}, {}});
+      bench.add({what,
+                 unit,
+                 samples[0],
+                 "bare loop that draws its edges",
+                 samples[2],
+                 ratio_at_least(0.5),
+                 {}});
       bench.add({what, "MB", {{consensus.megabytes(), {}}}, {}, {}, {}, {}});
     }
   };

@@ -111,9 +111,12 @@ void measure_workers(Bench& bench, int workers, std::int64_t gradients) {
 Measure prepare_cuda(CLI::App& app) {
   const auto sizes = add_parameters_option(app);
   const auto workers = std::make_shared<int>(16);
-  app.add_option("--workers", *workers, "Workers on the GPU (16)")->check(CLI::Range(2, 1024));
+  app.add_option("--workers", *workers, "Workers on the GPU")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1024));
   const auto gradients = std::make_shared<std::int64_t>(256);
-  app.add_option("--gradients", *gradients, "Of all workers together, in a round (256)")
+  app.add_option("--gradients", *gradients, "Of all workers together, in a round")
+      ->capture_default_str()
       ->check(CLI::Range(32, 1'000'000));
   return [sizes, workers, gradients](Bench& bench) {
     const Backend* backend = nullptr;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <latch>
@@ -36,14 +37,30 @@ void momentum_step(float* __restrict x, float* __restrict m, const float* __rest
   }
 }
 
-void bare_loop(Objective& objective, int worker, std::int64_t gradients, std::latch& start) {
+ACID_EVERY_PROCESSOR
+void momentum_step_and_snapshot(float* __restrict x, float* __restrict m, const float* __restrict g,
+                                float* __restrict snapshot, float learning_rate, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    m[k] = 0.9f * m[k] + g[k];
+    snapshot[k] = x[k] -= learning_rate * m[k];
+  }
+}
+
+void bare_loop(Objective& objective, int worker, std::int64_t gradients, Snapshots snapshots,
+               std::latch& start) {
   const std::size_t size = objective.dimension();
+  const bool keeps = snapshots == Snapshots::kept;
   std::vector<float> x(size), m(size), g(size), buffers(objective.buffer_size());
+  std::vector<float> snapshot(keeps ? size : 0);
   objective.start(worker, x, buffers);
+  if (keeps) snapshot = x;
   start.arrive_and_wait();
   for (std::int64_t step = 0; step < gradients; ++step) {
-    objective.gradient(worker, worker, step, x, buffers, g);
-    momentum_step(x.data(), m.data(), g.data(), 0.01f, size);
+    objective.gradient(worker, worker, step, keeps ? snapshot : x, buffers, g);
+    if (keeps)
+      momentum_step_and_snapshot(x.data(), m.data(), g.data(), snapshot.data(), 0.01f, size);
+    else
+      momentum_step(x.data(), m.data(), g.data(), 0.01f, size);
   }
 }
 
@@ -62,6 +79,22 @@ EngineRun small_model(int workers, const std::string& algorithm, double rate) {
   run.hidden = "[128]";
   run.batch_size = 16;
   return run;
+}
+
+std::string peer_at_rate_0(const EngineRun& run) {
+  return run.algorithm == "a2cid2" ? "rate 0, which mixes too" : "rate 0";
+}
+
+int as_many_as_cores() { return std::max(2, usable_cores()); }
+
+std::shared_ptr<std::vector<int>> add_workers_option(CLI::App& app) {
+  const auto workers = std::make_shared<std::vector<int>>();
+  *workers = {as_many_as_cores(), 4 * as_many_as_cores()};
+  app.add_option("--workers", *workers,
+                 "How many the larger model has, by default 1 and 4 per core")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1024));
+  return workers;
 }
 
 std::string recipe_of(const EngineRun& run, std::int64_t gradients, double consensus_every) {
@@ -102,9 +135,10 @@ TimedObjective::TimedObjective(Objective& objective, std::int64_t first, std::in
   ACID_ASSERT(0 < first && first < last, "from gradient {} to {}", first, last);
 }
 
-double TimedObjective::gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
-                                std::span<float> buffers, std::span<float> g) {
-  const double loss = objective_.gradient(lane, worker, step, x, buffers, g);
+double TimedObjective::gradient_in_parts(int lane, int worker, std::int64_t step,
+                                         std::span<const float> x, std::span<float> buffers,
+                                         std::span<float> g, const GradientReady& ready) {
+  const double loss = objective_.gradient_in_parts(lane, worker, step, x, buffers, g, ready);
   const std::int64_t number = done_.fetch_add(1) + 1;
   if (number == first_) begun_ = {watch_.seconds(), watch_.cpu_seconds()};
   if (number == last_) ended_ = {watch_.seconds(), watch_.cpu_seconds()};
@@ -134,13 +168,13 @@ Sample engine_round(ComposedRun& run, std::int64_t gradients) {
   return timed.sample();
 }
 
-Sample bare_round(Objective& objective, int threads, std::int64_t gradients) {
+Sample bare_round(Objective& objective, int threads, std::int64_t gradients, Snapshots snapshots) {
   const std::int64_t each = gradients / threads + 2;
   TimedObjective timed(objective, threads, (each - 1) * threads);
   std::latch start(threads);
   std::vector<std::jthread> loops;
   for (int worker = 0; worker < threads; ++worker)
-    loops.emplace_back([&, worker] { bare_loop(timed, worker, each, start); });
+    loops.emplace_back([&, worker] { bare_loop(timed, worker, each, snapshots, start); });
   loops.clear();  // joins
   return timed.sample();
 }

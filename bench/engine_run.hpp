@@ -3,9 +3,14 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/measurement.hpp"
 #include "cli/worker_compose.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace acid::bench {
 
@@ -23,6 +28,15 @@ struct EngineRun {
 EngineRun larger_model(int workers, const std::string& algorithm, double rate);
 /// 0.1 M parameters, batches of 16, so that a gradient takes a fraction of a millisecond.
 EngineRun small_model(int workers, const std::string& algorithm, double rate);
+
+/// The same run without exchanges as a peer, in words. That of A²CiD² still mixes: the ratio to it
+/// is what exchanges cost, and not what mixing costs.
+std::string peer_at_rate_0(const EngineRun& run);
+
+/// The machine's cores, two at least.
+int as_many_as_cores();
+/// --workers of the larger model, a list: by default as many as cores, and four times as many.
+std::shared_ptr<std::vector<int>> add_workers_option(CLI::App& app);
 
 /// The recipe, which ends after so many gradients of all workers and looks at the consensus this
 /// often (normalised time).
@@ -50,7 +64,12 @@ class TimedObjective final : public Objective {
     objective_.start(worker, x, buffers);
   }
   double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
-                  std::span<float> buffers, std::span<float> g) override;
+                  std::span<float> buffers, std::span<float> g) override {
+    return gradient_in_parts(lane, worker, step, x, buffers, g, {});
+  }
+  double gradient_in_parts(int lane, int worker, std::int64_t step, std::span<const float> x,
+                           std::span<float> buffers, std::span<float> g,
+                           const GradientReady& ready) override;
   int evaluation_chunks() const override { return objective_.evaluation_chunks(); }
   PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
                              std::span<const float> buffers) override {
@@ -73,10 +92,15 @@ class TimedObjective final : public Objective {
 /// Executes the run's first gradients once, about `gradients` of all workers.
 Sample engine_round(ComposedRun& run, std::int64_t gradients);
 
+/// Whether a bare loop computes gradients at a copy of the parameters, made in the same pass as the
+/// step before it: what anybody needs whose parameters change while a gradient is computed.
+enum class Snapshots { none, kept };
+
 /// The same gradients in bare loops: `threads` threads, each a copy of the parameters, and between
 /// two gradients nothing but SGD with momentum in place. The objective has that many lanes and
 /// workers at least.
-Sample bare_round(Objective& objective, int threads, std::int64_t gradients);
+Sample bare_round(Objective& objective, int threads, std::int64_t gradients,
+                  Snapshots snapshots = Snapshots::none);
 
 /// How many gradients `threads` bare loops compute in so many seconds; at least 8 per thread.
 std::int64_t gradients_in(double seconds, Objective& objective, int threads);

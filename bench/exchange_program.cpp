@@ -1,14 +1,15 @@
 // What an exchange costs beside a bare MPI_Sendrecv of the same vectors in the same job, and what a
 // process costs that waits. `acid-bench exchange` starts it and reads what it prints:
 //
-//   mpirun -n 2 --bind-to none --oversubscribe acid-exchange-bench [ROUNDS [SECONDS]]
+//   mpirun -n 2 --bind-to none --oversubscribe acid-exchange-bench FILE [ROUNDS [SECONDS]]
 //
-// "exchange FLOATS OURS BARE" in milliseconds, a line per round; "idle PERCENT" of a core, of the
-// busier of two processes that wait for each other.
+// It writes to FILE in each round "exchange FLOATS OURS BARE", in milliseconds, a line per length,
+// and "idle PERCENT" of a core, of the busier of two processes that wait so many seconds for each
+// other.
 #include <mpi.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <vector>
 
@@ -19,15 +20,7 @@ using namespace acid;
 
 namespace {
 
-/// This process's user and system time.
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
+constexpr int kRounds = 7;
 
 void exchange(Transport& transport, std::span<const float> own, std::span<float> other) {
   const auto sent = transport.send(1 - transport.rank(), {}, own);
@@ -56,7 +49,7 @@ double measure(int repetitions, const Exchange& one) {
   return sum / 2 * 1e3;
 }
 
-void compare(Transport& transport, std::size_t floats, int rounds) {
+void compare(Transport& transport, std::size_t floats, int rounds, std::ostream& file) {
   std::vector<float> own(floats, 1.0f), other(floats, 0.0f);
   const int repetitions = floats < 1'000'000 ? 20 : 2;
   exchange(transport, own, other);
@@ -65,11 +58,11 @@ void compare(Transport& transport, std::size_t floats, int rounds) {
     const double ours = measure(repetitions, [&] { exchange(transport, own, other); });
     const double bare = measure(repetitions, [&] { bare_exchange(transport.rank(), own, other); });
     if (transport.rank() == 0)
-      std::cout << fmt::format("exchange {} {:.6f} {:.6f}", floats, ours, bare) << std::endl;
+      file << fmt::format("exchange {} {:.6f} {:.6f}\n", floats, ours, bare);
   }
 }
 
-void idle(Transport& transport, double seconds) {
+void idle(Transport& transport, double seconds, std::ostream& file) {
   const SteadyClock clock;
   MPI_Barrier(MPI_COMM_WORLD);
   const double cpu = cpu_seconds();
@@ -78,24 +71,30 @@ void idle(Transport& transport, double seconds) {
   const double share = (cpu_seconds() - cpu) / seconds;
   double most = 0;
   MPI_Allreduce(&share, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  if (transport.rank() == 0) std::cout << fmt::format("idle {:.6f}", 100 * most) << std::endl;
+  if (transport.rank() == 0) file << fmt::format("idle {:.6f}\n", 100 * most);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
-  const double idle_seconds = argc > 2 ? std::atof(argv[2]) : 5;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : kRounds;
+  const double idle_seconds = argc > 3 ? std::atof(argv[3]) : 1;
   MpiRuntime& mpi = start_mpi();
-  if (mpi.size() != 2) {
-    std::cerr << "acid-exchange-bench needs two processes\n";
+  if (mpi.size() != 2 || argc < 2) {
+    std::cerr << "acid-exchange-bench needs two processes and the name of a file\n";
     mpi.abort(2);
   }
+  std::ofstream file;
+  if (mpi.rank() == 0) file.open(argv[1]);
   const auto transport = mpi.connect({});
   for (const std::size_t floats :
        {std::size_t{1000}, std::size_t{670'000}, std::size_t{11'200'000}})
-    compare(*transport, floats, rounds);
-  idle(*transport, idle_seconds);
+    compare(*transport, floats, rounds, file);
+  for (int round = 0; round < rounds; ++round) idle(*transport, idle_seconds, file);
   transport->leave();
+  if (mpi.rank() == 0 && !file.flush()) {
+    std::cerr << "acid-exchange-bench cannot write " << argv[1] << "\n";
+    mpi.abort(1);
+  }
   mpi.finish();
 }

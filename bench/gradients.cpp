@@ -22,10 +22,19 @@ void against_bare_loops(Bench& bench, const EngineRun& settings, const Budgeted&
   const auto run = compose_run(settings);
   const int threads = std::min(usable_cores(), settings.workers);
   const std::int64_t gradients = gradients_in(bench.seconds(2), *run->objective, threads);
-  bench.compare(
-      {row.what, "gradients/s", {}, "bare loops", {}, ratio_at_least(row.bound), {}},
-      [&] { return engine_round(*run, gradients); },
-      [&] { return bare_round(*run->objective, threads, gradients); });
+  const auto samples = bench.interleave(
+      row.what, {[&] { return engine_round(*run, gradients); },
+                 [&] { return bare_round(*run->objective, threads, gradients); },
+                 [&] { return bare_round(*run->objective, threads, gradients, Snapshots::kept); }});
+  bench.add({row.what,
+             "gradients/s",
+             samples[0],
+             "bare loops",
+             samples[1],
+             ratio_at_least(row.bound),
+             {}});
+  bench.add(
+      {row.what, "gradients/s", samples[0], "bare loops that keep a snapshot", samples[2], {}, {}});
 }
 
 // gradients/s of a run ÷ those of the same run without exchanges.
@@ -36,27 +45,29 @@ void against_no_exchanges(Bench& bench, const EngineRun& settings, const Budgete
   const std::int64_t gradients =
       gradients_in(bench.seconds(2), *none->objective, std::min(usable_cores(), settings.workers));
   bench.compare(
-      {row.what, "gradients/s", {}, "rate 0", {}, ratio_at_least(row.bound), {}},
+      {row.what, "gradients/s", {}, peer_at_rate_0(settings), {}, ratio_at_least(row.bound), {}},
       [&] { return engine_round(*exchanging, gradients); },
       [&] { return engine_round(*none, gradients); });
 }
 
-int as_many_as_cores() { return std::max(2, usable_cores()); }
-
 }  // namespace
 
-Measure prepare_gradients(CLI::App&) {
-  return [](Bench& bench) {
-    against_bare_loops(bench, larger_model(as_many_as_cores(), "ad-psgd", 0),
+Measure prepare_gradients(CLI::App& app) {
+  const auto workers = std::make_shared<int>(as_many_as_cores());
+  app.add_option("--workers", *workers, "By default one per core")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1024));
+  return [workers](Bench& bench) {
+    against_bare_loops(bench, larger_model(*workers, "ad-psgd", 0),
                        {"threads, rate 0, 0.67 M parameters", 0.97});
   };
 }
 
-Measure prepare_threads(CLI::App&) {
-  return [](Bench& bench) {
-    const int cores = as_many_as_cores();
+Measure prepare_threads(CLI::App& app) {
+  const auto numbers = add_workers_option(app);
+  return [numbers](Bench& bench) {
     for (const char* algorithm : {"a2cid2", "ad-psgd"})
-      for (const int workers : {cores, 4 * cores})
+      for (const int workers : *numbers)
         against_no_exchanges(
             bench, larger_model(workers, algorithm, 1),
             {fmt::format("{}, n = {}, r = 1, 0.67 M parameters", algorithm, workers), 0.95});

@@ -7,12 +7,13 @@
 #include <array>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/interruption.hpp"
+#include "bench/json_file.hpp"
 #include "bench/results.hpp"
 #include "engine/base/error.hpp"
 
@@ -21,18 +22,19 @@ namespace acid::bench {
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"bandwidth", "copying and adding in memory: what the other rows are bounded by",
-              prepare_bandwidth},
+              prepare_bandwidth, true},
       Command{"kernels", "fused kernels beside loops with their traffic, and LibTorch tensors",
-              prepare_kernels},
-      Command{"gradients", "the engine without exchanges beside bare loops", prepare_gradients},
-      Command{"threads", "the threads driver with exchanges and without", prepare_threads},
-      Command{"virtual", "the virtual driver beside bare loops", prepare_virtual},
+              prepare_kernels, true},
+      Command{"gradients", "the engine without exchanges beside bare loops", prepare_gradients,
+              true},
+      Command{"threads", "the threads driver with exchanges and without", prepare_threads, true},
+      Command{"virtual", "the virtual driver beside bare loops", prepare_virtual, true},
       Command{"consensus", "the virtual driver's exchanges beside a bare loop", prepare_consensus},
       Command{"mpi", "the mpi driver with exchanges and without", prepare_mpi},
       Command{"exchange", "one exchange beside MPI's own, and a process that waits",
               prepare_exchange},
       Command{"recording", "a run recorded and not recorded", prepare_recording},
-      Command{"cuda", "kernels and workers on a GPU", prepare_cuda},
+      Command{"cuda", "kernels and workers on a GPU", prepare_cuda, true},
       Command{"store", "metric points and events that the store takes in a second", prepare_store},
       Command{"startup", "how fast the command line answers, on small and large stores",
               prepare_startup},
@@ -50,47 +52,61 @@ struct Prepared {
   Measure measure;
 };
 
-// The whole result so far, so that an interrupted `all` keeps what it has.
-void write_json(const std::string& path, std::span<const Row> rows, const Options& options) {
-  if (path.empty() || path == "-") return;
-  std::ofstream file(path);
-  file << results_json(rows, options).dump(2) << "\n";
-  if (!file.flush())
-    throw Error(fmt::format("cannot write {}; name another file after --json", path));
-}
-
 void list_commands() {
   for (const Command& command : commands()) fmt::print("{:<12}{}\n", command.name, command.summary);
+}
+
+std::string timed_commands() {
+  std::vector<const char*> names;
+  for (const Command& command : commands())
+    if (command.timed) names.push_back(command.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Exit measure(const std::vector<Prepared>& wanted, const Options& options,
              const std::string& json_path) {
   Bench bench(options, isatty(STDERR_FILENO) == 1);
   Exit exit = Exit::ok;
-  write_json(json_path, {}, options);  // a wrong path is told before an hour of measuring
+  const JsonFile file(json_path);  // a wrong path is told before an hour of measuring
   for (const Prepared& each : wanted) {
     const std::size_t before = bench.rows().size();
     bench.begin(each.command->name);
     try {
       each.measure(bench);
     } catch (const Error& error) {
+      throw_if_interrupted();  // then it is about a process that was told to end
       if (wanted.size() == 1) throw;
       bench.note(fmt::format("cannot be measured here: {}", error.what()));
       exit = Exit::run_failed;
     }
     const std::string table = results_table(std::span(bench.rows()).subspan(before));
     if (!table.empty()) fmt::print(stderr, "{}\n{}\n", each.command->name, table);
-    write_json(json_path, bench.rows(), options);
+    file.write(results_json(bench.rows(), options));
   }
   if (json_path == "-") std::cout << results_json(bench.rows(), options).dump(2) << std::endl;
   return exit;
 }
 
+// Whoever gives a command a time that it has no use for is told so; `all` gives it to those that
+// have.
+void check_seconds(const Options& options, const std::vector<Prepared>& wanted) {
+  if (!options.seconds || wanted.size() != 1 || wanted.front().command->timed) return;
+  throw UsageError(
+      fmt::format("--seconds: {} does not run for a time but until something is done; its own "
+                  "options (acid-bench "
+                  "{} --help) say how much. --seconds is for {}",
+                  wanted.front().command->name, wanted.front().command->name, timed_commands()));
+}
+
 void add_options(CLI::App& app, Options& options, std::string& json_path) {
-  app.add_option("--rounds", options.rounds,
-                 "Rounds, in each of which everything is measured once (7)")
+  app.add_option(
+         "--rounds", options.rounds,
+         "Rounds, in each of which everything is measured once; of fewer than 7 there is no "
+         "verdict")
+      ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--seconds", options.seconds, "How long one side of one round takes, about")
+  app.add_option("--seconds", options.seconds,
+                 "How long one side of one round takes, about: " + timed_commands())
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_path, "Write all numbers to FILE; -: to standard output")
       ->type_name("FILE");
@@ -126,6 +142,7 @@ Exit run_command_line(int argc, char** argv) {
     return Exit::ok;
   }
   if (!all->parsed()) std::erase_if(prepared, [](const Prepared& p) { return !p.app->parsed(); });
+  check_seconds(options, prepared);
   return measure(prepared, options, json_path);
 }
 
@@ -133,8 +150,12 @@ Exit run_command_line(int argc, char** argv) {
 }  // namespace acid::bench
 
 int main(int argc, char** argv) {
+  const acid::bench::Interruption interruption;
   try {
     return static_cast<int>(acid::bench::run_command_line(argc, argv));
+  } catch (const acid::bench::Interrupted&) {
+    fmt::print(stderr, "acid-bench: interrupted\n");
+    return static_cast<int>(acid::Exit::interrupted);
   } catch (const acid::Error& error) {
     fmt::print(stderr, "acid-bench: error: {}\n", error.what());
     return static_cast<int>(error.code());

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "bench/interruption.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/drivers/thread_seconds.hpp"
@@ -18,18 +19,12 @@ constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.2, kSecondsBetwe
 
 double wall_seconds() { return SteadyClock().seconds(); }
 
-double usage_seconds(int who) {
-  rusage usage{};
-  ::getrusage(who, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 double spent(Stopwatch::Cpu cpu) {
   if (cpu == Stopwatch::Cpu::thread) return thread_seconds();
-  return usage_seconds(cpu == Stopwatch::Cpu::process ? RUSAGE_SELF : RUSAGE_CHILDREN);
+  if (cpu == Stopwatch::Cpu::process) return cpu_seconds();
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return cpu_seconds(usage);
 }
 
 std::vector<double> values_of(std::span<const Sample> samples) {
@@ -106,10 +101,12 @@ std::vector<std::vector<Sample>> Bench::interleave(const std::string& what,
   next_progress_ = wall_seconds() + kQuietSeconds;
   for (int round = 0; round < options_.rounds; ++round)
     for (std::size_t k = 0; k < sides.size(); ++k) {
+      throw_if_interrupted();
       show_progress(what, round);
       const std::size_t side = round % 2 == 0 ? k : sides.size() - 1 - k;
       samples[side].push_back(sides[side]());
     }
+  throw_if_interrupted();
   clear_progress();
   return samples;
 }

@@ -14,6 +14,9 @@ struct Sample {
   std::optional<double> cpu_seconds_per_gradient;  // of all threads together
 };
 
+/// Of fewer rounds a median is no verdict.
+inline constexpr int kRoundsOfAVerdict = 7;
+
 /// What a row should come to: a bound on its ratio, or on the measured value itself. The median of
 /// the rounds counts.
 struct Wanted {
@@ -85,8 +88,9 @@ class Stopwatch {
 };
 
 struct Options {
-  int rounds = 7;
-  /// How long one side runs in one round, about; absent: what the command thinks right.
+  int rounds = kRoundsOfAVerdict;
+  /// How long one side runs in one round, about, of a command that runs for a time; absent: what
+  /// the command thinks right.
   std::optional<double> seconds;
 };
 
@@ -107,7 +111,8 @@ class Bench {
   using Side = std::function<Sample()>;
   /// Measures every side once in every round, the rounds one after the other and every other round
   /// in reverse order, so that no side profits from its place. Returns the samples by side, then by
-  /// round. Shows progress when it takes longer than a second. Whatever a side throws goes on.
+  /// round. Shows progress when it takes longer than a second. Throws Interrupted when that is
+  /// asked for; whatever a side throws goes on.
   std::vector<std::vector<Sample>> interleave(const std::string& what,
                                               const std::vector<Side>& sides);
   /// A row of one measured side and one peer (none: an empty function).

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,13 +12,14 @@
 #include "bench/engine_run.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
-#include "cli/child.hpp"
-#include "cli/worker_environment.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
 #include "store/queries.hpp"
 
 namespace acid::bench {
 namespace {
+
+constexpr const char* kAlgorithm = "a2cid2";
 
 struct Speed {
   double gradients_per_second = 0;  // between the first and the last sample of the run
@@ -51,9 +50,13 @@ Speed run_recipe(const std::string& text) {
 class MpiRun {
  public:
   MpiRun(int workers, double rate, std::int64_t gradients)
-      : settings_(larger_model(workers, "a2cid2", rate)), gradients_(gradients) {
+      : settings_(larger_model(workers, kAlgorithm, rate)), gradients_(gradients) {
     settings_.driver = "mpi";
     few_ = 4 * workers;
+    if (gradients < 2 * few_)
+      throw UsageError(
+          fmt::format("{} gradients are too few for {} workers: give it {} (--gradients)",
+                      gradients, workers, 2 * few_));
     cpu_of_few_ = run_recipe(recipe(few_)).cpu_seconds;
   }
   Sample measure() const {
@@ -75,77 +78,105 @@ class MpiRun {
 void measure_workers(Bench& bench, int workers, double bound, std::int64_t gradients) {
   const MpiRun exchanging(workers, 1, gradients), none(workers, 0, gradients);
   bench.compare(
-      {fmt::format("mpi, a2cid2, n = {}, r = 1, 0.67 M parameters", workers),
+      {fmt::format("mpi, {}, n = {}, r = 1, 0.67 M parameters", kAlgorithm, workers),
        "gradients/s",
        {},
-       "rate 0",
+       peer_at_rate_0(larger_model(workers, kAlgorithm, 0)),
        {},
        ratio_at_least(bound),
        {}},
       [&] { return exchanging.measure(); }, [&] { return none.measure(); });
 }
 
-// What acid-exchange-bench prints: lines of a name and numbers.
-std::map<std::string, std::vector<std::vector<double>>> numbers_of(const std::string& output) {
-  std::map<std::string, std::vector<std::vector<double>>> numbers;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
+/// What acid-exchange-bench wrote. Throws Error where something else is there, or something is
+/// missing.
+class ExchangeFile {
+ public:
+  ExchangeFile(const std::string& path, int rounds) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) read(line);
+    for (const auto& [floats, row] : rows_) check(row, rounds);
+    if (rows_.empty()) missing("an exchange");
+    check(idle_, rounds);
+  }
+  /// By the number of floats.
+  std::map<std::int64_t, Row>& rows() { return rows_; }
+  std::vector<Sample>& idle() { return idle_.measured; }
+
+ private:
+  void read(const std::string& line) {
     std::istringstream words(line);
     std::string name;
-    words >> name;
-    std::vector<double> values;
-    for (double value = 0; words >> value;) values.push_back(value);
-    numbers[name].push_back(std::move(values));
+    std::int64_t floats = 0;
+    double ours = 0, bare = 0;
+    if (words >> name; name == "exchange" && words >> floats >> ours >> bare) {
+      rows_[floats].measured.push_back({ours, {}});
+      rows_[floats].peers.push_back({bare, {}});
+    } else if (name == "idle" && words >> ours) {
+      idle_.measured.push_back({ours, {}});
+    } else {
+      throw Error(fmt::format("acid-exchange-bench wrote '{}'; {}", line, kRemedy));
+    }
   }
-  return numbers;
+  static void check(const Row& row, int rounds) {
+    if (row.measured.size() != static_cast<std::size_t>(rounds)) missing("a round");
+  }
+  [[noreturn]] static void missing(const char* what) {
+    throw Error(fmt::format("acid-exchange-bench left out {}; {}", what, kRemedy));
+  }
+  static constexpr const char* kRemedy = "build it and acid-bench from the same sources";
+  std::map<std::int64_t, Row> rows_;
+  Row idle_;
+};
+
+// Its three sizes of vectors, and two processes that wait for each other for so long in a round.
+void measure_exchanges(Bench& bench, double idle_seconds) {
+  const std::string program = program_folder() + "/acid-exchange-bench";
+  if (!std::filesystem::exists(program))
+    throw Error(program + " is not there: build with -DACID_WITH_MPI=ON, where MPI is found");
+  const Scratch folder;
+  const std::string path = folder.path("numbers");
+  run_program({"mpirun", "-n", "2", "--bind-to", "none", "--oversubscribe", program, path,
+               std::to_string(bench.rounds()), std::to_string(idle_seconds)},
+              {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+  ExchangeFile numbers(path, bench.rounds());
+  for (auto& [floats, row] : numbers.rows()) {
+    row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(floats));
+    row.unit = "ms";
+    row.peer = "MPI_Sendrecv";
+    if (floats == 670'000) row.wanted = ratio_at_most(1.3);
+    bench.add(std::move(row));
+  }
+  bench.add({"a process that waits",
+             "% of a core",
+             std::move(numbers.idle()),
+             {},
+             {},
+             value_at_most(1),
+             {}});
 }
 
 }  // namespace
 
 Measure prepare_mpi(CLI::App& app) {
   const auto gradients = std::make_shared<std::int64_t>(3000);
-  app.add_option("--gradients", *gradients, "Of every run, all workers together (3000)")
-      ->check(CLI::Range(200, 1 << 30));
-  return [gradients](Bench& bench) {
-    const int cores = std::max(2, usable_cores());
-    measure_workers(bench, cores, 0.9, *gradients);
-    measure_workers(bench, 4 * cores, 0.85, *gradients);
+  app.add_option("--gradients", *gradients, "Of every run, all workers together")
+      ->capture_default_str()
+      ->check(CLI::Range(50, 1 << 30));
+  const auto numbers = add_workers_option(app);
+  return [gradients, numbers](Bench& bench) {
+    bench.note(fmt::format("of the algorithms, {} alone is measured", kAlgorithm));
+    for (const int workers : *numbers)
+      measure_workers(bench, workers, workers <= as_many_as_cores() ? 0.9 : 0.85, *gradients);
   };
 }
 
 Measure prepare_exchange(CLI::App& app) {
-  const auto idle = std::make_shared<double>(5);
-  app.add_option("--idle", *idle, "For how many seconds two processes wait (5)")
+  const auto idle = std::make_shared<double>(1);
+  app.add_option("--idle", *idle, "For how many seconds two processes wait, in a round")
+      ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  return [idle](Bench& bench) {
-    const std::string program = program_folder() + "/acid-exchange-bench";
-    if (!std::filesystem::exists(program))
-      throw Error(program + " is not there: build with -DACID_WITH_MPI=ON, where MPI is found");
-    auto numbers =
-        numbers_of(run_program({"mpirun", "-n", "2", "--bind-to", "none", "--oversubscribe",
-                                program, std::to_string(bench.rounds()), std::to_string(*idle)},
-                               {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}));
-    std::map<std::int64_t, Row> rows;
-    for (const auto& round : numbers["exchange"]) {
-      Row& row = rows[std::llround(round.at(0))];
-      row.measured.push_back({round.at(1), {}});
-      row.peers.push_back({round.at(2), {}});
-    }
-    for (auto& [floats, row] : rows) {
-      row.what = fmt::format("exchange of {:.3g} MB both ways", 4e-6 * static_cast<double>(floats));
-      row.unit = "ms";
-      row.peer = "MPI_Sendrecv";
-      if (floats == 670'000) row.wanted = ratio_at_most(1.3);
-      bench.add(std::move(row));
-    }
-    bench.add({"a process that waits",
-               "% of a core",
-               {{numbers["idle"].at(0).at(0), {}}},
-               {},
-               {},
-               value_at_most(1),
-               {}});
-  };
+  return [idle](Bench& bench) { measure_exchanges(bench, *idle); };
 }
 
 }  // namespace acid::bench

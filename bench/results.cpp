@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "cli/worker_environment.hpp"
@@ -29,7 +30,10 @@ std::string wanted_text(const Row& row) {
 std::string verdict(const Row& row) {
   const auto reached = met(row);
   if (!reached) return kNothing;
-  return *reached ? "met" : "not met";
+  std::string text = *reached ? "met" : "not met";
+  if (row.measured.size() < kRoundsOfAVerdict)
+    text += fmt::format(" in {} round{}", row.measured.size(), row.measured.size() == 1 ? "" : "s");
+  return text;
 }
 
 std::string ratio_text(const Row& row) {
@@ -117,7 +121,11 @@ std::string results_table(std::span<const Row> rows) {
                           row.peer.empty() ? kNothing : row.peer, ratio_text(row), wanted_text(row),
                           verdict(row), cpu_text(row)});
   }
-  return table.str();
+  const bool few = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.wanted && row.measured.size() < kRoundsOfAVerdict;
+  });
+  if (!few) return table.str();
+  return table.str() + fmt::format("fewer than {} rounds: not a verdict\n", kRoundsOfAVerdict);
 }
 
 json results_json(std::span<const Row> rows, const Options& options) {

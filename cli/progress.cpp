@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "cli/run_json.hpp"
@@ -24,8 +23,6 @@ std::string bar(double fraction, std::size_t columns) {
   const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
   return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", columns - full);
 }
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double work_of(const RunSummary& run) {
   return run.budget_time ? run.workers * *run.budget_time

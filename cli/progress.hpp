@@ -9,9 +9,6 @@
 
 namespace acid {
 
-/// Processor time of this process so far.
-double cpu_seconds();
-
 /// What a run is to do, in gradients: its budget, or for exchanges alone as many as there would be
 /// in the same normalised time.
 double work_of(const RunSummary& run);

@@ -52,9 +52,16 @@ void add_outcome(std::string& text, const RunDetail& run) {
            fmt::format("{}, {}, {} driver", summary.workers, summary.topology, summary.driver));
   add_line(text, "started (UTC)", shown_time(summary.started));
   add_line(text, "finished (UTC)", shown_time(summary.finished));
-  add_line(text, "gradients",
-           fmt::format("{} of {}", summary.progress.gradients, summary.budget_gradients));
-  add_line(text, "normalised time", short_number(summary.progress.normalised_time));
+  const std::string time = short_number(summary.progress.normalised_time);
+  if (summary.budget_time) {
+    add_line(text, "gradients", "none, exchanges alone");
+    add_line(text, "normalised time",
+             fmt::format("{} of {}", time, short_number(*summary.budget_time)));
+  } else {
+    add_line(text, "gradients",
+             fmt::format("{} of {}", summary.progress.gradients, summary.budget_gradients));
+    add_line(text, "normalised time", time);
+  }
   add_line(text, summary.driver == "virtual" ? "simulated time" : "wall time",
            format_seconds(summary.progress.seconds));
   add_line(text, "bytes sent", format_bytes(static_cast<double>(summary.progress.bytes)));

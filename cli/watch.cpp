@@ -143,6 +143,7 @@ Exit watch_in_browser(const Session& session, WatchedRuns& watched, const WatchO
   std::vector<std::string> ids;
   for (const WatchedRun& run : watched.runs()) ids.push_back(run.summary.id);
   PageServer server(session.store_folder, ids, options.port);
+  const EndSignals from_here_on;  // the file that opens the browser is to be removed again
   print_data(server.address() + "\n");
   flush_data();
   say("The address works once, in one browser on this machine; ^C ends watching, the runs go on.");

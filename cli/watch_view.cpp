@@ -39,6 +39,8 @@ struct Column {
 };
 
 std::string gradients_of(const WatchedRun& run) {
+  if (const auto& budget = run.summary.budget_time)
+    return fmt::format("t {:.4g}/{:.4g}", run.summary.progress.normalised_time, *budget);
   return fmt::format("{}/{}", format_count(static_cast<double>(run.summary.progress.gradients)),
                      format_count(static_cast<double>(run.summary.budget_gradients)));
 }

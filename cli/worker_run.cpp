@@ -24,6 +24,7 @@ Outcome drive(ComposedRun& run, Recorder& recorder, const Continuity& continuity
 nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& settings,
                               const std::string& command_line) {
   nlohmann::json surroundings = environment(command_line);
+  surroundings["kernels"] = run.spec.backend->name();
   surroundings["model_runtime"] = run.model_runtime;
   if (!run.cuda.is_null()) surroundings["cuda"] = run.cuda;
   // How often a run is saved, recorded and restarted, and where, is no part of its result.

@@ -11,7 +11,7 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(ACID_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda
     PATH_SUFFIXES bin DOC "The CUDA compiler")
   if(ACID_NVCC)
-    set(CMAKE_CUDA_COMPILER ${ACID_NVCC})
+    set(ENV{CUDACXX} ${ACID_NVCC})  # for check_language, which tries it
   endif()
 endif()
 # Machine code for every generation of GPUs that the toolkit knows (each runs on its later models
@@ -29,6 +29,11 @@ if(CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)  # the first that knows C++20
+  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12 is needed: acid-cuda.so, and "
+    "with it device = \"cuda\", is left out")
+  return()
+endif()
 find_package(CUDAToolkit REQUIRED)
 set(ACID_CUDA_FOUND TRUE)
 

@@ -1,5 +1,7 @@
 #pragma once
 
+struct rusage;
+
 namespace acid {
 
 /// Where seconds come from. A parameter wherever time is read, so that tests can own it.
@@ -21,5 +23,10 @@ class CoarseClock final : public Clock {
  public:
   double seconds() const override;
 };
+
+/// Processor time, of the user and of the system, that getrusage(2) or wait4(2) tells of.
+double cpu_seconds(const rusage& usage);
+/// That of all threads of this process so far.
+double cpu_seconds();
 
 }  // namespace acid

@@ -133,21 +133,14 @@ void Stream::normals(std::span<double> out) {
   while (rest() > 0 && (has_spare_normal_ || left_ > 0)) out[done++] = normal();
   while (rest() >= 2) {
     const std::size_t blocks = std::min(kBlocks, rest() / 2);
-    std::array<Philox::ctr_type, kBlocks> words;
-    for (std::size_t b = 0; b < blocks; ++b) words[b] = philox(key_, index_, block_ + b);
+    std::array<std::uint64_t, 2 * kBlocks> bits;
+    next64(std::span(bits).first(2 * blocks));
     for (std::size_t b = 0; b < blocks; ++b) {
-      const auto uniform_of = [&](std::size_t low) {
-        const std::uint64_t bits =
-            (static_cast<std::uint64_t>(words[b][low + 1]) << 32) | words[b][low];
-        return static_cast<double>(bits >> 11) * 0x1p-53;
-      };
-      const double radius = std::sqrt(2 * -std::log1p(-uniform_of(0)));
-      const double angle = 2 * std::numbers::pi * uniform_of(2);
+      const double radius = std::sqrt(2 * -std::log1p(-unit(bits[2 * b])));
+      const double angle = 2 * std::numbers::pi * unit(bits[2 * b + 1]);
       out[done++] = radius * std::cos(angle);
       out[done++] = spare_normal_ = radius * std::sin(angle);
     }
-    block_ += blocks;
-    for (int i = 0; i < 4; ++i) words_[i] = words[blocks - 1][static_cast<std::size_t>(i)];
   }
   if (rest() > 0) out[done] = normal();
 }

@@ -47,6 +47,7 @@ void run(const Operation& operation, std::size_t size, const void* const (&vecto
          const char* what) {
   if (size == 0) return;
   use_device();
+  (void)cudaGetLastError();  // of a call whose failure was dealt with
   const Split parts = split(size, sizeof(T), vectors);
   each<T><<<blocks(parts, multiprocessors()), kThreadsPerBlock, 0, cudaStreamPerThread>>>(operation,
                                                                                           parts);

@@ -154,8 +154,8 @@ void MpiAsync::fetch_offer(const Mail& mail) {
 
 // The partner does the same: it is between its offer and its apply too.
 void MpiAsync::swap_offers() {
+  swapping_ = true;  // even if swap() throws: it may have begun
   options_.link->swap(partner(), own_offer_.span(), partner_offer_.span());
-  swapping_ = true;
 }
 
 void MpiAsync::finish_swap() {

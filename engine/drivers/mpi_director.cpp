@@ -21,7 +21,7 @@ Director::Director(const RunSpec& spec, Objective& objective, Recorder& recorder
       clock_(clock),
       lead_(lead),
       collector_(collector),
-      ensemble_(spec, objective),
+      ensemble_(on_host(spec), objective),
       sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)) {}
 
 template <class Archive>

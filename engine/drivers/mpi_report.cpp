@@ -56,6 +56,11 @@ void read_notes(MailReader& reader, GradientNotes& notes) {
 
 }  // namespace
 
+RunSpec on_host(RunSpec spec) {
+  spec.backend = &cpu_backend();
+  return spec;
+}
+
 Reporter::Reporter(const RunSpec& spec, Post& post)
     : rank_(post.rank()),
       post_(post),
@@ -304,12 +309,21 @@ void StartReceiver::deliver(const Mail& mail) {
 }
 
 void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
-  const auto own = filled_vectors(worker_);
-  ACID_ASSERT(index < own.size() && own[index].size() == mail.body_size,
+  const auto vectors = filled_vectors(worker_);
+  ACID_ASSERT(index < vectors.size() && vectors[index].size() == mail.body_size,
               "vector {} of {} elements does not fit the worker", index, mail.body_size);
-  post_.fetch(mail, own[index], [this] {
-    if (--missing_vectors_ == 0) finish();
+  const Backend& backend = worker_.backend();
+  const std::span<float> own = vectors[index];
+  if (backend.is_host_memory()) return post_.fetch(mail, own, [this] { arrived(); });
+  const auto sent = std::make_shared<Arena<float>>(own.size(), backend.messages());
+  post_.fetch(mail, sent->span(), [this, &backend, own, sent] {
+    backend.kernels<float>().copy(sent->data(), own.data(), own.size());
+    arrived();
   });
+}
+
+void StartReceiver::arrived() {
+  if (--missing_vectors_ == 0) finish();
 }
 
 void StartReceiver::finish() {

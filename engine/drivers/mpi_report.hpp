@@ -41,6 +41,10 @@ struct WorkerReport {
   }
 };
 
+/// The run as rank 0 keeps all its workers, from what they report: in the host's memory, wherever
+/// their own vectors are.
+RunSpec on_host(RunSpec spec);
+
 /// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
 /// copy of its vectors. Whoever may change the worker at the moment calls it; never two threads at
 /// once.
@@ -187,6 +191,7 @@ class StartReceiver {
 
  private:
   void fetch(const Mail& mail, std::uint64_t index);
+  void arrived();
   void finish();
 
   Post& post_;

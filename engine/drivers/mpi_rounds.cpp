@@ -162,7 +162,7 @@ RoundDirector::RoundDirector(const RunSpec& spec, Objective& objective, Recorder
       continuity_(continuity),
       post_(post),
       collector_(collector),
-      ensemble_(spec, objective),
+      ensemble_(on_host(spec), objective),
       log_(spec.workers, spec.keep_events, recorder),
       sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)),
       idle_seconds_(static_cast<std::size_t>(spec.workers)),

@@ -43,7 +43,9 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
       buckets_(settings_.dimension),
       memory_(settings_, 1),
       worker_(settings_, memory_),
-      gradient_(settings_.dimension, spec.backend->messages()),
+      sent_gradient_(spec.backend->is_host_memory() ? 0 : settings_.dimension,
+                     spec.backend->messages()),
+      gradient_(spec.backend->is_host_memory() ? worker_.gradient() : sent_gradient_.span()),
       average_(all_reduces_ ? 0 : settings_.dimension, spec.backend->messages()),
       reporter_(spec, post),
       missing_(buckets_.size()),
@@ -54,8 +56,8 @@ MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& obje
   worker_.start(x0, buffers);
   const auto over = [this] { exchange_is_over(); };
   if (all_reduces_)
-    all_reduce_.emplace(post, buckets_, std::as_const(gradient_).span(), spec.backend->messages(),
-                        options.library_sum, over);
+    all_reduce_.emplace(post, buckets_, gradient_, spec.backend->messages(), options.library_sum,
+                        over);
   else
     neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(rank_)],
                         settings_.dimension, spec.backend->messages(), over);
@@ -102,7 +104,7 @@ void MpiSync::compute() {
   if (all_reduces_ && options_.slow_factor <= 1)
     ready = [this](std::size_t begin, std::size_t end) { hand_over_parts(begin, end); };
   loss_ = objective_.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
-                                       worker_.gradient_buffers(), gradient_.span(), ready);
+                                       worker_.gradient_buffers(), gradient_, ready);
   hold_until(pace_.end());
   end_span(SpanKind::compute, began);
   if (all_reduces_) hand_over_rest();
@@ -225,9 +227,9 @@ bool MpiSync::finish_round(std::int64_t round) {
   } else if (combines_first_) {
     if (!wait_for_exchange()) return false;
     assign_average(round);
-    commit(gradient_.span());
+    commit(gradient_);
   } else {
-    commit(gradient_.span());
+    commit(gradient_);
     publish();
     if (!wait_for_exchange()) return false;
     assign_average(round);

@@ -82,7 +82,8 @@ class MpiSync {
   // The gradient thread's, once it has begun.
   WorkerMemory<float> memory_;
   Worker worker_;
-  Arena<float> gradient_;
+  Arena<float> sent_gradient_;  // where transports cannot send the worker's own
+  const std::span<float> gradient_;
   Arena<float> average_;  // neighbours pattern
   Reporter reporter_;
   WorkerReport report_;

@@ -224,6 +224,7 @@ void VirtualAsync::schedule_gradient(int w) {
 }
 
 void VirtualAsync::end_span(int w, SpanKind kind, double since) {
+  // Asked first, because with many workers most calls would be for nothing.
   if (w < Timeline::kMostWorkers && since != kNever) timeline_.add(w, kind, since, seconds_);
 }
 

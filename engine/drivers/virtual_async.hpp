@@ -159,7 +159,7 @@ class VirtualAsync {
   std::int64_t holds_ = 0, waiting_at_end_ = 0;
   bool ended_ = false;
   std::atomic<bool> not_finite_{false};  // set by tasks
-  ChainPool pool_;                       // last: its tasks use the members above
+  ChainPool pool_;                       // after what its tasks use: the members above
   Sampler sampler_;
 };
 

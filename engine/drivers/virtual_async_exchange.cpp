@@ -1,6 +1,4 @@
 // How an asynchronous virtual run carries out its exchanges.
-#include <algorithm>
-
 #include "engine/drivers/virtual_async.hpp"
 
 namespace acid {

@@ -74,7 +74,8 @@ ModelRuntime& load_model_runtime();
 /// `lanes` models are made. `model` and `partition` are resolved options with "kind"; `runtime`
 /// must outlive the objective. Every thread that calls it is pinned to `threads_per_worker` at its
 /// first gradient or evaluation. With `prefetch`, for where cores are idle, a thread gathers every
-/// worker's next minibatch while it computes; no result depends on it. Throws UsageError for a
+/// worker's next minibatch while it computes, unless those of all lanes would be more than 256 MiB;
+/// no result depends on it. Throws UsageError for a
 /// model that cannot take the data or more workers than examples, Error for a device that is not
 /// there.
 std::unique_ptr<Objective> make_supervised(ModelRuntime& runtime, const nlohmann::json& model,

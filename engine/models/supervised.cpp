@@ -12,6 +12,7 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kEvaluationChunk = 250;
+constexpr double kMostAhead = 256 << 20;  // bytes of minibatches gathered ahead
 
 Layout checked_layout(const nlohmann::json& options, const DataShape& shape) {
   const std::string kind = text(options, "kind");
@@ -44,7 +45,8 @@ class Supervised : public Objective {
       orders_.emplace_back(shards_.of(worker), seeds, worker);
     for (int lane = 0; lane < lanes; ++lane)
       lanes_.push_back({runtime.make(model, dataset_.shape, device), {}});
-    if (prefetch)
+    const double ahead = 4.0 * lanes * batch_size * static_cast<double>(dataset_.shape.features());
+    if (prefetch && ahead <= kMostAhead)
       prefetcher_.emplace(workers, [this](int worker, std::int64_t step, Minibatch& out) {
         gather(worker, step, out);
       });

@@ -21,7 +21,8 @@ class DeviceLink {
   /// begins once both have. One swap at a time, so whoever agrees on pairs in one order for all
   /// cannot come to a deadlock.
   virtual void swap(int peer, std::span<const float> own, std::span<float> partner) = 0;
-  /// Whether the swap is over. Throws LostProcess, of the peer, when it has failed.
+  /// Whether the swap is over. It and swap() throw LostProcess when the peer is gone, Error for
+  /// what failed here; then, too, the memory is in use until abort().
   virtual bool done() = 0;
   /// Gives up the swap in hand, whose memory is nobody's any more when this returns, and with it
   /// the link: there is no other swap.

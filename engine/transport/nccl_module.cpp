@@ -61,11 +61,14 @@ class NcclLink final : public DeviceLink {
                 static_cast<int>(stage_));
     use_device();
     peer_ = peer;
-    require(ncclGroupStart());
-    require(ncclSend(own.data(), own.size(), ncclFloat, peer, communicator_, stream_));
-    require(ncclRecv(partner.data(), partner.size(), ncclFloat, peer, communicator_, stream_));
-    require(ncclGroupEnd());
     stage_ = Stage::being_enqueued;
+    require(ncclGroupStart());
+    const ncclResult_t sent =
+        ncclSend(own.data(), own.size(), ncclFloat, peer, communicator_, stream_);
+    const ncclResult_t received =
+        ncclRecv(partner.data(), partner.size(), ncclFloat, peer, communicator_, stream_);
+    const ncclResult_t ended = ncclGroupEnd();  // in any case: abort() would wait for its end
+    for (const ncclResult_t result : {sent, received, ended}) require(result);
   }
 
   bool done() override {
@@ -76,12 +79,12 @@ class NcclLink final : public DeviceLink {
     require(state);
     if (state == ncclInProgress) return false;
     if (stage_ == Stage::being_enqueued) {
-      require_cuda(cudaEventRecord(arrived_, stream_));
+      check_cuda(cudaEventRecord(arrived_, stream_), "mark the end of a swap");
       stage_ = Stage::on_its_way;
     }
     const cudaError_t status = cudaEventQuery(arrived_);
     if (status == cudaErrorNotReady) return false;
-    require_cuda(status);
+    check_cuda(status, "swap vectors");
     stage_ = Stage::idle;
     return true;
   }
@@ -97,15 +100,15 @@ class NcclLink final : public DeviceLink {
 
   void use_device() { check_cuda(cudaSetDevice(device_), "use the device"); }
 
-  [[noreturn]] void fail(const std::string& reason) {
-    throw LostProcess(places_[static_cast<std::size_t>(peer_)],
-                      fmt::format("NCCL cannot swap vectors with it: {}", reason));
-  }
+  // Only what the network reports is the peer's; all else went wrong here.
   void require(ncclResult_t result) {
-    if (result != ncclSuccess && result != ncclInProgress) fail(reason_of(result, communicator_));
-  }
-  void require_cuda(cudaError_t status) {
-    if (status != cudaSuccess) fail(cudaGetErrorString(status));
+    if (result == ncclSuccess || result == ncclInProgress) return;
+    const std::string reason = reason_of(result, communicator_);
+    if (result == ncclRemoteError || result == ncclSystemError)
+      throw LostProcess(places_[static_cast<std::size_t>(peer_)],
+                        fmt::format("NCCL cannot swap vectors with it: {}", reason));
+    throw Error(fmt::format("NCCL cannot swap vectors with {}: {}",
+                            places_[static_cast<std::size_t>(peer_)].name(), reason));
   }
 
   void await_connection(ncclResult_t result) {

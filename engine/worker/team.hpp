@@ -22,8 +22,8 @@ class Team {
 
   /// Calls pass(first, size) for parts that cover [0, size), each once, on at most `threads`
   /// threads of which the calling one is the first, and returns when all are done. It does what the
-  /// others have not begun, so it never waits for a thread to be given a core. `pass` must not
-  /// throw. Throws std::system_error, before any part, when the system refuses another thread.
+  /// others have not begun, so it waits for no thread to begin. `pass` must not throw. Throws
+  /// std::system_error, before any part, when the system refuses another thread.
   template <class Pass>
   void run(int threads, std::size_t size, const Pass& pass) {
     const std::size_t parts = std::min(static_cast<std::size_t>(threads), size / kLeastPart);

@@ -115,12 +115,15 @@ std::string worker_bars(const ReportData& data) {
   for (std::size_t g = 0; g < data.networks.size(); ++g) {
     const GroupNetwork& network = data.networks[g];
     if (network.workers < 2) continue;
-    figures[g] = draw_bars(fmt::format("w{}", g), full_label(data, g) + ": gradients",
-                           data.styles[g], network.worker_gradients, false);
-    const std::vector<double>& idle = network.worker_idle_share;
-    if (std::any_of(idle.begin(), idle.end(), [](double share) { return share > 0; }))
-      figures[g] += draw_bars(fmt::format("i{}", g), full_label(data, g) + ": share of time idle",
-                              data.styles[g], idle, true);
+    const auto add = [&](const char* id, const char* what, const std::vector<double>& values,
+                         bool as_share) {
+      if (std::none_of(values.begin(), values.end(), [](double value) { return value > 0; }))
+        return;  // a run without gradients, or nobody ever idle
+      figures[g] += draw_bars(fmt::format("{}{}", id, g), full_label(data, g) + ": " + what,
+                              data.styles[g], values, as_share);
+    };
+    add("w", "gradients", network.worker_gradients, false);
+    add("i", "share of time idle", network.worker_idle_share, true);
   }
   const std::string body = figures_by_point(data, "smalls", "Workers", figures);
   return body.empty() ? "" : "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + body;

@@ -154,3 +154,22 @@ TEST_CASE("many normal values at once are those drawn one by one, and the stream
     }
   }
 }
+
+TEST_CASE("many values at once are those drawn one by one, also where bits are drawn again") {
+  const std::uint64_t bound = GENERATE(1ull, 7ull, (1ull << 63) + 1);  // the last refuses half
+  for (const std::size_t count : {0u, 1u, 31u, 32u, 33u, 200u}) {
+    Stream at_once(5, 8), one_by_one(5, 8);
+    for (Stream* stream : {&at_once, &one_by_one}) stream->next32();
+    std::vector<std::uint64_t> below(count);
+    std::vector<double> uniform(count), gaps(count);
+    at_once.below_and_uniform(bound, below, uniform);
+    at_once.exponentials(gaps);
+    INFO(count << " values below " << bound);
+    for (std::size_t k = 0; k < count; ++k) {
+      CHECK(below[k] == one_by_one.below(bound));
+      CHECK(uniform[k] == one_by_one.uniform());
+    }
+    for (const double gap : gaps) CHECK(gap == one_by_one.exponential());
+    CHECK(at_once.next64() == one_by_one.next64());
+  }
+}

@@ -6,9 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <set>
 #include <thread>
 
+#include "cli/child.hpp"
 #include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
@@ -44,12 +47,14 @@ every_gradients = 150
 driver = "mpi"
 )";
 
-// One asynchronous run that takes seconds, saved often.
-const std::vector<std::string> kLongRun{"run",   "r.toml",
-                                        "--set", "algorithms=[{kind=\"ad-psgd\"}]",
-                                        "--set", "task.dataset.dimension=50000",
-                                        "--set", "budget.gradients=2400",
-                                        "--set", "checkpoint.every_seconds=0.3"};
+// One asynchronous run that takes seconds for some thousand gradients, saved often.
+std::vector<std::string> long_run(int gradients) {
+  return {"run",   "r.toml",
+          "--set", "algorithms=[{kind=\"ad-psgd\"}]",
+          "--set", "task.dataset.dimension=50000",
+          "--set", "budget.gradients=" + std::to_string(gradients),
+          "--set", "checkpoint.every_seconds=0.3"};
+}
 
 struct Bench : Folder {
   Bench() { write("r.toml", kRecipe); }
@@ -60,14 +65,15 @@ struct Bench : Folder {
   std::string id(std::size_t index = 0) const {
     return acid(*this, {"list", "--json"}).json()["runs"].at(index)["id"];
   }
-  /// Its processes, once it has a checkpoint.
+  /// Its processes, once it has a checkpoint or has ended.
   std::vector<pid_t> processes_of_long_run() const {
     for (int i = 0; i < 2000; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       const Result listed = acid(*this, {"list", "--json"});
       if (listed.code != 0 || listed.json()["runs"].empty()) continue;
       const json run = shown(listed.json()["runs"][0]["id"]);
-      if (run.is_null() || run["checkpoints"].empty()) continue;
+      if (run.is_null()) continue;
+      if (run["checkpoints"].empty() && run["state"] != "finished") continue;
       std::vector<pid_t> pids;
       for (const json& process : run["environment"]["processes"]) pids.push_back(process["pid"]);
       return pids;
@@ -76,6 +82,30 @@ struct Bench : Folder {
     return {};
   }
 };
+
+/// A long run that was disturbed while it was under way.
+struct Disturbed {
+  std::unique_ptr<Bench> bench;
+  std::vector<std::string> command;
+  std::vector<pid_t> pids;  // of the processes that were there
+  Result result;
+};
+
+/// On a machine that is so fast that the run was over before, there is a longer one.
+Disturbed disturb(const std::function<void(const Running&, const std::vector<pid_t>&)>& how) {
+  for (int gradients = 2400; gradients < 1'000'000; gradients *= 4) {
+    Disturbed run{std::make_unique<Bench>(), long_run(gradients), {}, {}};
+    Running running(*run.bench, run.command);
+    run.pids = run.bench->processes_of_long_run();
+    REQUIRE(run.pids.size() == 3);
+    how(running, run.pids);
+    run.result = running.wait();
+    const json attempts = run.bench->shown(run.bench->id())["attempts"];
+    if (attempts.size() > 1 || attempts[0]["outcome"] != "finished") return run;
+  }
+  FAIL("every run was over before it was disturbed");
+  return {};
+}
 
 // Of a machine that has other things to do.
 constexpr double kPatienceSeconds = 60;
@@ -127,12 +157,11 @@ TEST_CASE("runs with a process per worker finish and are proven") {
 
 TEST_CASE("a killed process is named, and the run goes on from its checkpoint") {
   if (!there_is_mpi()) return;
-  const Bench bench;
-  Running running(bench, kLongRun);
-  const std::vector<pid_t> pids = bench.processes_of_long_run();
-  REQUIRE(pids.size() == 3);
-  kill(pids[1], SIGKILL);
-  const Result result = running.wait();
+  const Disturbed run =
+      disturb([](const Running&, const std::vector<pid_t>& pids) { kill(pids[1], SIGKILL); });
+  const Bench& bench = *run.bench;
+  const std::vector<pid_t>& pids = run.pids;
+  const Result& result = run.result;
   INFO(result.err);
   CHECK(result.code == 0);
   const std::string killed = "worker 1 (process " + std::to_string(pids[1]) + " on ";
@@ -149,18 +178,16 @@ TEST_CASE("a killed process is named, and the run goes on from its checkpoint") 
 
 TEST_CASE("a stop saves the run, and the same command goes on") {
   if (!there_is_mpi()) return;
-  const Bench bench;
-  Running running(bench, kLongRun);
-  const std::vector<pid_t> pids = bench.processes_of_long_run();
-  kill(running.pid(), SIGINT);
-  const Result stopped = running.wait();
-  INFO(stopped.err);
-  CHECK(stopped.code == 130);
-  CHECK(all_gone(pids, kPatienceSeconds));
+  const Disturbed stopped = disturb(
+      [](const Running& running, const std::vector<pid_t>&) { kill(running.pid(), SIGINT); });
+  const Bench& bench = *stopped.bench;
+  INFO(stopped.result.err);
+  CHECK(stopped.result.code == 130);
+  CHECK(all_gone(stopped.pids, kPatienceSeconds));
   const json run = bench.shown(bench.id());
   CHECK(run["state"] == "interrupted");
   CHECK(run["attempts"][0]["message"] == "stopped by a signal");
-  const Result resumed = acid(bench, kLongRun);
+  const Result resumed = acid(bench, stopped.command);
   INFO(resumed.err);
   CHECK(resumed.code == 0);
   CHECK_THAT(resumed.err, Contains("resuming from gradient"));
@@ -168,12 +195,10 @@ TEST_CASE("a stop saves the run, and the same command goes on") {
 
 TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed") {
   if (!there_is_mpi()) return;
-  const Bench bench;
-  Running running(bench, kLongRun);
-  const std::vector<pid_t> pids = bench.processes_of_long_run();
-  kill(running.pid(), SIGKILL);
-  running.wait();
-  CHECK(all_gone(pids, kPatienceSeconds));
+  const Disturbed run = disturb(
+      [](const Running& running, const std::vector<pid_t>&) { kill(running.pid(), SIGKILL); });
+  const Bench& bench = *run.bench;
+  CHECK(all_gone(run.pids, kPatienceSeconds));
   CHECK(bench.shown(bench.id())["state"] == "interrupted");
   CHECK(acid(bench, {"resume"}).code == 0);
 }

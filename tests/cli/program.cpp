@@ -15,16 +15,10 @@
 #include <stdexcept>
 
 #include "engine/base/clock.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace fs = std::filesystem;
-namespace {
-
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-}  // namespace
 
 Folder::Folder() {
   std::string pattern = (fs::temp_directory_path() / "acid-test-XXXXXX").string();
@@ -103,7 +97,26 @@ Result Running::wait() {
           folder_->read(name_ + ".err"),
           SteadyClock().seconds() - started_,
           WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-          seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
+          acid::cpu_seconds(usage)};
+}
+
+bool has_ended(const Running& running) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(running.pid());
+  return waitid(P_PID, id, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == running.pid();
+}
+
+bool looks_around(pid_t pid) {
+  const auto sleeps = [pid] {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    const std::string field = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+      if (line.rfind(field, 0) == 0) return std::stol(line.substr(field.size()));
+    return -1L;  // a zombie has the field, whoever is gone has not
+  };
+  constexpr long kTimes = 4;
+  const long before = sleeps();
+  return before >= 0 && comes_true([&] { return sleeps() >= before + kTimes; });
 }
 
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,

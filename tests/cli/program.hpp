@@ -55,6 +55,13 @@ class Running {
   double started_;
 };
 
+/// Whether running.wait() would return at once.
+bool has_ended(const Running& running);
+
+/// Waits until a process has gone to sleep and woken up several times: whatever it does again and
+/// again it has done since. False when it has ended, or has not woken after a minute.
+bool looks_around(pid_t pid);
+
 /// Runs `acid` with these arguments to its end. `environment`: "NAME=VALUE" beside the inherited.
 Result acid(const Folder& folder, const std::vector<std::string>& arguments,
             const std::vector<std::string>& environment = {});

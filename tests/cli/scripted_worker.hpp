@@ -1,13 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 
@@ -71,9 +70,7 @@ struct ScriptedWorker : Folder {
 
 /// Until a file is there.
 inline void wait_for(const Folder& folder, const std::string& file) {
-  for (int i = 0; i < 3000 && !folder.has(file); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  REQUIRE(folder.has(file));
+  REQUIRE(comes_true([&] { return folder.has(file); }));
 }
 
 }  // namespace acid::test

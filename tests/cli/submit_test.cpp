@@ -134,7 +134,7 @@ TEST_CASE("the script does what it says: it passes signals on and waits for acid
   const std::string acid_program =
       login.write_program("slow-acid",
                           "#!/bin/sh\ntrap 'sleep 0.3; echo saved >> result; exit 130' TERM\n"
-                          "echo up > up\nfor i in $(seq 300); do sleep 0.1; done\n");
+                          "echo up > up\nfor i in $(seq 1200); do sleep 0.1; done\n");
   std::string script = login.read("taken");
   const std::string real = std::string(BINARY_ROOT) + "/acid run";
   REQUIRE(script.find(real) != std::string::npos);

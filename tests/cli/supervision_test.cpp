@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "store/impl.hpp"
 #include "tests/cli/scripted_worker.hpp"
 
+using acid::test::looks_around;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
 using Catch::Matchers::Contains;
@@ -63,7 +66,7 @@ TEST_CASE("an error of the command itself lets the workers save, and progress al
       .impl()
       .connection()
       .execute("DROP VIEW run_list");
-  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  CHECK(looks_around(running.pid()));
   CHECK_FALSE(bench.has("saved-2"));
   bench.write("go-on", "");
   const auto result = running.wait();
@@ -161,8 +164,9 @@ TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
       bench.write("code", std::to_string(WEXITSTATUS(status)));
     });
     wait_for(bench, "there");
-    kill(std::stoi(bench.read("pid")), SIGHUP);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const pid_t pid = std::stoi(bench.read("pid"));
+    kill(pid, SIGHUP);
+    CHECK(looks_around(pid));
     bench.write("go-on", "");
     command.join();
     CHECK(bench.read("code") == "1");

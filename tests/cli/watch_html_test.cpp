@@ -69,6 +69,7 @@ class Served {
     const std::string cookie = get("/?token=" + token).get_header_value("Set-Cookie");
     return {{"Cookie", cookie.substr(0, cookie.find(';'))}};
   }
+  bool looks_around() const { return acid::test::looks_around(watching_.pid()); }
   acid::test::Result ended_by(int signal) {
     kill(watching_.pid(), signal);
     return ended();
@@ -93,6 +94,35 @@ class Served {
 // As the server tells it: equal where the pages are.
 std::string version_of(const httplib::Response& page) {
   return acid::sha256_hex(page.body).substr(0, 32);
+}
+
+// Lets the last run of `acid watch --html --wait` end while a page asks for its version, and
+// returns how often it got an answer that it asked for after that.
+int looks_after_the_end() {
+  Going bench;
+  Served served(bench, {"--wait"});
+  const httplib::Headers entered = served.entered();
+  CHECK(served.get("/", entered).status == 200);
+  std::atomic<bool> finished = false, over = false;
+  std::atomic<int> learned = 0;
+  std::thread page([&] {
+    while (!over) {
+      const bool after_the_end = finished;
+      httplib::Client client("127.0.0.1", served.port);
+      const auto version = client.Get("/version", entered);
+      if (after_the_end && version && version->status == 200) ++learned;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  bench.end(RunState::finished);
+  finished = true;
+  const auto result = served.ended();
+  over = true;
+  page.join();
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, Contains("finished"));
+  CHECK_THAT(result.err, !Contains("watching ended"));
+  return learned;
 }
 
 }  // namespace
@@ -226,10 +256,15 @@ TEST_CASE("watch --html goes on after the last run, until a signal ends it, and 
   Going bench;
   for (const int signal : {SIGINT, SIGTERM}) {
     Served served(bench);
-    CHECK(served.get("/", served.entered()).status == 200);
+    const httplib::Headers entered = served.entered();
+    CHECK(served.get("/", entered).status == 200);
     if (signal == SIGTERM) {
       bench.end(RunState::finished);
-      std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      CHECK(comes_true([&] {
+        const std::string page = served.get("/", entered).body;
+        return page.find("All runs have ended") != std::string::npos;
+      }));
+      CHECK(served.looks_around());
       CHECK(served.get("/").status == 403);
     }
     const auto result = served.ended_by(signal);
@@ -243,31 +278,10 @@ TEST_CASE("watch --html goes on after the last run, until a signal ends it, and 
 }
 
 TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it") {
-  Going bench;
-  Served served(bench, {"--wait"});
-  const httplib::Headers entered = served.entered();
-  CHECK(served.get("/", entered).status == 200);
-  // As an open page does.
-  std::atomic<bool> finished = false, over = false;
-  std::atomic<int> learned = 0;
-  std::thread page([&] {
-    while (!over) {
-      const bool after_the_end = finished;
-      httplib::Client client("127.0.0.1", served.port);
-      const auto version = client.Get("/version", entered);
-      if (after_the_end && version && version->status == 200) ++learned;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-  });
-  bench.end(RunState::finished);
-  finished = true;
-  const auto result = served.ended();
-  over = true;
-  page.join();
+  // It has some seconds; on a machine where it gets no core for as long, there is another.
+  int learned = 0;
+  for (int tries = 0; tries < 5 && learned == 0; ++tries) learned = looks_after_the_end();
   CHECK(learned > 0);
-  CHECK(result.code == 0);
-  CHECK_THAT(result.out, Contains("finished"));
-  CHECK_THAT(result.err, !Contains("watching ended"));
 }
 
 TEST_CASE("watch --html says which port is taken, and refuses what it cannot serve") {
@@ -318,6 +332,7 @@ TEST_CASE("watch --html --open gives the browser a file that only this user can 
     CHECK_THAT(bench.read("copy"), Contains("url=http://127.0.0.1") && Contains(served.token));
     CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::all) ==
           (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+    CHECK(served.get("/").status == 403);  // so it waits for signals by now
     CHECK(served.ended_by(SIGINT).code == 0);
   }
   CHECK_FALSE(std::filesystem::exists(file));

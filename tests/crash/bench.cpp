@@ -155,12 +155,6 @@ bool Bench::has_checkpoint_within(double seconds) const {
   });
 }
 
-bool has_ended(const Running& running) {
-  siginfo_t info{};
-  const auto id = static_cast<id_t>(running.pid());
-  return waitid(P_PID, id, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == running.pid();
-}
-
 Result wait_at_most(const Bench& bench, Running& running, double seconds) {
   if (within(seconds, [&] { return has_ended(running); })) return running.wait();
   std::string who;

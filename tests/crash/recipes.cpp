@@ -140,10 +140,8 @@ std::vector<Variant> mpi_variants() {
   return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0)};
 }
 
-std::string plain_recipe(double length) {
-  return recipe({.algorithms = algorithm("a2cid2", 1),
-                 .rest = kNetwork,
-                 .gradients = static_cast<int>(20'000 * length)});
+std::string plain_recipe() {
+  return recipe({.algorithms = algorithm("a2cid2", 1), .rest = kNetwork});
 }
 
 std::string short_recipe() {

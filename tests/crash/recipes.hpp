@@ -25,8 +25,8 @@ std::vector<Variant> threads_variants();
 /// than these runs take from one to the next.
 std::vector<Variant> mpi_variants();
 
-/// One virtual run of a²cid², `length` times as long as the variants.
-std::string plain_recipe(double length = 1);
+/// One virtual run of a²cid².
+std::string plain_recipe();
 
 /// One virtual run that takes some milliseconds and saves three checkpoints, so that its file
 /// operations can be gone through one by one.

@@ -7,6 +7,7 @@
 #include "tests/drivers/replay_fixture.hpp"
 
 using namespace acid;
+using test::CheckpointFolder;
 using test::MemoryRecorder;
 using test::Processes;
 using test::Replayable;
@@ -146,5 +147,24 @@ TEST_CASE("mpi: synchronous runs have the same bits with a second backend") {
     check_same(processes.run(by_processes), threads);
     check_no_errors(processes);
   }
+  check_strict(calls);
+}
+
+TEST_CASE("mpi: a run goes on from a cut with a second backend, and ends with the same bits") {
+  const std::int64_t calls = strict_backend().calls();
+  Replayable run({.algorithm = "d-psgd", .workers = 3, .rate = 1, .gradients = 90});
+  run.spec.optimizer.momentum = 0.9;
+  Processes processes{run.spec, run.task};
+  MemoryRecorder recorder, rest;
+  CheckpointFolder folder(11);
+  const Outcome whole = processes.run(recorder, {&folder, nullptr});
+  check_no_errors(processes);
+  REQUIRE(!folder.saved().empty());
+  const CheckpointFile cut(folder.saved().front().path);
+  run.spec.backend = &strict_backend();
+  rest.events_may_start_late();
+  const Outcome resumed = processes.run(rest, {nullptr, &cut});
+  check_no_errors(processes);
+  test::check_same_end(resumed, whole);
   check_strict(calls);
 }

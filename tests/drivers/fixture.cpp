@@ -45,6 +45,41 @@ std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, c
   return entry->make(with_fallbacks(entry->fields, given), workers, 1, nullptr, seeds, lanes);
 }
 
+namespace {
+
+class WithBefore final : public Objective {
+ public:
+  WithBefore(BeforeGradient before, std::unique_ptr<Objective> inner)
+      : before_(std::move(before)), inner_(std::move(inner)) {}
+  std::size_t dimension() const override { return inner_->dimension(); }
+  std::vector<Segment> segments() const override { return inner_->segments(); }
+  void start(int w, std::span<float> x, std::span<float> b) const override {
+    inner_->start(w, x, b);
+  }
+  double gradient(int lane, int w, std::int64_t step, std::span<const float> x, std::span<float> b,
+                  std::span<float> g) override {
+    before_(w, step);
+    return inner_->gradient(lane, w, step, x, b, g);
+  }
+  int evaluation_chunks() const override { return inner_->evaluation_chunks(); }
+  PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+                             std::span<const float> b) override {
+    return inner_->evaluate(lane, chunk, x, b);
+  }
+  bool has_accuracy() const override { return inner_->has_accuracy(); }
+
+ private:
+  const BeforeGradient before_;
+  const std::unique_ptr<Objective> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective) {
+  if (!before) return objective;
+  return std::make_unique<WithBefore>(std::move(before), std::move(objective));
+}
+
 Outcome Setup::run(std::stop_token stop) {
   spec.workers = workers;
   spec.seeds = Seeds(seed);
@@ -58,7 +93,7 @@ Outcome Setup::run(std::stop_token stop) {
   if (workers > 1 && rate > 0) nominal = spectral(graph, rate);
   spec.method = entry->make(resolved, nominal ? &*nominal : nullptr);
   const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
-  const auto objective = quadratic(task, workers, spec.seeds, lanes);
+  const auto objective = with(before_gradient, quadratic(task, workers, spec.seeds, lanes));
   if (on_threads)
     return run_threads(spec, threads, *objective, recorder, continuity, SteadyClock(), stop);
   return run_virtual(spec, virtual_time, *objective, recorder, continuity, stop);

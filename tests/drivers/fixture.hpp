@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -47,12 +48,19 @@ class MemoryRecorder final : public Recorder {
  private:
   Mutex mutex_;
   std::map<std::pair<std::string, int>, std::vector<Point>> series_;  // written under mutex_
-  std::map<int, std::vector<Event>> events_;                           // written under mutex_
+  std::map<int, std::vector<Event>> events_;                          // written under mutex_
   Position last_;
   bool events_may_start_late_ = false;
   int samples_left_ = -1;
   std::stop_source stop_;
 };
+
+/// Called by a worker's thread before it computes a gradient. There a test can let workers wait for
+/// what it wants to see while they are under way; how fast they are must not matter.
+using BeforeGradient = std::function<void(int worker, std::int64_t step)>;
+
+/// The objective, with something to be done before each gradient.
+std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective> objective);
 
 /// A run on the quadratic task, small enough to read.
 struct Setup {
@@ -66,6 +74,7 @@ struct Setup {
   VirtualOptions virtual_time;
   ThreadsOptions threads;
   bool on_threads = false;
+  BeforeGradient before_gradient = {};
 
   MemoryRecorder recorder;
   Continuity continuity;

@@ -15,6 +15,7 @@ using test::CheckpointFolder;
 using test::MemoryRecorder;
 using test::Processes;
 using test::Replayable;
+using test::waiting_for;
 
 namespace {
 
@@ -124,15 +125,17 @@ TEST_CASE("CORRECTNESS 13: mpi executes a prefix of the list, in each worker's d
 }
 
 TEST_CASE("mpi: a slow worker does not slow the others, and the end waits for nobody's share") {
-  Replayable run({.workers = 3, .rate = 0.2, .gradients = 600, .dimension = 20000});
+  Replayable run({.workers = 3, .rate = 0.2, .gradients = 600, .dimension = 1000});
   Processes processes{run.spec, run.task};
   processes.options.resize(3);
-  processes.options[2].slow_factor = 20'000;  // of 20 µs: the others get there on any machine
+  processes.options[2].slow_factor = 10'000;  // of 20 µs: the others get there on any machine
   MemoryRecorder recorder;
   const Outcome outcome = processes.run(recorder);
   check_no_errors(processes);
   CHECK(sum(outcome.worker_gradients) == 600);
-  CHECK(outcome.worker_gradients[2] * 3 < outcome.worker_gradients[0]);
+  // How the others share the gradients is up to whoever gives them their cores.
+  const std::int64_t others = outcome.worker_gradients[0] + outcome.worker_gradients[1];
+  CHECK(outcome.worker_gradients[2] * 2 * 3 < others);
   check_replays(run, recorder, outcome);
 }
 
@@ -141,6 +144,7 @@ TEST_CASE("mpi: an asynchronous run goes on from a cut, and all of it replays as
   MemoryRecorder whole;
   CheckpointFolder folder(50);
   Processes processes{run.spec, run.task};
+  processes.before_gradient = waiting_for(folder, 300, 2);
   const Outcome outcome = processes.run(whole, {&folder, nullptr});
   check_no_errors(processes);
   REQUIRE(folder.saved().size() >= 2);
@@ -203,7 +207,7 @@ TEST_CASE("mpi: a stop request in any process saves the state of all") {
 
 TEST_CASE("mpi: a target, a limit and divergence end an asynchronous run, and replay") {
   SECTION("target") {
-    Replayable run({.workers = 3, .gradients = 1'000'000});
+    Replayable run({.workers = 3, .gradients = 1'000'000'000});
     run.task["noise"] = 0.0;
     run.spec.budget.target = Budget::Target{"consensus_distance", 1e9};
     Processes processes{run.spec, run.task};
@@ -212,7 +216,7 @@ TEST_CASE("mpi: a target, a limit and divergence end an asynchronous run, and re
     check_no_errors(processes);
     CHECK(outcome.ending == Ending::finished);
     CHECK(outcome.message.find("target reached") != std::string::npos);
-    CHECK(outcome.position.gradients < 1'000'000);
+    CHECK(outcome.position.gradients < 1'000'000'000);
     CHECK(sum(outcome.worker_gradients) == outcome.position.gradients);
   }
   SECTION("seconds") {
@@ -260,6 +264,7 @@ TEST_CASE("mpi: any number of gradients may lie between two samples") {
   run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = 1e9;
   CheckpointFolder folder(18'000);
   Processes processes{run.spec, run.task};
+  processes.before_gradient = waiting_for(folder, 38'000, 1);
   MemoryRecorder recorder;
   const Outcome outcome = processes.run(recorder, {&folder, nullptr});
   check_no_errors(processes);

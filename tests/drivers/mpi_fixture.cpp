@@ -22,7 +22,8 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
       try {
         const auto own_objective =
             objective ? objective(rank)
-                      : quadratic(task, spec.workers, spec.seeds, rank == 0 ? 2 : 1);
+                      : with(before_gradient,
+                             quadratic(task, spec.workers, spec.seeds, rank == 0 ? 2 : 1));
         Outcome own = run_mpi(spec, options[r], *own_objective, rank == 0 ? recorder : nobody,
                               rank == 0 ? continuity : Continuity{}, cluster.at(rank),
                               SteadyClock(), rank == asks_to_stop ? stop : std::stop_token());

@@ -22,6 +22,7 @@ struct Processes {
   std::function<void(LocalCluster&)> meanwhile = {};
   /// Of one process; absent: the quadratic.
   std::function<std::unique_ptr<Objective>(int rank)> objective = {};
+  BeforeGradient before_gradient = {};  // of the quadratic; called by all processes
   /// What ended a process, by rank: "" or the message of its error.
   std::vector<std::string> errors = {};
 

@@ -104,10 +104,10 @@ class InPieces final : public Objective {
   std::unique_ptr<Objective> inner_;
 };
 
-double longest(const Outcome& outcome, std::size_t worker, SpanKind kind) {
-  double seconds = 0;
+double shortest(const Outcome& outcome, std::size_t worker, SpanKind kind) {
+  double seconds = std::numeric_limits<double>::infinity();
   for (const Span& span : outcome.worker_spans.at(worker))
-    if (span.kind == kind) seconds = std::max(seconds, span.end - span.begin);
+    if (span.kind == kind) seconds = std::min(seconds, span.end - span.begin);
   return seconds;
 }
 
@@ -330,14 +330,20 @@ TEST_CASE("mpi: waiting for a slow process is idle time, and changes no bit") {
     };
     processes.options.resize(3);
     processes.options[1].slow_factor = 26;
-    MemoryRecorder recorder, threads;
-    const Outcome outcome = processes.run(recorder);
-    check_no_errors(processes);
-    check_same_run(recorder, outcome, threads, run.record(threads), 3);
-    CHECK(outcome.position.seconds >= 10 * 25 * 2e-3);  // what the slow one sleeps in ten rounds
-    REQUIRE(outcome.worker_idle_seconds.size() == 3);
-    CHECK(outcome.worker_idle_seconds[1] < outcome.worker_idle_seconds[0]);
-    CHECK(outcome.worker_idle_seconds[1] < outcome.worker_idle_seconds[2]);
-    CHECK(longest(outcome, 1, SpanKind::compute) > longest(outcome, 0, SpanKind::compute));
+    // Where another process did not get a core for a while, the slow one waited for that: again.
+    bool others_waited = false;
+    for (int tries = 0; tries < 10 && !others_waited; ++tries) {
+      MemoryRecorder recorder, threads;
+      const Outcome outcome = processes.run(recorder);
+      check_no_errors(processes);
+      check_same_run(recorder, outcome, threads, run.record(threads), 3);
+      CHECK(outcome.position.seconds >= 10 * 25 * 2e-3);  // what the slow one sleeps in ten rounds
+      CHECK(shortest(outcome, 1, SpanKind::compute) >= 25 * 2e-3);
+      const std::vector<double>& idle = outcome.worker_idle_seconds;
+      REQUIRE(idle.size() == 3);
+      others_waited = idle[1] < idle[0] && idle[1] < idle[2] &&
+                      shortest(outcome, 0, SpanKind::compute) < 25 * 2e-3;
+    }
+    CHECK(others_waited);
   }
 }

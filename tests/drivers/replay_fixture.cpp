@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 
 #include "engine/base/digest.hpp"
 #include "engine/topology/spectral.hpp"
 #include "tests/catch.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 
@@ -35,7 +37,8 @@ Replayable::Replayable(const Settings& settings)
 
 Outcome Replayable::record(MemoryRecorder& recorder, const Continuity& continuity,
                            std::stop_token stop) {
-  const auto objective = quadratic(task, spec.workers, spec.seeds, spec.workers + 1);
+  const auto objective =
+      with(before_gradient, quadratic(task, spec.workers, spec.seeds, spec.workers + 1));
   return run_threads(spec, options, *objective, recorder, continuity, SteadyClock(), stop);
 }
 
@@ -135,6 +138,16 @@ void CheckpointFolder::save(const Cut& cut) {
                                 .vectors = cut.vectors,
                                 .state = cut.state});
   last_ = cut.position.normalised_time;
+  ++count_;
+}
+
+BeforeGradient waiting_for(const CheckpointFolder& folder, std::int64_t gradients,
+                           int checkpoints) {
+  auto begun = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [&folder, gradients, checkpoints, begun](int, std::int64_t) {
+    const std::int64_t wanted = std::min<std::int64_t>(++*begun / gradients, checkpoints);
+    if (folder.count() < wanted) comes_true([&] { return folder.count() >= wanted; });
+  };
 }
 
 }  // namespace acid::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct Replayable {
   RunSpec spec;
   nlohmann::json task;
   ThreadsOptions options;
+  BeforeGradient before_gradient = {};  // where it is recorded
 };
 
 /// What the store keeps of the events: no more than is said to count.
@@ -67,13 +69,20 @@ class CheckpointFolder final : public Checkpoints {
     Position position;
     std::vector<std::string> digests;  // of x, by worker
   };
-  const std::vector<Saved>& saved() const { return saved_; }
+  const std::vector<Saved>& saved() const { return saved_; }  // once the run is over
+  int count() const { return count_; }                        // any thread
 
  private:
   const double every_;
   double last_ = 0;
   std::string folder_;
   std::vector<Saved> saved_;
+  std::atomic<int> count_ = 0;
 };
+
+/// Lets the workers wait, each time all of them together have begun so many gradients, until there
+/// is another checkpoint; up to a number of checkpoints. Without it a run could be over before the
+/// thread that saves gets a core.
+BeforeGradient waiting_for(const CheckpointFolder& folder, std::int64_t gradients, int checkpoints);
 
 }  // namespace acid::test

@@ -1,20 +1,24 @@
 #include "engine/drivers/replay.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "engine/base/digest.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/replay_fixture.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid;
 using test::check_same_end;
 using test::CheckpointFolder;
+using test::comes_true;
 using test::MemoryRecorder;
 using test::other_series;
 using test::Replayable;
 using test::same_points;
 using test::script_of;
 using test::Series;
+using test::waiting_for;
 
 namespace {
 
@@ -91,6 +95,7 @@ TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
     INFO(algorithm);
     Replayable run({.algorithm = algorithm, .workers = 4, .dimension = 5000});
     CheckpointFolder then(75), now(1);
+    run.before_gradient = waiting_for(then, 400, 2);
     MemoryRecorder recorder, again;
     const Outcome recorded = run.record(recorder, {.checkpoints = &then});
     const ReplayScript script = script_of(recorder, 4);
@@ -114,6 +119,7 @@ TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") 
   Replayable run({.workers = 4, .dimension = 5000});
   run.spec.cadence.evaluate_every = 20;  // so that samples follow a first cut that comes late
   CheckpointFolder then(75), now(1);
+  run.before_gradient = waiting_for(then, 400, 3);
   MemoryRecorder recorder, again;
   const Outcome recorded = run.record(recorder, {.checkpoints = &then});
   ReplayScript script = script_of(recorder, 4);
@@ -147,6 +153,7 @@ TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") 
 TEST_CASE("replay: a checkpoint of another moment is refused") {
   Replayable run({.dimension = 5000});
   CheckpointFolder folder(75);
+  run.before_gradient = waiting_for(folder, 300, 2);
   MemoryRecorder recorder, again;
   run.record(recorder, {.checkpoints = &folder});
   REQUIRE(folder.saved().size() >= 2);
@@ -181,6 +188,13 @@ TEST_CASE("replay: a run of several attempts is one run") {
     } stopping(folder);
     std::unique_ptr<CheckpointFile> last;
     if (attempts > 0) last = std::make_unique<CheckpointFile>(folder.saved().back().path);
+    // Two of them are under way until they have heard that they are to stop, however late that is.
+    std::atomic<int> begun = 0;
+    run.before_gradient = [&](int, std::int64_t) {
+      if (attempts >= 2 || ++begun < 1000) return;
+      comes_true([&] { return stopping.stop.stop_requested(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
     recorded = run.record(recorder, {.checkpoints = &stopping, .resume = last.get()},
                           stopping.stop.get_token());
     over = recorded.ending != Ending::stopped;

@@ -1,10 +1,12 @@
 // Cuts change nothing, and a run that goes on from one ends with the same bits.
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <set>
 
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace {
@@ -30,8 +32,10 @@ class CutFiles final : public Checkpoints {
     write_checkpoint(files.back(), {.metadata = {{kLayoutKey, std::string(cut.layout)}},
                                     .vectors = cut.vectors,
                                     .state = cut.state});
+    any = true;
   }
 
+  std::atomic<bool> any = false;  // the others are for when the run is over
   std::vector<std::string> files;
   std::vector<std::int64_t> steps;
   std::vector<Position> positions;
@@ -247,7 +251,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
       noisy_task(setup);
       setup.algorithm = "a2cid2";
       setup.options = {{"communication_rate", 2.0}};
-      setup.task["dimension"] = 5000;  // long enough for the calling thread to get a look in
+      setup.task["dimension"] = 5000;  // long enough for more than one cut
       setup.spec.budget.gradients = 3000;
       setup.spec.max_backlog = 1;
       setup.on_threads = true;
@@ -257,6 +261,10 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
     Setup first;
     prepare(first);
     first.continuity.checkpoints = &cuts;
+    // Nobody gets far before the calling thread has had a look.
+    first.before_gradient = [&](int, std::int64_t step) {
+      if (step >= 50 && !cuts.any) comes_true([&] { return cuts.any.load(); });
+    };
     const Outcome whole = first.run();
     CHECK(whole.exchanges_done == whole.exchanges_drawn);
     REQUIRE(!cuts.files.empty());

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid;
+using test::comes_true;
 using test::Setup;
 
 namespace {
@@ -97,6 +100,14 @@ TEST_CASE("threads: exchanges happen while gradients are in hand") {
   Setup setup;
   noisy(setup, "ad-psgd");
   setup.options = {{"communication_rate", 4.0}};
+  // One gradient of worker 0 lasts until the others have begun many.
+  std::atomic<int> others = 0;
+  setup.before_gradient = [&](int worker, std::int64_t step) {
+    if (worker != 0) ++others;
+    if (worker != 0 || step != 3) return;
+    const int before = others;
+    comes_true([&] { return others >= before + 400; });
+  };
   setup.run();
   double most = 0;
   for (const auto& point : setup.recorder.series("staleness")) most = std::max(most, point.value);
@@ -107,14 +118,14 @@ TEST_CASE("threads: a slow worker does not slow the others") {
   Setup setup;
   noisy(setup, "ad-psgd");
   setup.workers = 4;
-  setup.task["dimension"] = 20'000;  // long enough to be slowed by sleeping
+  setup.task["dimension"] = 2000;  // long enough to be slowed by sleeping
   setup.spec.budget.gradients = 1500;
   setup.spec.cadence.evaluate_every = kNever;
-  setup.threads.slow_factors = {60, 1, 1, 1};
+  setup.threads.slow_factors = {1000, 1, 1, 1};
   const Outcome outcome = setup.run();
-  const auto slow = static_cast<double>(outcome.worker_gradients[0]);
-  for (int w = 1; w < 4; ++w)
-    CHECK(static_cast<double>(outcome.worker_gradients[static_cast<std::size_t>(w)]) > 2 * slow);
+  // How the others share the gradients among them is up to whoever gives them their cores.
+  const std::int64_t slow = outcome.worker_gradients[0];
+  CHECK(outcome.position.gradients - slow > 2 * 3 * slow);
 }
 
 TEST_CASE("threads: the virtual driver agrees on the result") {

@@ -66,7 +66,7 @@ export async function visitAddress(browser, url, options, use) {
   try {
     await context.addInitScript(listenForViolations);
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(120_000);
     const troubles = watch(page, allowed, expected);
     await page.goto(url);
     await use(page, context);

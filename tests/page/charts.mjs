@@ -37,6 +37,11 @@ export const inkOf = (plot) => plot.locator("canvas").first().evaluate((canvas) 
 export const pictureOf = (plot) =>
   plot.locator("canvas").first().evaluate((canvas) => canvas.toDataURL());
 
+/// Waits until the drawing is another one than before.
+export const redrawn = async (page, plot, before) => page.waitForFunction(
+  ([canvas, picture]) => canvas.toDataURL() !== picture,
+  [await plot.locator("canvas").first().elementHandle(), before]);
+
 export const labelOf = (plot) => plot.locator(".surface").getAttribute("aria-label");
 export const readoutOf = (plot) => plot.locator(".readout").textContent();
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startBrowser, visit } from "./browser.mjs";
-import { drag, drawnPlots, inkOf, labelOf, pictureOf, plotTitled, reachOf, readoutOf }
+import { drag, drawnPlots, inkOf, labelOf, pictureOf, plotTitled, reachOf, readoutOf, redrawn }
   from "./charts.mjs";
 
 const labels = ["AR-SGD", "AD-PSGD", "A²CiD²"];
@@ -41,8 +41,7 @@ describe("charts", () => {
   test("colours follow a change of scheme", onThree(async (page, loss) => {
     const light = await pictureOf(loss);
     await page.emulateMedia({ colorScheme: "dark" });
-    await page.waitForTimeout(200);
-    assert.notEqual(await pictureOf(loss), light);
+    await redrawn(page, loss, light);
     (await inkOf(loss)).slice(0, 3).forEach((pixels) => assert.ok(pixels > 40));
   }));
 
@@ -131,10 +130,11 @@ describe("charts", () => {
     }));
 
   test("charts are as wide as their place", onThree(async (page, loss) => {
-    const wide = (await loss.locator("canvas").first().boundingBox()).width;
+    const canvas = loss.locator("canvas").first();
+    const wide = (await canvas.boundingBox()).width;
+    assert.ok(wide > 360);
     await page.setViewportSize({ width: 360, height: 800 });
-    await page.waitForTimeout(300);
-    const narrow = (await loss.locator("canvas").first().boundingBox()).width;
-    assert.ok(narrow < wide && narrow <= 360);
+    await page.waitForFunction((drawn) => drawn.getBoundingClientRect().width <= 360,
+      await canvas.elementHandle());
   }));
 });

@@ -47,15 +47,15 @@ describe("hostile names", () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(pathToFileURL(reportPath("hostile")).href);
-    await page.evaluate(() => {
+    await page.evaluate(() => new Promise((failed) => {
       const script = document.createElement("script");
       script.textContent = "window.cameIn = true";
       const image = document.createElement("img");
       image.setAttribute("onerror", "window.cameIn = true");
+      image.addEventListener("error", failed);  // after the other, which was there first
       image.src = "data:,";
       document.body.append(script, image);
-    });
-    await page.waitForTimeout(200);
+    }).then(() => undefined));
     assert.equal(await page.evaluate(() => window.cameIn), undefined);
     await context.close();
   });

@@ -22,7 +22,7 @@ const dataBlock = (page) => page.locator("#acid-data").textContent();
 async function assertFollows(page) {
   const before = await dataBlock(page);
   await page.waitForFunction((text) =>
-    document.getElementById("acid-data").textContent !== text, before, { timeout: 60_000 });
+    document.getElementById("acid-data").textContent !== text, before, { timeout: 300_000 });
 }
 
 describe("the live page", () => {
@@ -73,7 +73,7 @@ describe("the live page", () => {
 
       kill(running, "SIGTERM");
       const status = page.locator("#live-status");
-      await status.filter({ hasText: /No run is going on/ }).waitFor({ timeout: 60_000 });
+      await status.filter({ hasText: /No run is going on/ }).waitFor({ timeout: 300_000 });
       kill(watching, "SIGINT");
       const [code] = await once(watching, "exit");
       assert.equal(code, 0);

@@ -13,16 +13,19 @@ using namespace acid;
 namespace {
 
 /// One run whose accuracy falls again at the end: samples at gradients 10, 20, … and times 1, 2, …
+/// Or one of exchanges alone.
 class OneRun {
  public:
-  OneRun() {
+  explicit OneRun(bool has_gradients = true) {
+    const std::int64_t gradients = has_gradients ? 10 : 0;
     RunRecord run;
     run.id = "one";
     run.digest = std::string(64, '1');
     run.group = std::string(64, '2');
     run.algorithm = run.label = "ad-psgd";
     run.settings = {{"algorithm", {{"kind", "ad-psgd"}}}};
-    run.budget_gradients = 55;
+    run.settings["budget"] = {{"normalised_time", 5.5}};
+    run.budget_gradients = has_gradients ? 55 : 0;
     ExperimentRecord experiment;
     experiment.id = experiment.name = "e";
     store_.add_experiment(experiment, {run});
@@ -31,15 +34,16 @@ class OneRun {
     int k = 0;
     for (const double value : {0.5, 0.8, std::nan(""), 0.9, 0.7}) {
       ++k;
-      const Position position{10 * k, 1.0 * k, 0.5 * k, 100LL * k};
+      const Position position{gradients * k, 1.0 * k, 0.5 * k, 100LL * k};
       const std::vector<Value> values{{"eval_accuracy", kWholeRun, value},
                                       {"eval_loss", kWholeRun, value},
-                                      {"exchanges", kWholeRun, 3.0 * k}};
+                                      {"exchanges", kWholeRun, 3.0 * k},
+                                      {"consensus_distance", kWholeRun, 1.0 * k}};
       writer.sample(position, values);
     }
     writer.flush();
     AttemptResult result;
-    result.position = {55, 5.5, 2.75, 550};
+    result.position = {run.budget_gradients, 5.5, 2.75, 550};
     store_.end_attempt(attempt, result);
   }
 
@@ -85,6 +89,14 @@ TEST_CASE("totals are those of the run's end or of the last sample before the pl
   CHECK(run.value("gradients=29", "gradients") == 20);
   CHECK(run.value("time=2", "gradients_per_second") == 20);
   CHECK(run.value("time=9", "gradients") == -1);
+}
+
+TEST_CASE("the middle of a run is that of its budget, in gradients or, without any, in time") {
+  for (const bool has_gradients : {true, false}) {
+    const OneRun run(has_gradients);
+    CHECK(run.value("last", "consensus_distance_mid") == 2);  // of five values, from 1.1 to 2.75
+    CHECK(run.value("time=3", "consensus_distance") == 3);
+  }
 }
 
 TEST_CASE("a target is reached where the metric first is as good") {

@@ -2,18 +2,16 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
 #include "store/writer.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 
@@ -80,17 +78,6 @@ inline AttemptResult ended_as(RunState state) {
   AttemptResult result;
   result.state = state;
   return result;
-}
-
-/// Asks again and again until the answer is yes; false when it still is no after a minute.
-template <class Question>
-bool comes_true(const Question& question) {
-  const SteadyClock clock;
-  for (const double begun = clock.seconds(); !question();) {
-    if (clock.seconds() - begun > 60) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
 }
 
 /// The first value that a query yields.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
@@ -54,6 +55,64 @@ TEST_CASE("a transaction that is not committed leaves nothing") {
   REQUIRE(rows.step());
   CHECK(rows.integer(0) == 1);
   CHECK(rows.integer(1) == 2);
+}
+
+/// A table whose column a is unique and starts at 1, and an insertion of many rows into it.
+struct Bulk : Database {
+  void insert(int first, int count) {
+    into.run(static_cast<std::size_t>(count), [&](std::size_t k, const BulkInsert::Row& row) {
+      const int a = first + static_cast<int>(k);
+      if (a == fails_at) throw std::runtime_error("no such row");
+      row(a, 0.5 * a, std::to_string(a));
+    });
+  }
+  /// How many rows there are. Each must have the values of its own number.
+  std::int64_t rows() {
+    Statement sums(connection, "SELECT count(*), sum(b = 0.5 * a AND c = a || '') FROM t");
+    REQUIRE(sums.step());
+    CHECK(sums.integer(0) == sums.integer(1));
+    return sums.integer(0);
+  }
+  int fails_at = 0;
+  BulkInsert into = make_into();
+
+ private:
+  BulkInsert make_into() {
+    connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b, c) WITHOUT ROWID");
+    return BulkInsert(connection, "t", 3);
+  }
+};
+
+TEST_CASE("any number of rows is inserted in bulk, each once and whole") {
+  Bulk bulk;
+  int first = 1;
+  for (const int count : {0, 1, 31, 32, 33, 0, 63, 64, 65, 1}) {
+    bulk.insert(first, count);
+    first += count;
+    CHECK(bulk.rows() == first - 1);
+  }
+}
+
+TEST_CASE("a bulk insertion that fails somewhere leaves whole statements, and can be used again") {
+  for (const int failing : {1, 32, 33, 40, 64, 65, 70}) {
+    INFO("row " << failing << " of 70");
+    // By 32, and the rest one after the other.
+    const int before = failing <= 64 ? (failing - 1) / 32 * 32 : failing - 1;
+    Bulk stopped;
+    stopped.fails_at = failing;
+    CHECK_THROWS_WITH(stopped.insert(1, 70), "no such row");
+    CHECK(stopped.rows() == before);
+    stopped.fails_at = 0;
+    stopped.insert(before + 1, 70);
+    CHECK(stopped.rows() == before + 70);
+
+    Bulk refused;
+    refused.insert(failing, 1);
+    CHECK_THROWS_AS(refused.insert(1, 70), SqliteError);
+    CHECK(refused.rows() == before + 1);
+    refused.insert(101, 70);
+    CHECK(refused.rows() == before + 71);
+  }
 }
 
 TEST_CASE("failures say where, why and what to do") {

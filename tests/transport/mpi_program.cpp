@@ -1,7 +1,6 @@
 // Run under mpirun by the test: tries the runtime and its transport, and exits with 0 when all of
 // it holds in this process.
-#include <sys/resource.h>
-
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/transport/mpi_runtime.hpp"
+#include "tests/processor_time.hpp"
 #include "tests/transport/letters.hpp"
 
 using namespace acid;
@@ -85,20 +85,21 @@ void try_bodies(Transport& transport) {
   }
 }
 
-void try_idling(Transport& transport) {
-  const auto cpu_seconds = [] {
-    rusage usage{};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-  };
-  constexpr double kSeconds = 1;
+/// The share of a core that the process uses while it waits for so many seconds.
+double idle_share(Transport& transport, double seconds) {
   const SteadyClock clock;
-  const double start = clock.seconds(), until = start + kSeconds;
-  const double begun = cpu_seconds();
+  const double start = clock.seconds(), until = start + seconds;
+  const ProcessorTime used;
   while (clock.seconds() < until) transport.wait(until - clock.seconds());
-  const double share = (cpu_seconds() - begun) / (clock.seconds() - start);
-  expect(share < 0.03, fmt::format("an idle process uses {:.1f} % of a core", 100 * share));
+  return used.seconds() / (clock.seconds() - start);
+}
+
+/// Whoever polls uses much of a core, always; whoever sleeps at times a little, where it is slow.
+void try_idling(Transport& transport) {
+  double least = 1;
+  for (int tries = 0; tries < 10 && least >= 0.03; ++tries)
+    least = std::min(least, idle_share(transport, 1));
+  expect(least < 0.03, fmt::format("an idle process uses {:.1f} % of a core", 100 * least));
 }
 
 /// One body waits to be fetched for a while: that, too, costs nothing.
