@@ -109,7 +109,8 @@ void add_compare_command(CLI::App& app, Session& session) {
   add_table_options(*command, options->format);
   add_layout_options(*command, *options);
   add_store_option(*command, session);
-  command->callback([&session, options] {
+  command->callback([&session, options, command] {
+    options->compare.baseline_must_be_there = command->count("--baseline") > 0;
     session.action = [&session, options] { return compare_runs(session, *options); };
   });
 }

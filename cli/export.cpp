@@ -83,6 +83,9 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const auto runs = resolve_runs(store, options.names);
   const bool zip = options.crate.ends_with(".zip");
+  for (const char* other : {".tar", ".gz", ".tgz", ".xz", ".zst", ".bz2", ".7z", ".rar"})
+    if (options.crate.ends_with(other))
+      throw UsageError(fmt::format("a crate is a folder or a .zip file, not a {} file", other));
   StagedFolder folder(options.crate);
   {
     const SteadyClock clock;

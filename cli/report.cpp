@@ -28,7 +28,8 @@ void require_results(const Store& store, const std::vector<std::string>& ids) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, state_name(state));
   throw UsageError(fmt::format(
       "there is nothing to report: none of the {} {} has finished ({}). 'acid watch' shows those "
-      "that go on, 'acid resume' continues interrupted ones, 'acid show RUN' says why one failed",
+      "that go on, 'acid run RECIPE' goes on with a recipe, 'acid show RUN' says why one failed or "
+      "diverged",
       ids.size(), ids.size() == 1 ? "run" : "runs", counts));
 }
 

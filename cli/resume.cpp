@@ -36,7 +36,9 @@ std::vector<RunSummary> all_interrupted(const Store& store) {
   std::reverse(wanted.begin(), wanted.end());
   std::string alone = failed > 0 ? counted(failed, "failed ") : "";
   if (planned > 0) alone += (failed > 0 ? " and " : "") + counted(planned, "planned ");
-  if (!alone.empty()) say(fmt::format("{} left alone: resumed only when named", alone));
+  if (!alone.empty())
+    say(fmt::format("{} left alone: resumed only when named; 'acid run RECIPE' runs all of it",
+                    alone));
   return wanted;
 }
 

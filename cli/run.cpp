@@ -74,11 +74,29 @@ void say_what_is_done(const Work& work, std::size_t runs) {
   if (!done.empty()) say(done + " (--force runs them again)");
 }
 
+// What no worker of the plan can do without. Under MPI other hosts may have it.
+void require_device(const Plan& plan, const std::string& worker) {
+  const bool wanted = std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
+    const nlohmann::json& execution = run.settings.at("execution");
+    return execution.at("device") == "cuda" && execution.at("driver") != "mpi";
+  });
+  if (!wanted) return;
+  constexpr double kPatienceSeconds = 60;
+  const Captured answer = capture({worker, "--environment"}, kPatienceSeconds);
+  const auto surroundings = nlohmann::json::parse(answer.output, nullptr, false);
+  if (!surroundings.is_object()) return;  // whatever it is, the run will say it
+  const auto cuda = surroundings.find("cuda");
+  if (cuda != surroundings.end() && cuda->contains("error"))
+    throw UsageError(cuda->at("error").get<std::string>());
+}
+
 Exit run(const Session& session, const RunOptions& options) {
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
   ExecutorOptions executor = options.execution.executor;
-  executor.worker = worker_program();  // Before anything is written: without it nothing can run.
+  // Before anything is written: without these nothing can run.
+  executor.worker = worker_program();
+  require_device(plan, executor.worker);
   const bool awaited = is_awaited(plan, executor.worker);
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;

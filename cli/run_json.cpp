@@ -172,6 +172,7 @@ std::string shown_name(const std::string& algorithm, const std::string& label) {
 }
 
 std::string key_metric(const RunSummary& run) {
+  if (run.budget_time) return "consensus_distance";  // without gradients nothing is learnt
   for (const char* name : {"eval_accuracy", "eval_loss", "train_loss", "consensus_distance"})
     if (run.metrics.contains(name)) return name;
   return {};

@@ -56,9 +56,21 @@ json document_of(const std::string& id, const Verified& verified) {
   return {{"run", id}, {"equal", nullptr}, {"exit_code", static_cast<int>(verified.exit)}};
 }
 
+// Of several runs those that have begun. Where none has, their workers say what is missing.
+std::vector<std::string> runs_to_verify(const Session& session, const VerifyOptions& options) {
+  const Store store(session.store_folder, Store::Access::read);
+  std::vector<std::string> ids = resolve_runs(store, options.names);
+  std::vector<std::string> begun;
+  for (const RunSummary& run : run_summaries(store, ids))
+    if (run.state != RunState::planned) begun.push_back(run.id);
+  if (begun.empty() || begun.size() == ids.size()) return ids;
+  say(fmt::format("{} of {} runs left out: not begun yet", ids.size() - begun.size(), ids.size()));
+  return begun;
+}
+
 Exit verify(const Session& session, const VerifyOptions& options) {
   const std::string worker = worker_program();
-  const auto ids = resolve_runs(Store(session.store_folder, Store::Access::read), options.names);
+  const auto ids = runs_to_verify(session, options);
   if (options.from && ids.size() > 1)
     throw UsageError(
         fmt::format("--from is the number of a checkpoint of one run, but {} runs "

@@ -67,8 +67,8 @@ void say_nothing_runs(const WatchedRuns& watched) {
   const std::size_t waiting = watched.waiting();
   say(fmt::format("no run is active: of {}, {} ended and {}{}", watched.runs().size(),
                   watched.ended(), waiting == 1 ? "1 waits" : fmt::format("{} wait", waiting),
-                  waiting > 0 ? "; 'acid resume' continues interrupted ones, --wait waits for "
-                                "whoever does"
+                  waiting > 0 ? "; 'acid run RECIPE' goes on with all of a recipe, 'acid resume' "
+                                "with what was interrupted, --wait waits for whoever does"
                               : ""));
 }
 

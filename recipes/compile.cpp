@@ -213,8 +213,9 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
   while (text.size() <= kMostBytes && (file.read(block.data(), block.size()) || file.gcount() > 0))
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
   if (!file.eof() && text.size() <= kMostBytes)
-    throw UsageError(fmt::format("cannot read the recipe '{}': check the path and its permissions",
-                                 clip(path, 200)));
+    throw UsageError(fmt::format("cannot read the recipe '{}': {}", clip(path, 200),
+                                 std::filesystem::exists(path, ignored) ? "check its permissions"
+                                                                        : "there is no such file"));
   if (text.size() > kMostBytes)
     throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
                                  kMostBytes >> 20));

@@ -1,6 +1,7 @@
 #include "reports/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -155,12 +156,19 @@ void find_ratios(Comparison& comparison) {
 }
 
 /// The baseline asked for or, when no group has that name, the first algorithm.
-void settle_baseline(Comparison& comparison, const std::string& asked) {
+void settle_baseline(Comparison& comparison, const CompareOptions& options) {
+  const std::string& asked = options.baseline;
   const auto named = [&](const ComparedGroup& g) {
     return g.algorithm == asked || g.label == asked;
   };
   comparison.baseline = asked;
   if (std::any_of(comparison.groups.begin(), comparison.groups.end(), named)) return;
+  if (options.baseline_must_be_there) {
+    std::set<std::string> labels;
+    for (const ComparedGroup& group : comparison.groups) labels.insert(group.label);
+    throw UsageError(fmt::format("there is no run of the baseline '{}' here, only of {}", asked,
+                                 fmt::join(labels, ", ")));
+  }
   comparison.baseline = comparison.groups.front().label;
   if (comparison.groups.size() > 1)
     comparison.notes.push_back(fmt::format("no run of {} here: differences are to {}, the first",
@@ -187,7 +195,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   Comparison comparison;
   form_groups(comparison, runs);
-  settle_baseline(comparison, options.baseline);
+  settle_baseline(comparison, options);
   form_points(comparison);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);

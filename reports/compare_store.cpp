@@ -38,7 +38,7 @@ void add_target(const Store& store, RunSummary& run, const Target& target) {
                                       better_direction(target.metric) > 0);
   if (!reached) return;
   const Position& there = reached->position;
-  run.metrics["gradients_to_target"] = static_cast<double>(there.gradients);
+  if (!run.budget_time) run.metrics["gradients_to_target"] = static_cast<double>(there.gradients);
   run.metrics["time_to_target"] = there.normalised_time;
   run.metrics["seconds_to_target"] = there.seconds;
   run.metrics["bytes_to_target"] = static_cast<double>(there.bytes);

@@ -20,13 +20,15 @@ template <class RowsAt>
 MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
   const std::size_t block = block_size(n);
   std::vector<const float*> rows(n);
-  std::vector<double> sum(block);
+  // Element by element, so that no addition waits for the one before it.
+  std::vector<double> sum(block), squares(block);
   MeanModel mean;
   mean.x.resize(d);
   double distance = 0;
   for (std::size_t first = 0; first < d; first += block) {
     const std::size_t size = std::min(block, d - first);
     std::fill(sum.begin(), sum.end(), 0.0);
+    std::fill(squares.begin(), squares.end(), 0.0);
     rows_at(first, size, std::span(rows));
     for (const float* row : rows)
       for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
@@ -34,8 +36,9 @@ MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
     for (const float* row : rows)
       for (std::size_t k = 0; k < size; ++k) {
         const double difference = row[k] - sum[k];
-        distance += difference * difference;
+        squares[k] += difference * difference;
       }
+    for (std::size_t k = 0; k < size; ++k) distance += squares[k];
     std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
   }
   mean.consensus_distance = distance / static_cast<double>(n);

@@ -52,6 +52,17 @@ TEST_CASE("doctor says how fast the machine's BLAS is, and no more where all is 
   CHECK(checks(sound(), "thread counts").empty());
 }
 
+TEST_CASE("runs for a GPU that is not there are refused once, before anything is written") {
+  const acid::test::ScriptedWorker bench("cat environment.json\n");
+  bench.write("environment.json",
+              R"({"cuda": {"devices": [], "error": "there is no CUDA device here: buy one"}})");
+  const auto result = bench.run({"--set", "execution.device=cuda"});
+  CHECK(result.code == 2);
+  CHECK(result.err == "acid: error: there is no CUDA device here: buy one\n");
+  CHECK(bench.starts() == std::vector<std::string>{"--environment"});
+  CHECK_FALSE(bench.has("acid-store"));
+}
+
 TEST_CASE("doctor explains why the machine's BLAS is slow, and what to do") {
   json environment = sound();
   json& runtime = environment["model_runtime"];

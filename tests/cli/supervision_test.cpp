@@ -32,6 +32,15 @@ TEST_CASE("a failing worker's last words are shown, the other runs go on, and th
   CHECK(bench.starts().size() == 6);
 }
 
+TEST_CASE("runs that never began are not verified, and that is said once") {
+  const Bench bench("[ $n -gt 1 ] && exit 1\nexec $REAL \"$@\"\n");
+  bench.run({"--jobs", "1"});
+  const auto some = bench.call({"verify", "@latest"});
+  INFO(some.err);
+  CHECK_THAT(some.err, Contains("5 of 6 runs left out: not begun yet"));
+  CHECK(bench.starts().size() == 7);
+}
+
 TEST_CASE("the option --fail-fast stops at the first failure") {
   const Bench bench("exit 1\n");
   CHECK(bench.run({"--fail-fast"}).code == 1);

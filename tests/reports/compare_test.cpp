@@ -68,6 +68,9 @@ TEST_CASE("without the baseline the first algorithm stands in, and a note says s
   CHECK(comparison.baseline == "ad-psgd");
   CHECK(comparison.differences[0].group == comparison.groups[1].group);
   CHECK(noted(comparison, "no run of d-psgd"));
+  options.baseline_must_be_there = true;
+  CHECK_THROWS_WITH(compare_runs(two_algorithms(), options),
+                    Catch::Contains("'d-psgd' here, only of ad-psgd, ar-sgd"));
 }
 
 TEST_CASE("a sweep is compared point by point, against each point's own baseline") {
