@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/every_processor.hpp"
 #include "bench/repeat.hpp"
+#include "engine/base/every_processor.hpp"
 
 namespace acid::bench {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/every_processor.hpp"
 #include "engine/algorithms/method.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/every_processor.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/drivers/thread_seconds.hpp"
 #include "engine/drivers/virtual_time.hpp"

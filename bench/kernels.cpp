@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "bench/every_processor.hpp"
 #include "bench/repeat.hpp"
 #include "bench/torch_kernels.hpp"
+#include "engine/base/every_processor.hpp"
 #include "engine/base/module.hpp"
 #include "engine/worker/backend.hpp"
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/base/error.hpp"
+#include "engine/base/every_processor.hpp"
 
 namespace acid {
 namespace {
@@ -14,13 +15,27 @@ std::size_t block_size(std::size_t workers) {
   return std::clamp<std::size_t>((1u << 16) / workers, 16, 4096);
 }
 
+// Element by element, so that no addition waits for the one before it.
+ACID_EVERY_PROCESSOR
+void add_values(const float* __restrict row, double* __restrict sum, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
+}
+
+ACID_EVERY_PROCESSOR
+void add_squares(const float* __restrict row, const double* __restrict mean,
+                 double* __restrict squares, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    const double difference = row[k] - mean[k];
+    squares[k] += difference * difference;
+  }
+}
+
 // Mean and distance of n vectors of d elements. `rows_at(first, size, rows)` makes rows[i] point to
 // elements [first, first + size) of vector i.
 template <class RowsAt>
 MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
   const std::size_t block = block_size(n);
   std::vector<const float*> rows(n);
-  // Element by element, so that no addition waits for the one before it.
   std::vector<double> sum(block), squares(block);
   MeanModel mean;
   mean.x.resize(d);
@@ -30,14 +45,9 @@ MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
     std::fill(sum.begin(), sum.end(), 0.0);
     std::fill(squares.begin(), squares.end(), 0.0);
     rows_at(first, size, std::span(rows));
-    for (const float* row : rows)
-      for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
+    for (const float* row : rows) add_values(row, sum.data(), size);
     for (std::size_t k = 0; k < size; ++k) sum[k] /= static_cast<double>(n);
-    for (const float* row : rows)
-      for (std::size_t k = 0; k < size; ++k) {
-        const double difference = row[k] - sum[k];
-        squares[k] += difference * difference;
-      }
+    for (const float* row : rows) add_squares(row, sum.data(), squares.data(), size);
     for (std::size_t k = 0; k < size; ++k) distance += squares[k];
     std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
   }
