@@ -1,7 +1,6 @@
 #include "bench/measurement.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,11 +19,7 @@ constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.2, kSecondsBetwe
 double wall_seconds() { return SteadyClock().seconds(); }
 
 double spent(Stopwatch::Cpu cpu) {
-  if (cpu == Stopwatch::Cpu::thread) return thread_seconds();
-  if (cpu == Stopwatch::Cpu::process) return cpu_seconds();
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  return cpu_seconds(usage);
+  return cpu == Stopwatch::Cpu::thread ? thread_seconds() : cpu_seconds();
 }
 
 std::vector<double> values_of(std::span<const Sample> samples) {

@@ -74,9 +74,8 @@ std::optional<bool> met(const Row& row);
 class Stopwatch {
  public:
   enum class Cpu {
-    thread,    // of the calling thread
-    process,   // of all threads of this process
-    children,  // of the processes it started and waited for
+    thread,   // of the calling thread
+    process,  // of all threads of this process
   };
   explicit Stopwatch(Cpu cpu = Cpu::process);
   double seconds() const;

@@ -31,15 +31,15 @@ std::string built_program(const std::string& name) {
   return path;
 }
 
-std::string run_program(const std::vector<std::string>& arguments,
-                        const std::vector<std::string>& environment) {
+double run_program(const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment) {
   const Captured captured = capture(arguments, kPatienceSeconds, environment);
   throw_if_interrupted();
   if (!captured.ran)
     throw Error(fmt::format(
         "{} failed: {}", arguments.front(),
         captured.output.empty() ? "it said nothing; see that it is installed" : captured.output));
-  return captured.output;
+  return captured.cpu_seconds;
 }
 
 std::vector<pid_t> children_of(pid_t pid) {

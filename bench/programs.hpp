@@ -13,10 +13,11 @@ std::string acid_program();
 /// target.
 std::string built_program(const std::string& name);
 
-/// Runs a program that must succeed, and returns the end of what it wrote to standard output and
-/// error. Throws Error with that otherwise. `environment`: "NAME=VALUE" beside the inherited.
-std::string run_program(const std::vector<std::string>& arguments,
-                        const std::vector<std::string>& environment = {});
+/// Runs a program that must succeed, and returns the CPU seconds of it and of all that it waited
+/// for. Throws Error with the end of what it wrote otherwise. `environment`: "NAME=VALUE" beside
+/// the inherited. Any thread.
+double run_program(const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment = {});
 
 /// The processes that a process has started and not yet waited for; none if it is gone.
 std::vector<pid_t> children_of(pid_t pid);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,7 +140,8 @@ Child::Child(Child&& other) noexcept
       pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
       text_(std::move(other.text_)),
-      status_(other.status_) {}
+      status_(other.status_),
+      cpu_seconds_(other.cpu_seconds_) {}
 
 void Child::read_output() {
   std::array<char, 4096> buffer{};
@@ -177,8 +179,10 @@ double Child::seconds_alone(double now) {
 std::optional<int> Child::status() {
   if (status_ || pid_ <= 0) return status_;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) == pid_) {
+  rusage used{};
+  if (wait4(pid_, &status, WNOHANG, &used) == pid_) {
     status_ = status;
+    cpu_seconds_ = acid::cpu_seconds(used);
     read_output();  // Whatever else holds the pipe open is not waited for.
   }
   return status_;
@@ -194,7 +198,8 @@ Captured capture(const std::vector<std::string>& arguments, double timeout_secon
     const double deadline = clock.seconds() + timeout_seconds;
     while (clock.seconds() < deadline) {
       if (const auto status = child.status())
-        return {WIFEXITED(*status) && WEXITSTATUS(*status) == 0, child.output()};
+        return {WIFEXITED(*status) && WEXITSTATUS(*status) == 0, child.output(),
+                child.cpu_seconds()};
       // With its output closed there is nothing to poll but the time until it is reaped.
       pollfd waited{child.output_descriptor(), POLLIN, 0};
       poll(&waited, 1, child.output_descriptor() >= 0 ? 50 : 5);

@@ -55,6 +55,8 @@ class Child {
   double seconds_alone(double now);
   /// The status as waitpid gives it, once the process has ended. Never blocks.
   std::optional<int> status();
+  /// Processor time of it and of all that it waited for; 0 until it has ended.
+  double cpu_seconds() const { return cpu_seconds_; }
 
  private:
   Output kept_;
@@ -65,11 +67,13 @@ class Child {
   int output_ = -1;
   std::string text_;
   std::optional<int> status_;
+  double cpu_seconds_ = 0;
 };
 
 struct Captured {
-  bool ran = false;    // started, ended in time, and exited with code 0
-  std::string output;  // standard output and error
+  bool ran = false;        // started, ended in time, and exited with code 0
+  std::string output;      // standard output and error
+  double cpu_seconds = 0;  // of it and of all that it waited for
 };
 /// Runs a program to its end, or kills it after `timeout_seconds`. A program that is not installed
 /// is no error.

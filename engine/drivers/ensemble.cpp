@@ -12,7 +12,7 @@ namespace {
 
 // Small enough that all workers' copies of one block stay in cache for the second pass.
 std::size_t block_size(std::size_t workers) {
-  return std::clamp<std::size_t>((1u << 16) / workers, 16, 4096);
+  return std::clamp<std::size_t>((1u << 16) / workers, 16, 1024);
 }
 
 // Element by element, so that no addition waits for the one before it.
