@@ -17,8 +17,8 @@
 namespace acid::bench {
 namespace {
 
-// On the virtual driver, a recipe need not keep the events. Sharing a core, the run takes some 20
-// s: one checkpoint, where by default there is one in 30 s.
+// On the virtual driver, a recipe need not keep the events. Its run, which shares a core and takes
+// some 20 s, makes one checkpoint; by default one is made in 30 s.
 const std::vector<std::string> kEverything{"record.events=true", "checkpoint.every_seconds=12"};
 // Whatever a recipe can leave out. The model is evaluated as often: that is no recording.
 const std::vector<std::string> kNothing{"record.events=false", "record.metrics=[\"eval_loss\"]",
@@ -52,30 +52,33 @@ double run_on(int core, std::vector<std::string> settings, int gradients) {
   return run_program(words);
 }
 
-// Both sides run at once and share a core, which gives them turns of milliseconds: whatever slows
-// the machine down for a while slows both.
+// Both sides of a round run at once and share a core, which gives them turns of milliseconds:
+// whatever slows the machine down for a while slows both.
+struct Round {
+  double everything, nothing;  // CPU seconds
+};
+Round share_core(int core, int gradients, bool nothing_first) {
+  const auto begin = [&](const std::vector<std::string>& settings) {
+    return std::async(std::launch::async, run_on, core, settings, gradients);
+  };
+  auto first = begin(nothing_first ? kNothing : kEverything);
+  auto second = begin(nothing_first ? kEverything : kNothing);
+  if (nothing_first) std::swap(first, second);
+  return {first.get(), second.get()};
+}
+
 void measure_recording(Bench& bench, int gradients) {
   const std::string what = "quickstart's a2cid2, everything recorded";
   const int core = first_allowed_core();
   std::vector<Sample> nothing;
-  const auto everything =
-      bench.interleave(what, {[&]() -> Sample {
-                         const auto begin = [&](const std::vector<std::string>& settings) {
-                           return std::async(std::launch::async, run_on, core, settings, gradients);
-                         };
-                         const bool first = nothing.size() % 2 == 0;
-                         auto one = begin(first ? kEverything : kNothing),
-                              other = begin(first ? kNothing : kEverything);
-                         nothing.push_back({(first ? other : one).get(), {}});
-                         return {(first ? one : other).get(), {}};
-                       }});
-  bench.add({what,
-             "CPU s",
-             everything.front(),
-             "nothing recorded",
-             std::move(nothing),
-             ratio_at_most(1.02),
-             {}});
+  const Bench::Side side = [&]() -> Sample {
+    const Round round = share_core(core, gradients, nothing.size() % 2 == 0);
+    nothing.push_back({round.nothing, {}});
+    return {round.everything, {}};
+  };
+  const std::vector<Sample> everything = bench.interleave(what, {side}).front();
+  bench.add(
+      {what, "CPU s", everything, "nothing recorded", std::move(nothing), ratio_at_most(1.02), {}});
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.backend = spec.backend;
   settings.threads = spec.threads_per_worker;
   settings.gradients = gradients;
+  settings.snapshots = spec.method.pattern == Pattern::pairwise;
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
   return settings;
 }

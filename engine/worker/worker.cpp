@@ -52,10 +52,10 @@ T BasicWorker<T>::advance(double t) {
 template <class T>
 void BasicWorker<T>::begin_gradient(double t) {
   ACID_ASSERT(t >= last_, "event at {} after one at {}", t, last_);
-  T* const snapshot = own(kSnapshot).data();
-  in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
-    kernels().copy(x_ + first, snapshot + first, size);
-  });
+  if (T* const snapshot = own(kSnapshot).data())
+    in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
+      kernels().copy(x_ + first, snapshot + first, size);
+    });
   take_snapshot_notes();
 }
 

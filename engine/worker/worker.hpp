@@ -45,7 +45,8 @@ class alignas(64) BasicWorker {
   /// x ← x0, x̃ ← x0; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
 
-  /// Snapshot s ← x, without mixing.
+  /// Snapshot s ← x, without mixing. Where settings keep no snapshots, nothing may change x until
+  /// the gradient has been computed.
   void begin_gradient(double t);
   /// Mixes to t; the optimiser turns g into a step u; x −= γu, x̃ −= γu. With `begin_next` the next
   /// gradient begins at the same t in the same pass, as if begin_gradient(t) followed.
@@ -79,8 +80,8 @@ class alignas(64) BasicWorker {
   std::span<const T> x() const { return {x_, dimension()}; }
   /// Empty when the method keeps no momentum copy.
   std::span<const T> x_tilde() const { return {tilde(), tilde() == nullptr ? 0 : dimension()}; }
-  /// Empty in a run without gradients.
-  std::span<const T> snapshot() const { return own(kSnapshot); }
+  /// Where the gradient in hand is computed. Empty in a run without gradients.
+  std::span<const T> snapshot() const { return settings_->snapshots ? own(kSnapshot) : x(); }
   /// Where the gradient in hand may be computed: the worker itself does not look at it.
   std::span<T> gradient() { return own(kGradient); }
   /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in hand
@@ -130,8 +131,9 @@ class alignas(64) BasicWorker {
   T* tilde() const { return settings_->mixing.has_momentum() ? x_ + layout().stride() : nullptr; }
   /// Empty when there is none.
   std::span<T> own(OwnVector which) const {
-    if (which >= layout().own_vectors()) return {};
-    return {reinterpret_cast<T*>(own_) + which * layout().stride(), dimension()};
+    const std::size_t index = which - (settings_->snapshots ? kSnapshot : kGradient);
+    if (index >= layout().own_vectors()) return {};
+    return {reinterpret_cast<T*>(own_) + index * layout().stride(), dimension()};
   }
   /// 0: the current buffers; 1: those of the gradient in hand.
   std::span<float> buffers_at(std::size_t which) const {

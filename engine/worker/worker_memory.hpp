@@ -37,8 +37,9 @@ class WorkerLayout {
   /// Snapshot, gradient and the optimiser's moments; without gradients there are none.
   std::size_t own_vectors() const {
     if (!settings_.gradients) return 0;
-    if (settings_.optimizer.kind != OptimizerKind::sgd) return 4;
-    return settings_.optimizer.momentum > 0 ? 3 : 2;
+    const std::size_t snapshot_and_gradient = settings_.snapshots ? 2 : 1;
+    if (settings_.optimizer.kind != OptimizerKind::sgd) return snapshot_and_gradient + 2;
+    return snapshot_and_gradient + (settings_.optimizer.momentum > 0 ? 1 : 0);
   }
   /// Where the buffers begin, and after them those of the gradient in hand.
   std::size_t buffers_at(std::size_t which) const {

@@ -1,6 +1,8 @@
 #include "engine/worker/worker_memory.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "tests/catch.hpp"
@@ -99,6 +101,30 @@ TEST_CASE("worker memory: many small workers are dense, and those without gradie
   CHECK(i.x()[63] == 0.5F);
   CHECK(j.x()[0] == 0.5F);
   CHECK(i.buffers()[2] == 5);
+}
+
+TEST_CASE("worker memory: without snapshots a gradient is computed at x, to the same effect") {
+  WorkerSettings with = settings_of(64, OptimizerKind::adam, test::kAverage), without = with;
+  without.snapshots = false;
+  CHECK(WorkerLayout<float>(with).own_bytes() - WorkerLayout<float>(without).own_bytes() == 256);
+  WorkerMemory<float> roomy(with, 1), dense(without, 1);
+  Worker a(with, roomy), b(without, dense);
+  CHECK(b.snapshot().data() == b.x().data());
+  std::vector<float> x0(64), buffers(3);
+  std::iota(x0.begin(), x0.end(), 1.0F);
+  for (Worker* worker : {&a, &b}) {
+    worker->start(x0, buffers);
+    for (int k = 1; k <= 3; ++k) {
+      worker->begin_gradient(k);
+      std::copy_n(worker->snapshot().begin(), 64, worker->gradient().begin());
+      worker->commit_gradient(k, worker->gradient(), 0.1);
+    }
+  }
+  CHECK(std::vector<float>(a.x().begin(), a.x().end()) ==
+        std::vector<float>(b.x().begin(), b.x().end()));
+  b.for_each_vector([](std::string_view name, std::span<float> vector) {
+    if (name == "snapshot") CHECK(vector.empty());
+  });
 }
 
 TEST_CASE("worker memory: shared memory must be of the size that the settings ask for") {
