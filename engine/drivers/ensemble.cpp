@@ -6,13 +6,17 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
+#include "engine/recorder/event.hpp"
+#include "engine/worker/host_view.hpp"
 
 namespace acid {
 namespace {
 
-// Small enough that all workers' copies of one block stay in cache for the second pass.
+// Small enough that all workers' copies of one block stay in cache for the second pass; whole
+// pieces of a fingerprint.
 std::size_t block_size(std::size_t workers) {
-  return std::clamp<std::size_t>((1u << 16) / workers, 16, 1024);
+  constexpr std::size_t kPiece = FullFingerprint::kPiece;
+  return std::clamp<std::size_t>((1u << 16) / workers / kPiece * kPiece, 2 * kPiece, 1024);
 }
 
 // Element by element, so that no addition waits for the one before it.
@@ -151,13 +155,15 @@ void Ensemble::restore(const CheckpointFile& file) {
   for (Worker& worker : workers_) worker.restart_gradient();
 }
 
-MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) const {
+MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
+                            bool fingerprints) const {
   // Of memory that is not the host's many blocks at once, because every access has its price.
   constexpr std::size_t kBlocksAtOnce = 64;
   const std::size_t n = workers_.size(), d = settings_.dimension;
   const std::size_t chunk =
       block_size(n) * (settings_.backend->is_host_memory() ? 1 : kBlocksAtOnce);
   std::vector<float> values(n * chunk);
+  std::vector<FullFingerprint> taken(fingerprints ? n : 0, FullFingerprint(d));
   const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
     for (std::size_t i = 0; i < n; ++i) {
       float* const row = values.data() + i * chunk;
@@ -169,6 +175,11 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) c
   const auto copy_exchanged = [&](std::size_t first, std::size_t size,
                                   std::span<const float*> rows) {
     copy(first, size, rows);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      if (first % chunk == 0)
+        taken[i].add(
+            HostView(*settings_.backend, workers_[i].x().subspan(first, std::min(chunk, d - first)))
+                .values());
     for (const ExchangeInHand& exchange : in_hand) {
       const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
       float* xi = values.data() + static_cast<std::size_t>(exchange.i) * chunk + first % chunk;
@@ -190,6 +201,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand) c
   if (!std::isfinite(mean.consensus_distance))
     find_not_finite(mean, settings_.dimension, gradients, copy);
   mean.buffers = mean_buffers(buffers, average_buffers_);
+  for (const FullFingerprint& one : taken) mean.fingerprints.push_back(one.value());
   return mean;
 }
 

@@ -20,7 +20,8 @@ struct MeanModel {
   std::vector<float> buffers;
   double consensus_distance = 0;
   int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
-  std::int64_t not_finite_gradients = 0;  // how many gradients that worker had committed
+  std::int64_t not_finite_gradients = 0;    // how many gradients that worker had committed
+  std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; when asked for
 };
 
 /// An exchange between its offers and its applies.
@@ -62,8 +63,9 @@ class Ensemble {
 
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
   /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
-  /// every worker, changes none.
-  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {}) const;
+  /// every worker, once, and changes none.
+  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
+                    bool fingerprints = false) const;
 
   /// Largest last_event() over the workers.
   double latest_event() const;

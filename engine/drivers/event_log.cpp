@@ -33,6 +33,11 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
   for (int w = 0; w < ensemble.size(); ++w) mark(w, kind, time, ensemble.worker(w));
 }
 
+void EventLog::mark(EventKind kind, double time, std::span<const std::uint32_t> fingerprints) {
+  for (std::size_t w = 0; w < workers_.size(); ++w)
+    workers_[w].pending.push_back({kind, time, 0, fingerprints[w]});
+}
+
 void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {
   if (!kept_) return;
   workers_[static_cast<std::size_t>(index)].pending.push_back(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/drivers/ensemble.hpp"
@@ -23,8 +24,12 @@ class EventLog {
            std::uint64_t exchange = 0) {
     if (kept_) append(index, kind, time, worker, exchange);
   }
+  /// Whether a log is kept: whoever marks a measurement wants the fingerprints then.
+  bool kept() const { return kept_; }
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
+  /// The same with fingerprints that have been taken, of every worker if a log is kept.
+  void mark(EventKind kind, double time, std::span<const std::uint32_t> fingerprints);
   /// The mark in the log of one worker, for a process that has no other.
   void mark(int index, EventKind kind, double time, const Worker& worker);
   /// Hands everything to the recorder.

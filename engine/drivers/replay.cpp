@@ -323,8 +323,8 @@ void Replay::measure(double time) {
     return;
   }
   pool_.wait_light();
-  log_.mark(EventKind::measured, time, ensemble_);
-  const MeanModel mean = ensemble_.mean_at(time);
+  const MeanModel mean = ensemble_.mean_at(time, {}, log_.kept());
+  log_.mark(EventKind::measured, time, mean.fingerprints);
   sampler_.take(mean, totals(position_at_mark(time)), collect_notes());
   recorder_.progress(position());
 }

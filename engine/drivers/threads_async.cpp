@@ -325,8 +325,8 @@ void ThreadsAsync::take_sample() {
   totals.exchanges = exchanges_.load();
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
-  log_.mark(EventKind::measured, now(), ensemble_);
-  const MeanModel mean = ensemble_.mean_at(now());
+  const MeanModel mean = ensemble_.mean_at(now(), {}, log_.kept());
+  log_.mark(EventKind::measured, now(), mean.fingerprints);
   const GradientNotes notes = collect_notes();
   unlock_workers();
   sampler_.take(mean, totals, notes);

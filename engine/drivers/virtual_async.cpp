@@ -324,8 +324,9 @@ void VirtualAsync::take_sample(double time) {
   totals_.position.normalised_time = time;
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
-  log_.mark(EventKind::measured, t, ensemble_);
-  sampler_.take(ensemble_.mean_at(t, exchanges_in_hand()), totals_, notes_);
+  const MeanModel mean = ensemble_.mean_at(t, exchanges_in_hand(), log_.kept());
+  log_.mark(EventKind::measured, t, mean.fingerprints);
+  sampler_.take(mean, totals_, notes_);
   recorder_.progress(totals_.position);
   notes_.clear();
 }

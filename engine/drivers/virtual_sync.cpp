@@ -266,8 +266,9 @@ void VirtualSync::add_spans(const std::vector<double>& begun,
 
 void VirtualSync::take_sample() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  log_.mark(EventKind::measured, t, ensemble_);
-  sampler_.take(ensemble_.mean_at(t), totals_, notes_);
+  const MeanModel mean = ensemble_.mean_at(t, {}, log_.kept());
+  log_.mark(EventKind::measured, t, mean.fingerprints);
+  sampler_.take(mean, totals_, notes_);
   notes_.clear();
 }
 

@@ -9,33 +9,12 @@ namespace {
 
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2⁶⁴ ÷ the golden ratio, odd
 constexpr std::uint64_t kOdd = 0xD6E8FEB86659FD93;
-constexpr int kLanes = 4;
 constexpr std::size_t kSampled = 16;
 
-/// Multiply-mix over 64-bit words in four independent lanes, so that multiplications overlap. Every
-/// step is a bijection of the word that enters: a change of one word always changes the 64 bits
-/// from which the fingerprint is cut.
-class WordHash {
- public:
-  explicit WordHash(std::uint64_t length) {
-    for (int k = 0; k < kLanes; ++k) lanes_[k] = (length + static_cast<unsigned>(k)) * kGolden;
-  }
-  void add(int lane, std::uint64_t word) {
-    lanes_[lane] = std::rotl((lanes_[lane] ^ word) * kOdd, 29);
-  }
-  std::uint32_t result() const {
-    std::uint64_t hash = 0;
-    for (const std::uint64_t lane : lanes_) {
-      hash = (hash ^ lane) * kOdd;
-      hash ^= hash >> 32;
-    }
-    hash *= kGolden;
-    return static_cast<std::uint32_t>(hash >> 32);
-  }
-
- private:
-  std::uint64_t lanes_[kLanes];
-};
+// Multiply-mix over 64-bit words in independent lanes, so that multiplications overlap. Every step
+// is a bijection of the word that enters: a change of one word always changes the 64 bits from
+// which the fingerprint is cut.
+void mix(std::uint64_t& lane, std::uint64_t word) { lane = std::rotl((lane ^ word) * kOdd, 29); }
 
 /// ⌊fraction/2⁶⁴ · size⌋ for sizes below 2³²; of the fraction 32 bits count.
 std::size_t scaled(std::uint64_t fraction, std::size_t size) {
@@ -84,10 +63,10 @@ std::size_t sampled_position(std::size_t size, std::uint64_t salt, std::size_t k
 
 std::uint32_t hash_of_sample(const float (&values)[kSampled]) {
   const auto bits = [&](std::size_t k) { return std::bit_cast<std::uint32_t>(values[k]); };
-  WordHash hash(kSampled);
+  FullFingerprint::Lanes lanes = FullFingerprint::begin(kSampled);
   for (std::size_t k = 0; k < kSampled; k += 2)
-    hash.add(static_cast<int>(k / 2) % kLanes, bits(k) | std::uint64_t{bits(k + 1)} << 32);
-  return hash.result();
+    mix(lanes[k / 2 % lanes.size()], bits(k) | std::uint64_t{bits(k + 1)} << 32);
+  return FullFingerprint::end(lanes);
 }
 
 }  // namespace
@@ -118,20 +97,44 @@ std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
   return size <= kSampled ? full_fingerprint({values, count}) : hash_of_sample(values);
 }
 
-std::uint32_t full_fingerprint(std::span<const float> x) {
-  const auto bytes = std::as_bytes(x);
-  WordHash hash(x.size());
-  const auto add = [&](int lane, std::size_t at, std::size_t size) {
+FullFingerprint::Lanes FullFingerprint::begin(std::size_t size) {
+  Lanes lanes;
+  for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = (size + k) * kGolden;
+  return lanes;
+}
+
+std::uint32_t FullFingerprint::end(const Lanes& lanes) {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t lane : lanes) {
+    hash = (hash ^ lane) * kOdd;
+    hash ^= hash >> 32;
+  }
+  hash *= kGolden;
+  return static_cast<std::uint32_t>(hash >> 32);
+}
+
+void FullFingerprint::add(std::span<const float> piece) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const auto bytes = std::as_bytes(piece);
+  Lanes lanes = lanes_;  // in registers
+  const auto add_word = [&](std::size_t lane, std::size_t at, std::size_t size) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, size);
-    hash.add(lane, word);
+    mix(lanes[lane], word);
   };
   std::size_t at = 0;
-  for (; at + 8 * kLanes <= bytes.size(); at += 8 * kLanes)
-    for (int lane = 0; lane < kLanes; ++lane) add(lane, at + 8 * static_cast<unsigned>(lane), 8);
-  for (; at + 8 <= bytes.size(); at += 8) add(0, at, 8);
-  if (at < bytes.size()) add(1, at, bytes.size() - at);
-  return hash.result();
+  for (; at + kWord * lanes.size() <= bytes.size(); at += kWord * lanes.size())
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+      add_word(lane, at + kWord * lane, kWord);
+  for (; at + kWord <= bytes.size(); at += kWord) add_word(0, at, kWord);
+  if (at < bytes.size()) add_word(1, at, bytes.size() - at);
+  lanes_ = lanes;
+}
+
+std::uint32_t full_fingerprint(std::span<const float> x) {
+  FullFingerprint fingerprint(x.size());
+  fingerprint.add(x);
+  return fingerprint.value();
 }
 
 EventBytes encode_event(const Event& event, int worker, std::int64_t number) {

@@ -48,6 +48,22 @@ using GatherElements = std::function<void(std::span<const std::size_t>, float*)>
 std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
                                   const GatherElements& gather);
 std::uint32_t full_fingerprint(std::span<const float> x);
+/// The same of an x of `size` elements that comes in pieces, all but the last of them of a multiple
+/// of kPiece elements.
+class FullFingerprint {
+ public:
+  static constexpr std::size_t kPiece = 8;
+  explicit FullFingerprint(std::size_t size) : lanes_(begin(size)) {}
+  void add(std::span<const float> piece);
+  std::uint32_t value() const { return end(lanes_); }
+
+  using Lanes = std::array<std::uint64_t, 4>;
+  static Lanes begin(std::size_t size);
+  static std::uint32_t end(const Lanes& lanes);
+
+ private:
+  Lanes lanes_;
+};
 
 // The event log as it is kept: 16 bytes an event, little-endian.
 //   0  time          IEEE double

@@ -59,7 +59,11 @@ MeanModel mean_of_copies(const Ensemble& ensemble, double t,
 
 void check_same(const Mixed& mixed, double t) {
   const auto n = static_cast<std::size_t>(mixed.ensemble.size());
-  const MeanModel a = mixed.ensemble.mean_at(t);
+  const MeanModel a = mixed.ensemble.mean_at(t, {}, /*fingerprints=*/true);
+  CHECK(mixed.ensemble.mean_at(t).fingerprints.empty());
+  REQUIRE(a.fingerprints.size() == n);
+  for (std::size_t i = 0; i < n; ++i)
+    CHECK(a.fingerprints[i] == full_fingerprint(mixed.ensemble.worker(static_cast<int>(i)).x()));
   const MeanModel b = mean_of_copies(mixed.ensemble, t, std::vector<std::vector<float>>(n), true);
   CHECK(a.not_finite == b.not_finite);
   CHECK(a.not_finite_gradients == b.not_finite_gradients);

@@ -199,6 +199,17 @@ TEST_CASE("a fingerprint does not depend on where in memory the vector lies") {
   }
 }
 
+TEST_CASE("a full fingerprint does not depend on the pieces that the vector comes in") {
+  std::vector<float> x(1013);
+  for (std::size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k) - 500.5F;
+  for (const std::size_t step : {std::size_t{8}, std::size_t{64}, x.size(), 2 * x.size()}) {
+    FullFingerprint pieces(x.size());
+    for (std::size_t first = 0; first < x.size(); first += step)
+      pieces.add(std::span(x).subspan(first, std::min(step, x.size() - first)));
+    CHECK(pieces.value() == full_fingerprint(x));
+  }
+}
+
 TEST_CASE("a short vector's sampled fingerprint is that of the whole") {
   for (std::size_t size = 0; size <= 16; ++size) {
     const std::vector<float> x = some_vector(size);
