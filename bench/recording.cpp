@@ -25,15 +25,6 @@ const std::vector<std::string> kNothing{"record.events=false", "record.metrics=[
                                         "checkpoint.every_seconds=1e9",
                                         "evaluation.consensus_every_time=1e9"};
 
-int first_allowed_core() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) throw Error("cannot ask for the cores");
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &allowed)) return core;
-  throw Error("no core is allowed");
-}
-
 /// CPU seconds of all processes of the quickstart's run of A²CiD², in a store of its own, on one
 /// core alone. To be called by a thread that does nothing else.
 double run_on(int core, std::vector<std::string> settings, int gradients) {
@@ -69,7 +60,7 @@ Round share_core(int core, int gradients, bool nothing_first) {
 
 void measure_recording(Bench& bench, int gradients) {
   const std::string what = "quickstart's a2cid2, everything recorded";
-  const int core = first_allowed_core();
+  const int core = sched_getcpu();
   std::vector<Sample> nothing;
   const Bench::Side side = [&]() -> Sample {
     const Round round = share_core(core, gradients, nothing.size() % 2 == 0);

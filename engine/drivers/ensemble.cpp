@@ -158,10 +158,12 @@ void Ensemble::restore(const CheckpointFile& file) {
 MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
                             bool fingerprints) const {
   // Of memory that is not the host's many blocks at once, because every access has its price.
-  constexpr std::size_t kBlocksAtOnce = 64;
-  const std::size_t n = workers_.size(), d = settings_.dimension;
-  const std::size_t chunk =
-      block_size(n) * (settings_.backend->is_host_memory() ? 1 : kBlocksAtOnce);
+  constexpr std::size_t kValuesAtOnce = 1u << 22;
+  const std::size_t n = workers_.size(), d = settings_.dimension, block = block_size(n);
+  std::size_t blocks_at_once = 1;
+  if (!settings_.backend->is_host_memory())
+    blocks_at_once = std::clamp<std::size_t>(kValuesAtOnce / n / block, 1, (d + block - 1) / block);
+  const std::size_t chunk = blocks_at_once * block;
   std::vector<float> values(n * chunk);
   std::vector<FullFingerprint> taken(fingerprints ? n : 0, FullFingerprint(d));
   const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {

@@ -63,7 +63,7 @@ class Ensemble {
 
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
   /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
-  /// every worker, once, and changes none.
+  /// every worker, changes none.
   MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
                     bool fingerprints = false) const;
 

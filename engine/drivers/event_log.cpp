@@ -33,9 +33,12 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
   for (int w = 0; w < ensemble.size(); ++w) mark(w, kind, time, ensemble.worker(w));
 }
 
-void EventLog::mark(EventKind kind, double time, std::span<const std::uint32_t> fingerprints) {
+MeanModel EventLog::measure(double time, const Ensemble& ensemble,
+                            std::span<const ExchangeInHand> in_hand) {
+  MeanModel mean = ensemble.mean_at(time, in_hand, kept_);
   for (std::size_t w = 0; w < workers_.size(); ++w)
-    workers_[w].pending.push_back({kind, time, 0, fingerprints[w]});
+    workers_[w].pending.push_back({EventKind::measured, time, 0, mean.fingerprints[w]});
+  return mean;
 }
 
 void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {

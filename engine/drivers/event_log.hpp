@@ -24,12 +24,11 @@ class EventLog {
            std::uint64_t exchange = 0) {
     if (kept_) append(index, kind, time, worker, exchange);
   }
-  /// Whether a log is kept: whoever marks a measurement wants the fingerprints then.
-  bool kept() const { return kept_; }
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
-  /// The same with fingerprints that have been taken, of every worker if a log is kept.
-  void mark(EventKind kind, double time, std::span<const std::uint32_t> fingerprints);
+  /// Ensemble::mean_at, and the mark of a measurement in every worker's log, in one pass.
+  MeanModel measure(double time, const Ensemble& ensemble,
+                    std::span<const ExchangeInHand> in_hand = {});
   /// The mark in the log of one worker, for a process that has no other.
   void mark(int index, EventKind kind, double time, const Worker& worker);
   /// Hands everything to the recorder.

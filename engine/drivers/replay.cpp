@@ -323,8 +323,7 @@ void Replay::measure(double time) {
     return;
   }
   pool_.wait_light();
-  const MeanModel mean = ensemble_.mean_at(time, {}, log_.kept());
-  log_.mark(EventKind::measured, time, mean.fingerprints);
+  const MeanModel mean = log_.measure(time, ensemble_);
   sampler_.take(mean, totals(position_at_mark(time)), collect_notes());
   recorder_.progress(position());
 }

@@ -179,9 +179,7 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
   if (next_sample_ > here.normalised_time) return;
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
   if (next_sample_ > here.normalised_time) return;
-  const double t = ensemble_.latest_event();
-  Measured measured{ensemble_.mean_at(t, {}, log_.kept()), {}, collect_notes()};
-  log_.mark(EventKind::measured, t, measured.mean.fingerprints);
+  Measured measured{log_.measure(ensemble_.latest_event(), ensemble_), {}, collect_notes()};
   measured.totals.position = here;
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here.gradients));

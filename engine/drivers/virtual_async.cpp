@@ -324,9 +324,7 @@ void VirtualAsync::take_sample(double time) {
   totals_.position.normalised_time = time;
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
-  const MeanModel mean = ensemble_.mean_at(t, exchanges_in_hand(), log_.kept());
-  log_.mark(EventKind::measured, t, mean.fingerprints);
-  sampler_.take(mean, totals_, notes_);
+  sampler_.take(log_.measure(t, ensemble_, exchanges_in_hand()), totals_, notes_);
   recorder_.progress(totals_.position);
   notes_.clear();
 }

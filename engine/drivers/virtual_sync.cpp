@@ -266,9 +266,7 @@ void VirtualSync::add_spans(const std::vector<double>& begun,
 
 void VirtualSync::take_sample() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  const MeanModel mean = ensemble_.mean_at(t, {}, log_.kept());
-  log_.mark(EventKind::measured, t, mean.fingerprints);
-  sampler_.take(mean, totals_, notes_);
+  sampler_.take(log_.measure(t, ensemble_), totals_, notes_);
   notes_.clear();
 }
 

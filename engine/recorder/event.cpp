@@ -61,14 +61,6 @@ std::size_t sampled_position(std::size_t size, std::uint64_t salt, std::size_t k
   return first + scaled(salt * kGolden + k * kOdd, (k + 1) * size / kSampled - first);
 }
 
-std::uint32_t hash_of_sample(const float (&values)[kSampled]) {
-  const auto bits = [&](std::size_t k) { return std::bit_cast<std::uint32_t>(values[k]); };
-  FullFingerprint::Lanes lanes = FullFingerprint::begin(kSampled);
-  for (std::size_t k = 0; k < kSampled; k += 2)
-    mix(lanes[k / 2 % lanes.size()], bits(k) | std::uint64_t{bits(k + 1)} << 32);
-  return FullFingerprint::end(lanes);
-}
-
 }  // namespace
 
 const char* event_name(EventKind kind) {
@@ -83,7 +75,7 @@ std::uint32_t sampled_fingerprint(std::span<const float> x, std::uint64_t salt) 
   if (x.size() <= kSampled) return full_fingerprint(x);
   float values[kSampled];
   for (std::size_t k = 0; k < kSampled; ++k) values[k] = x[sampled_position(x.size(), salt, k)];
-  return hash_of_sample(values);
+  return full_fingerprint(values);
 }
 
 std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
@@ -94,18 +86,16 @@ std::uint32_t sampled_fingerprint(std::size_t size, std::uint64_t salt,
   for (std::size_t k = 0; k < count; ++k)
     positions[k] = size <= kSampled ? k : sampled_position(size, salt, k);
   gather({positions, count}, values);
-  return size <= kSampled ? full_fingerprint({values, count}) : hash_of_sample(values);
+  return full_fingerprint({values, count});
 }
 
-FullFingerprint::Lanes FullFingerprint::begin(std::size_t size) {
-  Lanes lanes;
-  for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k] = (size + k) * kGolden;
-  return lanes;
+FullFingerprint::FullFingerprint(std::size_t size) {
+  for (std::size_t k = 0; k < lanes_.size(); ++k) lanes_[k] = (size + k) * kGolden;
 }
 
-std::uint32_t FullFingerprint::end(const Lanes& lanes) {
+std::uint32_t FullFingerprint::value() const {
   std::uint64_t hash = 0;
-  for (const std::uint64_t lane : lanes) {
+  for (const std::uint64_t lane : lanes_) {
     hash = (hash ^ lane) * kOdd;
     hash ^= hash >> 32;
   }
@@ -116,7 +106,7 @@ std::uint32_t FullFingerprint::end(const Lanes& lanes) {
 void FullFingerprint::add(std::span<const float> piece) {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   const auto bytes = std::as_bytes(piece);
-  Lanes lanes = lanes_;  // in registers
+  auto lanes = lanes_;  // in registers
   const auto add_word = [&](std::size_t lane, std::size_t at, std::size_t size) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data() + at, size);

@@ -53,16 +53,12 @@ std::uint32_t full_fingerprint(std::span<const float> x);
 class FullFingerprint {
  public:
   static constexpr std::size_t kPiece = 8;
-  explicit FullFingerprint(std::size_t size) : lanes_(begin(size)) {}
+  explicit FullFingerprint(std::size_t size);
   void add(std::span<const float> piece);
-  std::uint32_t value() const { return end(lanes_); }
-
-  using Lanes = std::array<std::uint64_t, 4>;
-  static Lanes begin(std::size_t size);
-  static std::uint32_t end(const Lanes& lanes);
+  std::uint32_t value() const;
 
  private:
-  Lanes lanes_;
+  std::array<std::uint64_t, 4> lanes_;
 };
 
 // The event log as it is kept: 16 bytes an event, little-endian.
