@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cli/worker_environment.hpp"
+#include "engine/base/names.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -32,7 +33,7 @@ std::string verdict(const Row& row) {
   if (!reached) return kNothing;
   std::string text = *reached ? "met" : "not met";
   if (row.measured.size() < kRoundsOfAVerdict)
-    text += fmt::format(" in {} round{}", row.measured.size(), row.measured.size() == 1 ? "" : "s");
+    text += fmt::format(" in {}", counted(row.measured.size(), "round"));
   return text;
 }
 

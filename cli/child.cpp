@@ -82,6 +82,7 @@ pid_t spawn(const Command& command, Child::Output output, int pipe_end) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
+  sigdelset(&all, SIGHUP);  // what nohup asked for holds for us all
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);

@@ -8,17 +8,19 @@
 #include <csignal>
 #include <deque>
 #include <map>
-#include <string_view>
+#include <set>
 #include <thread>
+#include <utility>
 
+#include "cli/executor_words.hpp"
 #include "cli/launcher.hpp"
-#include "cli/machine.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_json.hpp"
 #include "cli/session.hpp"
+#include "cli/signals.hpp"
+#include "cli/started_run.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/worker_death.hpp"
-#include "reports/numbers.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
@@ -30,11 +32,6 @@ constexpr double kSecondsToSave = 30;
 constexpr double kSecondsToOutlive = 5;
 constexpr double kSecondsToEnd = 5;
 
-std::string name_of(const RunSummary& run) {
-  return fmt::format("run {} ({}, seed {})", run.id, shown_name(run.algorithm, run.label),
-                     run.seed);
-}
-
 int max_restarts(const RunDetail& run) {
   constexpr int kDefault = 3;
   const nlohmann::json none = nlohmann::json::object();
@@ -42,17 +39,6 @@ int max_restarts(const RunDetail& run) {
   // Whoever started us has ended the other processes, too.
   if (execution.value("mpi", none).value("launcher", "") == "none") return 0;
   return execution.value("max_restarts", kDefault);
-}
-
-// What to think of when nobody admits to having killed a worker.
-std::string memory_hint() {
-  const std::int64_t limit = memory_limit_bytes();
-  return fmt::format(
-      "SIGKILL is what the system sends when memory runs out; {} are available now{}. Use fewer "
-      "workers, a smaller model or batch, or a smaller --jobs",
-      format_bytes(static_cast<double>(available_memory_bytes())),
-      limit > 0 ? fmt::format(" and the limit is {}", format_bytes(static_cast<double>(limit)))
-                : "");
 }
 
 double total_work(const std::vector<RunSummary>& runs) {
@@ -67,7 +53,10 @@ class Executor {
       : options_(options),
         store_(store),
         progress_(clock_, runs.size(), total_work(runs), standard_error_is_terminal()) {
-    for (const RunSummary& run : runs) waiting_.push_back(run.id);
+    for (const RunSummary& run : runs) {
+      waiting_.push_back(run.id);
+      if (options.fresh && run.state != RunState::planned) not_anew_.insert(run.id);
+    }
     total_ = runs.size();
   }
 
@@ -85,12 +74,11 @@ class Executor {
       let_workers_save();
       throw;
     }
-    if (supervisor_.interrupted())
+    if (supervisor_.interrupted()) {
       progress_.say_above(
-          fmt::format("interrupted: {} of {} runs finished and kept; the same "
-                      "command{} goes on with the others",
-                      finished_, total_, options_.fresh ? " without --force" : ""));
-    if (supervisor_.interrupted()) return {Exit::interrupted, true};
+          interruption_words({total_, finished_, options_.fresh, not_anew_.size()}));
+      return {Exit::interrupted, true};
+    }
     return {exit_, false};
   }
 
@@ -105,6 +93,7 @@ class Executor {
     if (running.empty()) return;
     try {
       const std::vector<RunSummary> runs = run_summaries(store_, running);
+      for (const RunSummary& run : runs) look_at_beginning(run);
       progress_.show(runs);
       for (const RunSummary& run : runs) end_what_outlives(run);
     } catch (const StoreError&) {
@@ -112,9 +101,32 @@ class Executor {
     }
   }
 
+  // Once its worker has begun an attempt: from where, and what it has to say about that.
+  void look_at_beginning(const RunSummary& run) {
+    StartedRun& started = started_[run.id];
+    if (run.state != RunState::running || started.said) return;
+    if (!started.begun) return announce(run_detail(store_, run.id));
+    // Its words follow its beginning at once, so the look after the first finds them.
+    say_words(run, started.first_words(supervisor_.output(run.id)));
+  }
+
+  void announce(const RunDetail& run) {
+    const std::string& id = run.summary.id;
+    StartedRun& started = started_[id];
+    if (started.begun || run.attempts.size() == started.attempts) return;
+    started.begun = true;
+    not_anew_.erase(id);
+    const auto from = std::find_if(
+        run.checkpoints.begin(), run.checkpoints.end(),
+        [&](const auto& each) { return each.number == run.attempts.back().resumed_from; });
+    if (from == run.checkpoints.end()) return;
+    progress_.say_above(resuming_words(run.summary, from->position));
+    if (started.times == 1) progress_.begins_with(work_done(run.summary, from->position));
+  }
+
   // A launcher that goes on although the attempt it was started for has ended.
   void end_what_outlives(const RunSummary& run) {
-    Started& started = started_[run.id];
+    StartedRun& started = started_[run.id];
     if (!started.launched || run.state == RunState::running) return;
     if (run_detail(store_, run.id).attempts.size() == started.attempts) return;
     const double now = clock_.seconds();
@@ -129,9 +141,8 @@ class Executor {
   void let_workers_save() {
     const std::size_t workers = supervisor_.running().size();
     if (workers == 0) return;
-    progress_.say_above(
-        fmt::format("an error ends this command; {} worker{} under way may save for {} s", workers,
-                    workers == 1 ? "" : "s", kSecondsToSave));
+    progress_.say_above(fmt::format("an error ends this command; {} under way may save for {} s",
+                                    counted(workers, "worker"), kSecondsToSave));
     supervisor_.stop_and_wait(kSecondsToSave);
   }
 
@@ -148,15 +159,6 @@ class Executor {
     return run;
   }
 
-  struct Started {
-    int times = 0;
-    std::size_t attempts_at_first = 0;  // that the run had before we started it the first time
-    std::size_t attempts = 0;           // the last time
-    bool launched = false;              // by a launcher
-    std::optional<double> ended;        // when its last attempt was seen to have ended
-    bool outlived = false;              // by its launcher, which was told to end
-  };
-
   void start_next() {
     const std::string id = waiting_.front();
     waiting_.pop_front();
@@ -165,17 +167,11 @@ class Executor {
     if (run.state == RunState::running) return hold(run);
     std::vector<std::string> arguments{options_.worker, "--store", options_.store_folder, "--run",
                                        id};
-    Started& started = started_[id];
-    started.attempts = detail.attempts.size();
-    started.launched = needs_launcher(detail.settings);
-    started.ended.reset();
-    started.outlived = false;
-    if (started.times++ == 0) started.attempts_at_first = started.attempts;
+    StartedRun& started = started_[id];
+    started.start(detail.attempts.size(), needs_launcher(detail.settings));
     // What we began anew ourselves is continued from there.
     if (options_.fresh && started.attempts == started.attempts_at_first)
       arguments.push_back("--fresh");
-    else if (run.state != RunState::planned && run.state != RunState::finished)
-      announce_resuming(run, started.times == 1);
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
       supervisor_.start(id, started.launched ? launch_command(detail.settings, arguments,
@@ -190,33 +186,17 @@ class Executor {
     }
   }
 
-  std::optional<CheckpointRow> newest_checkpoint(const std::string& id) const {
-    auto checkpoints = checkpoints_of(store_, id);
-    while (!checkpoints.empty() && checkpoints.back().removed) checkpoints.pop_back();
-    if (checkpoints.empty()) return std::nullopt;
-    return checkpoints.back();
-  }
-
-  void announce_resuming(const RunSummary& run, bool first_time) {
-    const auto checkpoint = newest_checkpoint(run.id);
-    if (!checkpoint) return;
-    const Position& there = checkpoint->position;
-    progress_.say_above(run.budget_time
-                            ? fmt::format("{}: resuming from normalised time {:.6g} of {:.6g}",
-                                          name_of(run), there.normalised_time, *run.budget_time)
-                            : fmt::format("{}: resuming from gradient {} of {}", name_of(run),
-                                          there.gradients, run.budget_gradients));
-    if (first_time) progress_.begins_with(work_done(run, there));
-  }
-
   // Another process executes the run: its result will serve as well.
   void hold(const RunSummary& run) {
     const RunDetail detail = run_detail(store_, run.id);
     const AttemptRow holder = detail.attempts.empty() ? AttemptRow{} : detail.attempts.back();
+    const auto started = started_.find(run.id);
     progress_.say_above(
-        fmt::format("{} is being executed by process {} on {}; its result will be "
-                    "used",
-                    name_of(run), holder.pid, holder.host));
+        started != started_.end() && started->second.lost
+            ? fmt::format("{}: {}; it is taken up again once process {} on {} is sure to be gone",
+                          name_of(run), started->second.lost->death.how, holder.pid, holder.host)
+            : fmt::format("{} is being executed by process {} on {}; its result will be used",
+                          name_of(run), holder.pid, holder.host));
     held_.push_back(run.id);
   }
 
@@ -229,40 +209,52 @@ class Executor {
         ++id;
         continue;
       }
+      id = held_.erase(id);
       if (run.state == RunState::interrupted || run.state == RunState::planned)
-        waiting_.push_back(*id);
+        take_over(run);
       else
         finish(run);
-      id = held_.erase(id);
     }
+  }
+
+  // That our own process was lost is certain now, and counts like any other death.
+  void take_over(const RunSummary& run) {
+    const auto lost = std::exchange(started_[run.id].lost, std::nullopt);
+    if (!lost) return waiting_.push_back(run.id);
+    settle_killed(run, lost->ending, lost->death);
   }
 
   void settle(const Supervisor::Ending& ending) {
     const RunSummary run = summary_after(ending.name);
-    // Our worker is gone, so a run that lives belongs to someone else who was faster.
-    if (run.state == RunState::running) return hold(run);
+    const RunDetail detail = run_detail(store_, run.id);
+    announce(detail);
+    StartedRun& started = started_.at(run.id);
+    const Death death = death_of(ending, detail, started.attempts, started.outlived);
+    // Our worker is gone, so a run that lives belongs to someone else who was faster; or it died
+    // where nobody here can see that its process is gone.
+    if (run.state == RunState::running) {
+      if (death.alone) started.lost = {ending, death};
+      return hold(run);
+    }
     const bool exited = WIFEXITED(ending.status);
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
     // Also when someone else was faster and ours was turned away: then its words do not matter.
     const bool done = run.state == RunState::finished && !options_.fresh;
     if (done || (exited && code == Exit::ok)) {
-      if (!exited || code == Exit::ok) say_words(run, ending);
+      if (!exited || code == Exit::ok) say_words(run, new_words(ending));
       return finish(run);
     }
-    const Started& started = started_.at(run.id);
-    const Death death =
-        death_of(ending, run_detail(store_, run.id), started.attempts, started.outlived);
     if (death.alone) return settle_killed(run, ending, death);
-    if (code == Exit::interrupted && supervisor_.stopping()) return say_words(run, ending);
+    if (code == Exit::interrupted && supervisor_.stopping())
+      return say_words(run, new_words(ending));
     mark_interrupted(run, death);
     progress_.run_ended(run);
     if (code == Exit::usage) {
-      progress_.say_above(
-          fmt::format("{} was not started: {}", name_of(run), last_words(ending.output)));
+      progress_.say_above(fmt::format("{} was not started: {}", name_of(run), new_words(ending)));
       return fail(Exit::usage);
     }
     if (code == Exit::interrupted) {
-      say_words(run, ending);
+      say_words(run, new_words(ending));
       progress_.say_above(
           fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "
                       "continues it",
@@ -276,27 +268,28 @@ class Executor {
   // A process that died has nothing to say against starting it again.
   void settle_killed(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
     mark_interrupted(run, death);
-    const bool could_be_ours =
-        death.signal == SIGTERM || death.signal == SIGKILL || death.signal == SIGUSR1;
-    if (supervisor_.stopping() && could_be_ours) return;
+    if (supervisor_.stopping() && asks_to_stop(death.signal)) return;
     const RunDetail detail = run_detail(store_, run.id);
-    const Started& started = started_[run.id];
+    StartedRun& started = started_[run.id];
     // It may have recorded its end before it died; what was recorded before it began does not
     // count.
     const bool ended =
         detail.attempts.size() > started.attempts && detail.summary.state != RunState::interrupted;
     if (ended && detail.summary.state == RunState::finished) {
-      say_words(run, ending);
+      say_words(run, new_words(ending));
       return finish(detail.summary);
     }
     const int most = max_restarts(detail);
-    if (!supervisor_.stopping() && !ended && started.times <= most) {
+    ++started.losses;
+    if (!supervisor_.stopping() && !ended && started.losses <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
-      const bool continues = !anew && newest_checkpoint(run.id);
+      const bool continues =
+          !anew && std::any_of(detail.checkpoints.begin(), detail.checkpoints.end(),
+                               [](const CheckpointRow& each) { return !each.removed; });
       progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
                                       death.how, continues ? "last checkpoint" : "beginning",
-                                      started.times, most));
-      say_words(run, ending);
+                                      started.losses, most));
+      say_words(run, new_words(ending));
       waiting_.push_front(run.id);
       return;
     }
@@ -315,9 +308,12 @@ class Executor {
     }
   }
 
+  std::string new_words(const Supervisor::Ending& ending) const {
+    return started_.at(ending.name).new_words(ending.output);
+  }
+
   // Nothing went wrong, but the worker had something to say.
-  void say_words(const RunSummary& run, const Supervisor::Ending& ending) {
-    const std::string words = last_words(ending.output);
+  void say_words(const RunSummary& run, const std::string& words) {
     if (words.empty()) return;
     const bool one_line = words.find('\n') == std::string::npos;
     progress_.say_above(fmt::format("{}:{}{}", name_of(run), one_line ? " " : "\n", words));
@@ -325,6 +321,7 @@ class Executor {
 
   void finish(const RunSummary& run) {
     progress_.run_ended(run);
+    not_anew_.erase(run.id);
     if (run.state == RunState::finished) {
       ++finished_;
       return;
@@ -339,7 +336,7 @@ class Executor {
           fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));
     else
       progress_.say_above(fmt::format("{}: {}", name_of(run), death.how));
-    const std::string words = last_words(ending.output);
+    const std::string words = new_words(ending);
     if (run.state == RunState::diverged || words.empty() || words == death.how) return;
     progress_.say_above(fmt::format("its last words:\n{}", words));
   }
@@ -356,7 +353,8 @@ class Executor {
   Progress progress_;
   std::deque<std::string> waiting_;  // run ids, in order
   std::vector<std::string> held_;    // run ids that another process executes
-  std::map<std::string, Started> started_;
+  std::map<std::string, StartedRun> started_;
+  std::set<std::string> not_anew_;  // with --force: not begun again yet, with results from before
   double next_look_ = 0;
   std::size_t total_ = 0;
   std::size_t finished_ = 0;

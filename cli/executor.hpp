@@ -24,7 +24,8 @@ struct Executed {
 
 /// Executes runs, each in an acid-worker process, in order and at most `jobs` at a time, with
 /// progress on standard error. A worker continues its run from the newest good checkpoint; one that
-/// a signal kills is started again, as often as execution.max_restarts of its run says. A run that
+/// a signal kills is started again, as often as execution.max_restarts of its run says, and where
+/// nobody here can see that its process is gone, once its lease has ended. A run that
 /// another living process executes is waited for at the end, and taken over when that process
 /// leaves it unfinished. Exits with ok when all have finished, else the worse() of: run_failed when
 /// one failed, diverged or could not be started, usage when a worker refused to continue one, store

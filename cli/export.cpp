@@ -10,6 +10,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_json.hpp"
 #include "engine/base/clock.hpp"
+#include "engine/base/names.hpp"
 #include "exports/crate.hpp"
 
 namespace acid {
@@ -74,9 +75,9 @@ void require_values(const Store& store, const std::vector<std::string>& run_ids)
   });
   if (!any)
     throw UsageError(
-        fmt::format("there is nothing to export: none of the {} run{} has begun; 'acid run' of "
+        fmt::format("there is nothing to export: none of the {} has begun; 'acid run' of "
                     "their recipe executes them",
-                    runs.size(), runs.size() == 1 ? "" : "s"));
+                    counted(runs.size(), "run")));
 }
 
 Exit export_crate(const Session& session, const ExportOptions& options) {

@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/existing_store.hpp"
+#include "engine/base/names.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 #include "store/maintenance.hpp"
@@ -59,9 +60,8 @@ std::string files_text(const Garbage& garbage) {
 }
 
 std::string summary_text(const Garbage& garbage) {
-  return fmt::format("{} file{} of {}, {} superseded values, {} superseded events",
-                     garbage.files.size(), garbage.files.size() == 1 ? "" : "s",
-                     format_bytes(bytes_of(garbage)),
+  return fmt::format("{} of {}, {} superseded values, {} superseded events",
+                     counted(garbage.files.size(), "file"), format_bytes(bytes_of(garbage)),
                      format_count(static_cast<double>(garbage.superseded_points)),
                      format_count(static_cast<double>(garbage.superseded_events)));
 }

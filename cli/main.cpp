@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
@@ -101,6 +102,7 @@ Exit run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace acid;
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error like a full disk.
   try {
     const Exit exit = run_command_line(argc, argv);
     flush_data();

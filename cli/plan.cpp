@@ -9,6 +9,7 @@
 #include "cli/recipe_options.hpp"
 #include "cli/run_json.hpp"
 #include "cli/table.hpp"
+#include "engine/base/names.hpp"
 #include "exports/text.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
@@ -91,10 +92,9 @@ Exit plan(const PlanOptions& options) {
   } else if (options.format.markdown) {
     print_data(to_markdown(table_of(compiled, false)));
   } else {
-    print_data(fmt::format("{}: {} run{}, recipe {}\n\n{}", compiled.name, compiled.runs.size(),
-                           compiled.runs.size() == 1 ? "" : "s",
-                           compiled.recipe_digest.substr(0, 12),
-                           to_text(table_of(compiled, false))));
+    print_data(
+        fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
+                    compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

@@ -9,6 +9,7 @@
 #include "cli/execution_options.hpp"
 #include "cli/existing_store.hpp"
 #include "cli/run_json.hpp"
+#include "engine/base/names.hpp"
 #include "reports/compare.hpp"
 
 namespace acid {
@@ -18,11 +19,6 @@ struct ResumeOptions {
   std::vector<std::string> names;
   ExecutionOptions execution;
 };
-
-// "3 interrupted runs"
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}run{}", count, what, count == 1 ? "" : "s");
-}
 
 // Of every experiment, those that were begun first first; says what it leaves alone.
 std::vector<RunSummary> all_interrupted(const Store& store) {
@@ -34,8 +30,8 @@ std::vector<RunSummary> all_interrupted(const Store& store) {
     if (run.state == RunState::planned) ++planned;
   }
   std::reverse(wanted.begin(), wanted.end());
-  std::string alone = failed > 0 ? counted(failed, "failed ") : "";
-  if (planned > 0) alone += (failed > 0 ? " and " : "") + counted(planned, "planned ");
+  std::string alone = failed > 0 ? counted(failed, "failed run") : "";
+  if (planned > 0) alone += (failed > 0 ? " and " : "") + counted(planned, "planned run");
   if (!alone.empty())
     say(fmt::format("{} left alone: resumed only when named; 'acid run RECIPE' runs all of it",
                     alone));
@@ -81,7 +77,7 @@ Exit resume(const Session& session, const ResumeOptions& options) {
     return Exit::ok;
   }
   say(fmt::format("resuming {}",
-                  counted(wanted.size(), options.names.empty() ? "interrupted " : "")));
+                  counted(wanted.size(), options.names.empty() ? "interrupted run" : "run")));
   const Executed executed = execute(executor, store, wanted);
   if (executed.interrupted) return executed.exit;
   std::vector<std::string> ids;

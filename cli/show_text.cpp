@@ -34,11 +34,12 @@ void add_settings(std::string& text, const json& settings) {
 
 // The last verdict counts: it is about what is in the store now.
 std::string verification_text(const RunDetail& run) {
-  if (run.verifications.empty())
-    return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
-  const VerificationRow& last = run.verifications.back();
-  if (!last.equal) return fmt::format("verification FAILED: {}", last.message);
-  return fmt::format("verified {} on {}: {}", shown_time(last.time), last.host, last.message);
+  const VerificationRow* const last = decisive_verification(run);
+  if (last == nullptr) return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
+  if (!last->equal) return fmt::format("verification FAILED: {}", last->message);
+  return fmt::format("verified{} {} on {}: {}",
+                     last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
+                     shown_time(last->time), last->host, last->message);
 }
 
 void add_outcome(std::string& text, const RunDetail& run) {

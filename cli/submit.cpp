@@ -13,6 +13,7 @@
 #include "cli/slurm_script.hpp"
 #include "cli/supervisor.hpp"
 #include "engine/base/module.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
@@ -151,8 +152,8 @@ std::string sbatch(const std::string& script) {
 void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
                       const Plan& plan) {
   const std::string store = quoted_for_shell(files.store);
-  say(fmt::format("job {} was submitted: {} run{}, {} task{}", number, plan.runs.size(),
-                  plan.runs.size() == 1 ? "" : "s", job.tasks, job.tasks == 1 ? "" : "s"));
+  say(fmt::format("job {} was submitted: {}, {}", number, counted(plan.runs.size(), "run"),
+                  counted(job.tasks, "task")));
   say(fmt::format("  watch it   acid watch --wait --store {}", store));
   say(fmt::format("  its words  {}", files.log(number)));
   say(fmt::format("  stop it    scancel --batch --signal=TERM {}   (saves what runs)", number));

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "cli/signals.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid {
@@ -21,14 +22,9 @@ constexpr double kSecondsBetweenRequests = 1;
 sigset_t watched_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&set, number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPIPE, SIGCHLD})
+    sigaddset(&set, number);
   return set;
-}
-
-// A signal that is ignored is delivered all the same once it is blocked.
-bool ignored(int number) {
-  struct sigaction action {};
-  return sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void end_interrupted(int) { _exit(static_cast<int>(Exit::interrupted)); }
@@ -48,7 +44,7 @@ Supervisor::~Supervisor() {
   close(signals_);
   // Nor may one that comes later change how an interrupted command ends.
   if (interrupted_)
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGXCPU})
       if (!ignored(number)) std::signal(number, end_interrupted);
   const sigset_t set = watched_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

@@ -9,15 +9,15 @@
 
 namespace acid {
 
-/// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM or
-/// SIGHUP becomes its command's stop_signal for every worker; a SIGINT after that becomes SIGKILL.
-/// A stop_signal other than SIGTERM is repeated every second: a launcher loses those that come
-/// before its processes run. SIGHUP counts only where it was not ignored at the start, as nohup
-/// does it, and SIGPIPE not at all: a progress that nobody reads any more is no reason to stop.
-/// While it lives, these signals and SIGCHLD are blocked in this thread and read from a descriptor,
-/// so that waiting needs no handler and never spins. After an interrupt a further signal ends the
-/// process with that exit code, also when this object is gone. One at a time per process; use from
-/// one thread.
+/// Runs worker processes side by side and passes on the person's wish to stop: SIGINT, SIGTERM,
+/// SIGHUP or SIGXCPU becomes its command's stop_signal for every worker; a SIGINT after that
+/// becomes SIGKILL. A stop_signal other than SIGTERM is repeated every second: a launcher loses
+/// those that come before its processes run. SIGHUP counts only where it was not ignored at the
+/// start, as nohup does it, and SIGPIPE not at all: a progress that nobody reads any more is no
+/// reason to stop. While it lives, these signals and SIGCHLD are blocked in this thread and read
+/// from a descriptor, so that waiting needs no handler and never spins. After an interrupt a
+/// further signal ends the process with that exit code, also when this object is gone. One at a
+/// time per process; use from one thread.
 class Supervisor {
  public:
   Supervisor();
@@ -39,6 +39,8 @@ class Supervisor {
   /// Waits until a worker ends, a signal arrives, or the timeout (−1: none) has passed.
   std::vector<Ending> wait(int timeout_milliseconds);
 
+  /// What was kept of what one that is running has written so far.
+  const std::string& output(const std::string& name) const { return children_.at(name).output(); }
   /// Sends a signal to one that is running.
   void signal(const std::string& name, int number);
   /// Asks every worker to stop.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include <thread>
 
 #include "cli/build_info.hpp"
+#include "cli/signals.hpp"
 #include "cli/worker_device.hpp"
 #include "cli/worker_environment.hpp"
 #include "cli/worker_export.hpp"
@@ -31,34 +33,36 @@
 namespace acid {
 namespace {
 
-/// Turns SIGINT, SIGTERM and SIGUSR1, which MPI's launchers pass on, into a stop request, on a
-/// thread of its own; a SIGINT after that ends the process at once. A second SIGTERM does not:
-/// schedulers send one to every process, and acid passes its own on. Construct before any other
-/// thread, so that all inherit the blocked signals.
+/// Turns kStopSignals, apart from a SIGHUP that is ignored, into a stop request, on a thread of its
+/// own. Only a SIGINT after that ends the process at once: schedulers send signals to every process
+/// and often several, a logout a SIGHUP after the SIGTERM, and acid passes its own on. Construct
+/// before any other thread, so that all inherit the blocked signals.
 class SignalWatch {
  public:
   SignalWatch() {
     sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1, kEnd}) sigaddset(&signals_, signal);
+    for (const int signal : kStopSignals)
+      if (signal != SIGHUP || !ignored(SIGHUP)) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::thread([this] { watch(); });
   }
   ~SignalWatch() {
-    pthread_kill(thread_.native_handle(), kEnd);
+    over_ = true;
+    pthread_kill(thread_.native_handle(), SIGUSR2);
     thread_.join();
   }
   std::stop_token token() const { return stop_.get_token(); }
   void request_stop() { stop_.request_stop(); }
 
  private:
-  static constexpr int kEnd = SIGUSR2;
   void watch() {
     int signal = 0;
-    while (sigwait(&signals_, &signal) == 0 && signal != kEnd)
+    while (sigwait(&signals_, &signal) == 0 && !over_)
       if (!stop_.request_stop() && signal == SIGINT)
         std::_Exit(static_cast<int>(Exit::interrupted));
   }
   sigset_t signals_;
+  std::atomic<bool> over_ = false;
   std::stop_source stop_;
   std::thread thread_;
 };
@@ -76,13 +80,14 @@ bool supervisor_is_gone() {
 }
 
 // `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, which is asked to stop when acid
-// dies. Only a process can arrange that for itself. A batch system that ends a job sends SIGTERM to
-// each of its processes: the workers save, and a launcher that heard it would not let them.
+// dies. Only a process can arrange that for itself. A batch system or a logout that ends a job
+// sends its signals to each of its processes: the workers save, and a launcher that heard them
+// would not let them.
 int launch(char** command) {
-  sigset_t terminate;
-  sigemptyset(&terminate);
-  sigaddset(&terminate, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &terminate, nullptr);
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGHUP, SIGXCPU}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
   if (supervisor_is_gone()) return static_cast<int>(Exit::interrupted);
   execvp(command[0], command);
@@ -111,7 +116,8 @@ Exit print_environment() {
   return Exit::ok;
 }
 
-int run(int argc, char** argv) {
+// `again`: what to do after a failure for want of memory or threads, once there is more.
+int run(int argc, char** argv, std::string& again) {
   CLI::App app("The engine of acid. Use acid run.", "acid-worker");
   ExecuteOptions execute;
   VerifyOptions verify;
@@ -144,9 +150,12 @@ int run(int argc, char** argv) {
   // it still has to say has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   if (only_torchscript)
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
+  again = fmt::format("'acid {} {}'", only_verify ? "verify" : "resume", execute.run_id);
   SignalWatch signals;
   // It was faster than prctl. On other hosts it cannot be seen; rank 0 is on its own.
   const bool beside_acid = !mpi || rank_in_environment() == 0;
@@ -164,20 +173,27 @@ int run(int argc, char** argv) {
 }  // namespace acid
 
 int main(int argc, char** argv) {
+  std::string again = "try again";
   try {
     if (argc > 2 && std::string_view(argv[1]) == "--launch") return acid::launch(argv + 2);
-    return acid::run(argc, argv);
+    return acid::run(argc, argv, again);
   } catch (const acid::Error& error) {
     std::cerr << "acid-worker: error: " << error.what() << "\n";
     return static_cast<int>(error.code());
   } catch (const std::system_error& error) {
     std::cerr << "acid-worker: error: the system refuses what the run needs: " << error.what()
-              << "; give it more memory or threads, or use fewer workers, then 'acid resume'\n";
+              << "; give it more memory or threads, or use fewer workers, then " << again << "\n";
     return static_cast<int>(acid::Exit::run_failed);
   } catch (const std::bad_alloc&) {
     std::cerr << "acid-worker: error: out of memory; use fewer workers, a smaller model or batch, "
-                 "or a machine with more, then 'acid resume'\n";
+                 "or a machine with more, then "
+              << again << "\n";
     return static_cast<int>(acid::Exit::run_failed);
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << "acid-worker: error: the store is damaged: it does not hold of this run what acid "
+                 "writes ("
+              << error.what() << "); 'acid doctor --store' looks for more damage\n";
+    return static_cast<int>(acid::Exit::store);
   } catch (const std::exception& error) {
     std::cerr << "acid-worker: this is a bug in acid: " << error.what() << "\n";
     return static_cast<int>(acid::Exit::run_failed);

@@ -1,24 +1,19 @@
 #include "cli/worker_attempt.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <new>
 #include <set>
 
 #include "cli/worker_checkpoints.hpp"
+#include "cli/worker_result.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/drivers/mpi.hpp"
-#include "engine/topology/spectral.hpp"
 #include "store/writer.hpp"
 
 namespace acid {
 namespace {
-
-constexpr std::int64_t kMostEdges = 100'000;  // recorded with their rates, used or not
-constexpr int kMostWorkersRealised = 4'096;   // for whom χ̂₁, χ̂₂ are worked out
 
 /// Passes on the metrics that the recipe asks for (record.metrics).
 class ChosenMetrics final : public Recorder {
@@ -43,61 +38,6 @@ class ChosenMetrics final : public Recorder {
   Recorder& to_;
   std::optional<std::set<std::string, std::less<>>> chosen_;  // absent: all of them
 };
-
-void add_edges(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
-  std::map<std::pair<int, int>, std::int64_t> counts;
-  for (const EdgeUse& edge : outcome.edges) counts[{edge.i, edge.j}] = edge.count;
-  const auto add = [&](int i, int j) {
-    const auto used = counts.find({i, j});
-    result.edges.push_back({i, j, spec.topology->edge_rate(i, j, spec.method.rate),
-                            used == counts.end() ? 0 : used->second});
-  };
-  if (spec.workers > 1 && spec.topology->edge_count() <= kMostEdges)
-    spec.topology->for_each_edge([&](const Edge& edge) { add(edge.i, edge.j); });
-  else
-    for (const EdgeUse& edge : outcome.edges) add(edge.i, edge.j);
-}
-
-void add_realised(AttemptResult& result, const Outcome& outcome, const RunSpec& spec) {
-  // A run of exchanges alone has no gradients to count: what is counted is what they would be.
-  const double gradients = outcome.position.gradients > 0
-                               ? static_cast<double>(outcome.position.gradients)
-                               : spec.workers * outcome.position.normalised_time;
-  if (spec.method.pattern != Pattern::pairwise || gradients == 0) return;
-  result.realised_rate = 2.0 * static_cast<double>(outcome.exchanges_done) / gradients;
-  if (spec.workers < 2 || spec.workers > kMostWorkersRealised || outcome.edges.empty()) return;
-  std::vector<Edge> rates;
-  for (const EdgeUse& edge : outcome.edges)
-    rates.push_back(
-        {edge.i, edge.j, static_cast<double>(edge.count) / outcome.position.normalised_time});
-  const Spectral spectral = spectral_of_rates(spec.workers, rates);
-  if (!std::isfinite(spectral.chi1)) return;
-  result.realised_chi1 = spectral.chi1;
-  result.realised_chi2 = spectral.chi2;
-}
-
-AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
-  AttemptResult result;
-  result.state = outcome.ending == Ending::finished  ? RunState::finished
-                 : outcome.ending == Ending::stopped ? RunState::interrupted
-                                                     : RunState::diverged;
-  result.message = outcome.ending == Ending::stopped ? "stopped by a signal" : outcome.message;
-  result.position = outcome.position;
-  result.worker_digests = outcome.worker_digests;
-  result.mean_digest = outcome.mean_digest;
-  result.worker_gradients = outcome.worker_gradients;
-  result.worker_idle_seconds = outcome.worker_idle_seconds;
-  result.staleness = outcome.staleness;
-  result.worker_spans = outcome.worker_spans;
-  result.exchanges_drawn = outcome.exchanges_drawn;
-  result.exchanges_done = outcome.exchanges_done;
-  result.exchanges_waiting = outcome.exchanges_waiting;
-  if (outcome.ending == Ending::finished) {
-    add_edges(result, outcome, spec);
-    add_realised(result, outcome, spec);
-  }
-  return result;
-}
 
 // Threads and processes get cores as the system likes; with tiny gradients that can be very
 // uneven, and then the run says little about the method.
@@ -146,12 +86,30 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
     from_ = find_resumption(store, run, surroundings, run_.file_digests, layout(),
                             options.allow_changed, remarks_);
   std::optional<Continuation> continued;
-  if (from_) continued = Continuation{from_->row.id, from_->changed};
-  id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), surroundings,
+  if (from_) {
+    continued = Continuation{from_->row.id, from_->changed};
+    go_on_with_log(run);
+  }
+  nlohmann::json recorded = surroundings;
+  recorded[kEventLogKey] = run_.spec.keep_events;
+  id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
                             derived_seeds(run_.spec.seeds, run_.spec.workers), run_.file_digests,
-                            continued, run.attempts.size());
+                            continued, version_of(run));
   for (const std::string& remark : remarks_)
     std::cerr << "run " << options.run_id << ": " << remark << "\n";
+}
+
+// A log is kept from the beginning or not at all, whatever the recipe has come to say.
+void Attempt::go_on_with_log(const RunDetail& run) {
+  const bool wanted = run_.spec.keep_events;
+  for (const AttemptRow& attempt : run.attempts)
+    if (attempt.number == from_->row.attempt)
+      run_.spec.keep_events = attempt.environment.value(kEventLogKey, wanted);
+  if (run_.spec.keep_events != wanted)
+    remarks_.push_back(
+        fmt::format("the run was begun {} an event log and goes on like that: record.events counts "
+                    "when it is started again (--force)",
+                    wanted ? "without" : "with"));
 }
 
 Exit Attempt::execute(const Drive& drive) {

@@ -16,6 +16,9 @@
 
 namespace acid {
 
+/// In an attempt's environment: whether it keeps an event log.
+inline constexpr const char* kEventLogKey = "event_log";
+
 /// One attempt at a run, from where it starts to what it leaves behind. One thread at a time.
 class Attempt {
  public:
@@ -37,6 +40,7 @@ class Attempt {
  private:
   AttemptResult drive_to_end(const Drive& drive);
   std::string_view layout() const;
+  void go_on_with_log(const RunDetail& run);
   void end_quietly(const AttemptResult& result);
 
   const ExecuteOptions& options_;

@@ -8,12 +8,18 @@
 #include <utility>
 
 #include "cli/worker_checkpoints.hpp"
+#include "engine/base/names.hpp"
 
 namespace acid {
 namespace {
 
-// SQLite keeps −0.0 as 0.0.
-bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+constexpr const char* kAltered = "altered in the event log: its check fails";
+
+// Throws DamagedEvent.
+Event event_in(const std::vector<std::byte>& log, int worker, std::int64_t number) {
+  const std::byte* at = log.data() + static_cast<std::size_t>(number) * kEventBytes;
+  return decode_event(std::span<const std::byte, kEventBytes>(at, kEventBytes), worker, number);
+}
 
 bool before(const Position& a, const Position& b) {
   return a.gradients < b.gradients ||
@@ -22,13 +28,17 @@ bool before(const Position& a, const Position& b) {
 
 }  // namespace
 
+bool Comparison::same_value(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
 Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
                        std::function<void(const Position&)> progress)
     : recording_(recording),
-      simulated_(recording.run.summary.driver == "virtual"),
+      simulated_(recording.driver == "virtual"),
       finished_(recording.run.summary.state == RunState::finished),
       diverged_(recording.run.summary.state == RunState::diverged),
-      from_start_(from < 0),
+      from_(from),
       enough_(std::move(enough)),
       progress_(std::move(progress)),
       next_cut_(static_cast<std::size_t>(from + 1)),
@@ -64,7 +74,6 @@ void Comparison::events(int worker, std::int64_t first, std::span<const Event> e
       MutexLock lock(mutex_);
       if (departed_[w] || over_) return;
       next_event_[w] = first + 1;
-      ++events_;
     }
     compare_event(worker, first++, event);
   }
@@ -76,13 +85,11 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
   const std::size_t offset = static_cast<std::size_t>(number) * kEventBytes;
   Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
   if (offset + kEventBytes > log.size()) {
-    if (diverged_) return;  // how soon everybody hears of it is a matter of luck
+    if (diverged_ && !simulated_) return;  // how soon everybody hears of it is a matter of luck
     found.what = fmt::format("{} is not in the event log", event_name(event.kind));
   } else {
     try {
-      const Event recorded =
-          decode_event(std::span<const std::byte, kEventBytes>(log.data() + offset, kEventBytes),
-                       worker, number);
+      const Event recorded = event_in(log, worker, number);
       if (recorded.kind != event.kind)
         found.what = fmt::format("{} was recorded, {} happened", event_name(recorded.kind),
                                  event_name(event.kind));
@@ -94,12 +101,13 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
       else if (recorded.fingerprint != event.fingerprint)
         found.what = fmt::format("other parameters after {}", event_name(event.kind));
     } catch (const DamagedEvent&) {
-      found.what = "altered in the event log: its check fails";
+      found.what = kAltered;
     }
   }
-  if (found.what.empty()) return;
   {
     MutexLock lock(mutex_);
+    ++events_;
+    if (found.what.empty()) return;
     departed_[w] = true;
   }
   depart(std::move(found));
@@ -128,7 +136,7 @@ void Comparison::compare_value(const Position& position, const Value& value) {
   const auto [entry, first] = next_point_.try_emplace({std::string(value.metric), value.worker}, 0);
   std::size_t& next = entry->second;
   const std::vector<SeriesPoint>& points = series->points;
-  if (first && !from_start_)  // those before the checkpoint
+  if (first && from_ >= 0)  // those before the checkpoint
     while (next < points.size() && before(points[next].position, position)) ++next;
   if (next >= points.size() || before(position, points[next].position))
     return depart_at(time, fmt::format("{} was not recorded here", value.metric), value.worker);
@@ -209,113 +217,58 @@ void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found
   }
 }
 
-void Comparison::end(const Outcome& outcome) {
-  const double time = outcome.position.normalised_time;
-  if (next_cut_ < recording_.cuts.size() && outcome.ending != Ending::stopped)
-    depart_at(time,
-              fmt::format("the end came before checkpoint {}", recording_.cuts[next_cut_].number));
-  const RunSummary& run = recording_.run.summary;
-  if (diverged_ && outcome.ending != Ending::diverged)
-    return depart_at(time, "the recorded run diverged: " + run.message);
-  if (diverged_ && outcome.message != run.message)
-    return depart_at(time, fmt::format("the recorded run diverged otherwise: {}; this one: {}",
-                                       run.message, outcome.message));
-  if (diverged_) {
-    MutexLock lock(mutex_);
-    final_state_ = true;
-    return;
-  }
-  if (!finished_) return;
-  if (outcome.ending != Ending::finished)
-    return depart_at(time, "this execution ended: " + outcome.message);
-  compare_result(outcome);
-  compare_mean(outcome);
-  expect_nothing_left(time);
-  MutexLock lock(mutex_);
-  final_state_ = true;
+// How many values of the series were there before or have been measured again.
+std::size_t Comparison::accounted_for(const Series& series) const {
+  const auto next = next_point_.find({series.metric, series.worker});
+  if (next != next_point_.end()) return next->second;
+  if (from_ < 0) return 0;
+  const Position& start = recording_.cuts[static_cast<std::size_t>(from_)].position;
+  return static_cast<std::size_t>(
+      std::find_if(series.points.begin(), series.points.end(),
+                   [&](const SeriesPoint& point) { return before(start, point.position); }) -
+      series.points.begin());
 }
 
-void Comparison::compare_result(const Outcome& outcome) {
-  const AttemptResult& recorded = *recording_.run.result;
-  const double time = outcome.position.normalised_time;
-  compare_position(recorded.position, outcome.position, "at the end");
-  if (recorded.worker_digests.size() != outcome.worker_digests.size())
-    return depart_at(time,
-                     fmt::format("{} workers were recorded at the end, not {}",
-                                 recorded.worker_digests.size(), outcome.worker_digests.size()));
-  const auto compare_workers = [&](const auto& then, const auto& now, const char* what) {
-    for (std::size_t w = 0; w < now.size(); ++w)
-      if (w >= then.size() || then[w] != now[w])
-        return depart_at(time, fmt::format("{} at the end", what), static_cast<int>(w));
-  };
-  compare_workers(recorded.worker_digests, outcome.worker_digests, "other parameters");
-  compare_workers(recorded.worker_gradients, outcome.worker_gradients,
-                  "another number of gradients");
-  if (recorded.exchanges_done != outcome.exchanges_done)
-    depart_at(time, fmt::format("{} exchanges were recorded, {} happened", recorded.exchanges_done,
-                                outcome.exchanges_done));
-  std::map<std::pair<int, int>, std::int64_t> counts;
-  for (const EdgeUse& edge : outcome.edges) counts[{edge.i, edge.j}] = edge.count;
-  for (const AttemptResult::EdgeCount& edge : recorded.edges)
-    if (std::exchange(counts[{edge.i, edge.j}], 0) != edge.count)
-      return depart_at(
-          time, fmt::format("another number of exchanges between {} and {}", edge.i, edge.j));
-  for (const auto& [edge, count] : counts)
-    if (count > 0)
-      return depart_at(time, fmt::format("exchanges between {} and {} were not recorded",
-                                         edge.first, edge.second));
-}
-
-// The mean's digest, and the file with the final model tensor by tensor, buffers included.
-void Comparison::compare_mean(const Outcome& outcome) {
-  Departure departure{.time = outcome.position.normalised_time,
-                      .what = "another mean at the end",
-                      .worker = kWholeRun,
-                      .event = {},
-                      .tensor = ""};
-  const auto compare = [&](const std::vector<Segment>& segments, const std::vector<float>& values) {
-    for (const Segment& segment : segments) {
-      const auto recorded = recording_.final_mean.find(segment.name);
-      if (recorded == recording_.final_mean.end() || !departure.tensor.empty()) return;
-      const std::vector<float>& then = recorded->second.values;
-      if (then.size() != static_cast<std::size_t>(segment.size) ||
-          !std::equal(then.begin(), then.end(), values.begin() + segment.offset, same_value))
-        departure.tensor = segment.name;
-    }
-  };
-  compare(recording_.segments, outcome.mean);
-  compare(recording_.buffer_segments, outcome.mean_buffers);
-  if (recording_.run.result->mean_digest != outcome.mean_digest || !departure.tensor.empty())
-    depart(std::move(departure));
-  else if (recording_.final_mean_altered)
-    depart_at(departure.time, "the file of the final model was altered since it was written");
-}
-
-void Comparison::expect_nothing_left(double time) {
+void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
   for (const Series& series : recording_.series) {
-    if (of_the_clock(series.metric)) continue;
-    const auto next = next_point_.find({series.metric, series.worker});
-    if (next == next_point_.end() && !from_start_) continue;
-    const std::size_t used = next == next_point_.end() ? 0 : next->second;
-    if (used < series.points.size())
-      depart_at(series.points[used].position.normalised_time,
+    const std::size_t next = accounted_for(series);
+    if (of_the_clock(series.metric) || next == series.points.size()) continue;
+    const Position& position = series.points[next].position;
+    if (nor_after_it || before(position, end))
+      depart_at(position.normalised_time,
                 fmt::format("{} was recorded, but is not measured here", series.metric),
                 series.worker);
   }
-  for (std::size_t w = 0; w < recording_.events.size(); ++w) {
-    const auto count = static_cast<std::int64_t>(recording_.events[w].size() / kEventBytes);
-    std::int64_t next = 0;
-    {
-      MutexLock lock(mutex_);
-      if (departed_[w] || next_event_[w] < 0) continue;
-      next = next_event_[w];
+  for (int w = 0; w < static_cast<int>(recording_.events.size()); ++w)
+    look_at_rest_of_log(w, end.normalised_time, nor_after_it);
+}
+
+// Events that did not happen again. Those after the end of what can be repeated must at least be as
+// they were written.
+void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
+  const auto w = static_cast<std::size_t>(worker);
+  const std::vector<std::byte>& log = recording_.events[w];
+  const auto count = static_cast<std::int64_t>(log.size() / kEventBytes);
+  std::int64_t next = 0;
+  {
+    MutexLock lock(mutex_);
+    if (departed_[w]) return;
+    next = next_event_[w];
+  }
+  if (next < 0 && from_ >= 0) return;  // nothing has told where its log goes on
+  Departure departure{.time = time, .what = "", .worker = worker, .event = {}, .tensor = ""};
+  for (departure.event = std::max<std::int64_t>(next, 0); *departure.event < count;
+       ++*departure.event) {
+    if (is_too_much) {
+      departure.what = "recorded, but did not happen";
+      return depart(std::move(departure));
     }
-    if (next < count)
-      depart({.time = time,
-              .what = "recorded, but did not happen",
-              .worker = static_cast<int>(w),
-              .event = next,
-              .tensor = ""});
+    try {
+      departure.time = event_in(log, worker, *departure.event).time;
+    } catch (const DamagedEvent&) {
+      departure.what = kAltered;
+      return depart(std::move(departure));
+    }
   }
 }
 
@@ -334,8 +287,14 @@ std::optional<Departure> Comparison::first_departure() const {
 std::string Comparison::compared() const {
   MutexLock lock(mutex_);
   const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
-  return fmt::format("{} checkpoints{} of {} workers, {} events, {} measured values", cuts_, end,
-                     recording_.run.summary.workers, events_, values_);
+  const bool partial = !finished_ && !diverged_ && !recording_.cuts.empty();
+  return fmt::format("{}{} of {}, {}, {}{}", counted(cuts_, "checkpoint"), end,
+                     counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
+                     counted(values_, "measured value"),
+                     partial
+                         ? fmt::format(" (nothing after checkpoint {}, where it was interrupted)",
+                                       recording_.cuts.back().number)
+                         : "");
 }
 
 }  // namespace acid

@@ -7,25 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "cli/worker_recording.hpp"
 #include "engine/base/mutex.hpp"
-#include "engine/checkpoint/safetensors.hpp"
 #include "engine/drivers/cut.hpp"
 #include "engine/drivers/run_spec.hpp"
-#include "store/queries.hpp"
 
 namespace acid {
-
-/// What a run left in the store that executing it again must give again.
-struct Recording {
-  RunDetail run;
-  std::vector<CheckpointRow> cuts;             // oldest first
-  std::vector<CutDigests> digests;             // of each cut
-  std::vector<std::vector<std::byte>> events;  // by worker; empty when there is no log
-  std::vector<Series> series;
-  std::vector<Segment> segments, buffer_segments;  // of the model
-  std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
-  bool final_mean_altered = false;                 // the file is not the one that was written
-};
 
 /// Where an execution first departs from the recording.
 struct Departure {
@@ -58,15 +45,15 @@ class Comparison final : public Recorder, public Checkpoints {
   bool has(std::int64_t) const override { return next_cut_ >= recording_.cuts.size(); }
   void save(const Cut& cut) override;
 
-  /// How the execution ended. Call last.
-  void end(const Outcome& outcome);
+  /// How the execution of `spec` ended. Call last.
+  void end(const Outcome& outcome, const RunSpec& spec);
   /// Something the execution itself could not get over.
   void depart(Departure departure) EXCLUDES_LOCK(mutex_);
 
   /// The earliest; absent when all was equal. Its tensor may come from a later moment, the first at
   /// which whole vectors could be compared.
   std::optional<Departure> first_departure() const EXCLUDES_LOCK(mutex_);
-  /// "12 checkpoints and the final state of 8 workers, 40213 events, 1200 values"
+  /// "12 checkpoints and the final state of 8 workers, 40213 events, 1200 measured values"
   std::string compared() const EXCLUDES_LOCK(mutex_);
   bool compared_anything() const EXCLUDES_LOCK(mutex_);
 
@@ -76,10 +63,17 @@ class Comparison final : public Recorder, public Checkpoints {
   void compare_cut(const CutDigests& recorded, const CutDigests& found,
                    const std::vector<std::string>& tensors, const Departure& at);
   void compare_position(const Position& recorded, const Position& found, const char* where);
-  void compare_result(const Outcome& outcome);
+  bool ended_alike(const Outcome& outcome);
+  void compare_result(const AttemptResult& found);
+  void compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
+                     const std::vector<AttemptResult::EdgeCount>& found, double time);
   void compare_mean(const Outcome& outcome);
-  void expect_nothing_left(double time);
+  /// Before `end` or, where all of it can be repeated, at all.
+  void expect_nothing_left(const Position& end, bool nor_after_it);
+  std::size_t accounted_for(const Series& series) const;
+  void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
   void depart_at(double time, std::string what, int worker = kWholeRun);
+  static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
   bool wanted(std::string_view metric) const;
   /// Told by the wall clock, so that no second execution can repeat it.
   bool of_the_clock(std::string_view metric) const;
@@ -87,7 +81,7 @@ class Comparison final : public Recorder, public Checkpoints {
   const Recording& recording_;
   const bool simulated_;            // seconds are, so they can be repeated
   const bool finished_, diverged_;  // the recorded run did
-  const bool from_start_;
+  const int from_;                  // index of the cut it starts from; −1: the beginning
   const std::function<void()> enough_;
   const std::function<void(const Position&)> progress_;
   std::size_t next_cut_ = 0;                                       // the driver's thread

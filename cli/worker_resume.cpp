@@ -47,6 +47,30 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// Throws UsageError when it may not be gone on from the checkpoint.
+void check_may_resume(const RunDetail& run, const Resumption& found, std::string_view layout,
+                      bool allow_changed) {
+  if (!found.changed.empty() && !allow_changed)
+    throw UsageError(fmt::format(
+        "run {} cannot go on from its checkpoint at {} gradients as if nothing had happened; "
+        "since then this changed:\n{}\n--allow-changed goes on all the same and records it; "
+        "'acid run RECIPE --force' starts again",
+        run.summary.id, found.row.position.gradients, describe_differences(found.changed)));
+  check_layout(*found.file, layout);
+}
+
+/// To start again would supersede what the missing files hold, and they may only be somewhere else:
+/// on a disk that is not there at the moment, or left behind when the store was copied.
+void refuse_without(const CheckpointRow& missing, const Store& store, const RunDetail& run) {
+  // Whoever executes the run meanwhile lets go of old files.
+  if (version_of(run_detail(store, run.summary.id)) != version_of(run))
+    throw Overtaken(fmt::format("run {} is executed by another process", run.summary.id));
+  throw StoreError(fmt::format(
+      "run {} cannot go on: its checkpoint {} at {} gradients is missing, and no other can be "
+      "used; put it back, or 'acid run RECIPE --force' starts again",
+      run.summary.id, checked_path(store, missing.path), missing.position.gradients));
+}
+
 }  // namespace
 
 json differences(const AttemptRow& then, const json& environment_now,
@@ -80,12 +104,16 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
                                           const json& environment_now, const FileDigests& files_now,
                                           std::string_view layout, bool allow_changed,
                                           std::vector<std::string>& complaints) {
+  const CheckpointRow* missing = nullptr;
   for (auto row = run.checkpoints.rbegin(); row != run.checkpoints.rend(); ++row) {
-    if (row->removed) continue;
     Resumption found{.row = *row, .file = nullptr, .changed = {}};
     try {
       found.file = std::make_unique<CheckpointFile>(checked_path(store, row->path), row->sha256);
     } catch (const DamagedCheckpoint& damage) {
+      // Of one that was let go of nobody expects a file.
+      if (row->removed) continue;
+      const bool is_missing = dynamic_cast<const MissingCheckpoint*>(&damage) != nullptr;
+      if (is_missing && missing == nullptr) missing = &*row;
       complaints.emplace_back(damage.what());
       continue;
     }
@@ -93,18 +121,13 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
                                      [&](const auto& a) { return a.number == row->attempt; });
     ACID_ASSERT(writer != run.attempts.end(), "attempt {} of run {}", row->attempt, run.summary.id);
     found.changed = differences(*writer, environment_now, files_now);
-    if (!found.changed.empty() && !allow_changed)
-      throw UsageError(fmt::format(
-          "run {} cannot go on from its checkpoint at {} gradients as if nothing had happened; "
-          "since then this changed:\n{}\n--allow-changed goes on all the same and records it; "
-          "'acid run RECIPE --force' starts again",
-          run.summary.id, row->position.gradients, describe_differences(found.changed)));
-    check_layout(*found.file, layout);
+    check_may_resume(run, found, layout, allow_changed);
     if (!complaints.empty())
       complaints.push_back(fmt::format("going on from checkpoint {} at {} gradients", row->number,
                                        row->position.gradients));
     return found;
   }
+  if (missing != nullptr) refuse_without(*missing, store, run);
   if (!complaints.empty()) complaints.push_back("no checkpoint is left: starting again");
   return std::nullopt;
 }

@@ -28,10 +28,12 @@ struct Resumption {
   nlohmann::json changed;  // differences that were allowed
 };
 
-/// The newest checkpoint of the run whose file is whole; absent when there is none. What is wrong
-/// with newer ones is added to `complaints`. Throws UsageError with the differences when the
-/// program or its data changed since it was written, unless that is allowed, and in any case when
-/// its state is not of the driver's `layout`.
+/// The newest checkpoint of the run whose file is whole, also one that was let go of and was found
+/// again; absent when there is none. What is wrong with newer ones is added to `complaints`. Throws
+/// UsageError with the differences when the program or its data changed since it was written,
+/// unless that is allowed, and in any case when its state is not of the driver's `layout`;
+/// StoreError when none can be used and files are missing that may be put back; Overtaken when they
+/// are because another process has gone on with the run.
 std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
                                           const nlohmann::json& environment_now,
                                           const FileDigests& files_now, std::string_view layout,

@@ -6,6 +6,7 @@
 #include "cli/worker_environment.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
+#include "recipes/path_fields.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -36,6 +37,8 @@ nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& sett
   if (execution.contains("mpi"))
     execution["mpi"] = {{"all_reduce", execution["mpi"].at("all_reduce")},
                         {"slow_workers", execution["mpi"].at("slow_workers")}};
+  // Nor is where its files lie: its id and file_digests tell what they hold.
+  for_each_path(plan, [](nlohmann::json& path) { path = nullptr; });
   surroundings["plan_sha256"] = sha256_hex(plan.dump());
   return surroundings;
 }

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 
+#include "cli/worker_claims.hpp"
 #include "cli/worker_comparison.hpp"
 #include "cli/worker_environment.hpp"
 #include "cli/worker_resume.hpp"
 #include "cli/worker_run.hpp"
-#include "engine/base/digest.hpp"
 #include "engine/drivers/replay.hpp"
 #include "store/files.hpp"
 
@@ -19,36 +18,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-
-// A file that is gone takes nothing from the proof: its digest is in the store.
-void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact,
-                     Recording& recording) {
-  const std::string path = checked_path(store, artifact.path);
-  if (!std::filesystem::exists(path)) return;
-  try {
-    recording.final_mean_altered = sha256_file(path) != artifact.sha256;
-    recording.final_mean = read_safetensors(path);
-  } catch (const Error&) {
-    recording.final_mean_altered = true;
-  }
-}
-
-Recording read_recording(const Store& store, const std::string& run_id) {
-  Recording recording;
-  recording.run = run_detail(store, run_id);
-  recording.cuts = recording.run.checkpoints;
-  for (const CheckpointRow& row : recording.cuts)
-    recording.digests.push_back(cut_digests(store, row.id));
-  recording.events = read_events(store, run_id);
-  if (std::all_of(recording.events.begin(), recording.events.end(),
-                  [](const auto& log) { return log.empty(); }))
-    recording.events.clear();
-  recording.series = read_series(store, run_id);
-  if (recording.run.result)
-    for (const AttemptResult::Artifact& artifact : recording.run.result->artifacts)
-      if (artifact.role == "final-mean") read_final_mean(store, artifact, recording);
-  return recording;
-}
 
 void refuse_what_cannot_be_verified(const Recording& recording, int from) {
   const RunSummary& run = recording.run.summary;
@@ -128,17 +97,21 @@ class Reexecution {
         from_(index_of_cut(recording, options.from)),
         comparison_(
             recording, from_, [this] { enough_.request_stop(); },
-            [this](const Position& position) { show_progress(position); }) {
-    if (from_ < 0) return;
-    const CheckpointRow& row = recording.cuts[static_cast<std::size_t>(from_)];
-    file_ = std::make_unique<CheckpointFile>(
-        checked_path(Store(options.store_folder, Store::Access::read), row.path), row.sha256);
-  }
+            [this](const Position& position) { show_progress(position); }),
+        store_folder_(options.store_folder) {}
 
   void execute() {
     std::stop_callback pass_on(stop_, [this] { enough_.request_stop(); });
     try {
-      comparison_.end(execute_again());
+      open_checkpoint();
+      comparison_.end(execute_again(), run_.spec);
+    } catch (const DamagedCheckpoint& damage) {
+      comparison_.depart(
+          {.time = recording_.cuts[static_cast<std::size_t>(from_)].position.normalised_time,
+           .what = damage.what(),
+           .worker = kWholeRun,
+           .event = {},
+           .tensor = ""});
     } catch (const DamagedEvent& damage) {
       comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
                           .what = "altered in the event log: its check fails",
@@ -158,6 +131,13 @@ class Reexecution {
   const Comparison& comparison() const { return comparison_; }
 
  private:
+  void open_checkpoint() {
+    if (from_ < 0) return;
+    const CheckpointRow& row = recording_.cuts[static_cast<std::size_t>(from_)];
+    const Store store(store_folder_, Store::Access::read);
+    file_ = std::make_unique<CheckpointFile>(checked_path(store, row.path), row.sha256);
+  }
+
   Outcome execute_again() {
     RunSpec& spec = run_.spec;
     spec.keep_events = !recording_.events.empty();
@@ -169,18 +149,16 @@ class Reexecution {
     if (spec.method.pattern == Pattern::pairwise) return replay(continuity, enough);
     // Rounds depend on nothing but themselves, whether their workers are threads or processes;
     // where they ended is all the clock had a say in.
-    if (ended()) spec.end_at_gradients = recording_.run.result->position.gradients;
+    const bool end_known = ended() && recording_.run.result;
+    spec.end_at_gradients =
+        end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
     spec.budget.seconds = spec.budget.bytes = kNever;
-    spec.budget.target.reset();
     run_.threads_options.slow_factors.clear();
     return run_threads(spec, run_.threads_options, *run_.objective, comparison_, continuity,
                        SteadyClock(), enough);
   }
 
   Outcome replay(const Continuity& continuity, std::stop_token enough) {
-    if (recording_.events.empty())
-      throw UsageError(fmt::format("run {} has no event log, so it cannot be replayed",
-                                   recording_.run.summary.id));
     const ReplayScript script = script_of(recording_, from_, run_.driver);
     return run_replay(run_.spec, script, ended(), std::min(usable_cores(), run_.spec.workers),
                       *run_.objective, comparison_, continuity, enough);
@@ -214,6 +192,7 @@ class Reexecution {
   Mutex showing_;
   double next_look_ GUARDED_BY(showing_) = 0;
   Comparison comparison_;
+  const std::string store_folder_;
 };
 
 std::string describe(const Departure& departure) {
@@ -229,17 +208,31 @@ std::string describe(const Departure& departure) {
   return text;
 }
 
-json to_json(const VerifyOptions& options, const Comparison& comparison, const std::string& message,
-             const json& changed) {
-  const auto departure = comparison.first_departure();
-  json document = {{"schema_version", 1},
-                   {"run", options.run_id},
-                   {"equal", !departure},
-                   {"message", message},
-                   {"compared", comparison.compared()},
-                   {"from", options.from == 0 ? json() : json(options.from)},
-                   {"changed", changed},
-                   {"first_difference", nullptr}};
+/// What came out.
+struct Verdict {
+  std::vector<std::string> untrue;  // false_claims()
+  std::optional<Departure> departure;
+  std::string compared;
+  bool equal() const { return untrue.empty() && !departure; }
+  std::string message() const {
+    if (equal()) return compared + ": equal bit for bit";
+    std::string text;
+    for (const std::string& claim : untrue)
+      text += fmt::format("{}{}", text.empty() ? "" : "; ", claim);
+    if (departure)
+      text += fmt::format("{}first difference: {}", text.empty() ? "" : "; ", describe(*departure));
+    return text;
+  }
+};
+
+json to_json(const VerifyOptions& options, const Verdict& verdict, const json& changed) {
+  const auto& departure = verdict.departure;
+  json document = {
+      {"schema_version", 1},          {"run", options.run_id},
+      {"equal", verdict.equal()},     {"message", verdict.message()},
+      {"compared", verdict.compared}, {"from", options.from == 0 ? json() : json(options.from)},
+      {"changed", changed},           {"untrue", verdict.untrue},
+      {"first_difference", nullptr}};
   if (departure)
     document["first_difference"] = {
         {"what", departure->what},
@@ -251,9 +244,10 @@ json to_json(const VerifyOptions& options, const Comparison& comparison, const s
 }
 
 // A verdict is worth having also where it cannot be written down.
-void record(const VerifyOptions& options, const Recording& recording, bool equal,
-            const std::string& message, const json& surroundings) {
-  Verification verification{.equal = equal, .message = message, .from = {}, .environment = {}};
+void record(const VerifyOptions& options, const Recording& recording, const Verdict& verdict,
+            const json& surroundings) {
+  Verification verification{
+      .equal = verdict.equal(), .message = verdict.message(), .from = {}, .environment = {}};
   verification.environment = surroundings;
   const int from = index_of_cut(recording, options.from);
   if (from >= 0) verification.from = recording.cuts[static_cast<std::size_t>(from)].id;
@@ -263,6 +257,16 @@ void record(const VerifyOptions& options, const Recording& recording, bool equal
   } catch (const StoreError& error) {
     std::cerr << "the verdict is not recorded: " << error.what() << "\n";
   }
+}
+
+void print(const VerifyOptions& options, const Verdict& verdict, const json& changed) {
+  std::cout << fmt::format("run {} {}\n  {}\n", options.run_id,
+                           verdict.equal() ? "verified" : "could NOT be reproduced",
+                           verdict.message());
+  if (!changed.empty())
+    std::cout << "what changed since it was recorded:\n" << describe_differences(changed) << "\n";
+  else if (!verdict.equal())
+    std::cout << "program, libraries and data are the same as when it was recorded\n";
 }
 
 }  // namespace
@@ -286,28 +290,23 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
     programs.erase("acid-mpi.so");
   const json changed = differences(newest, surroundings, run->file_digests);
 
+  Verdict verdict;
+  verdict.untrue = false_claims(recording, *run, changed);
   Reexecution verification(options, recording, *run, stop);
   verification.execute();
   if (stop.stop_requested()) return Exit::interrupted;
 
   const Comparison& comparison = verification.comparison();
-  const auto departure = comparison.first_departure();
-  if (!departure && !comparison.compared_anything())
+  verdict.departure = comparison.first_departure();
+  verdict.compared = comparison.compared();
+  if (verdict.equal() && !comparison.compared_anything())
     throw UsageError(fmt::format("run {} left nothing that could be compared", options.run_id));
-  const std::string message = departure ? "first difference: " + describe(*departure)
-                                        : comparison.compared() + ": equal bit for bit";
-  record(options, recording, !departure, message, surroundings);
-  if (options.json) {
-    std::cout << to_json(options, comparison, message, changed).dump(2) << "\n";
-  } else {
-    std::cout << fmt::format("run {} {}\n  {}\n", options.run_id,
-                             departure ? "could NOT be reproduced" : "verified", message);
-    if (departure && !changed.empty())
-      std::cout << "what changed since it was recorded:\n" << describe_differences(changed) << "\n";
-    else if (departure)
-      std::cout << "program, libraries and data are the same as when it was recorded\n";
-  }
-  return departure ? Exit::mismatch : Exit::ok;
+  record(options, recording, verdict, surroundings);
+  if (options.json)
+    std::cout << to_json(options, verdict, changed).dump(2) << "\n";
+  else
+    print(options, verdict, changed);
+  return verdict.equal() ? Exit::ok : Exit::mismatch;
 }
 
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/names.hpp"
 #include "exports/crate_parts.hpp"
 #include "exports/points.hpp"
 #include "reports/compare.hpp"
@@ -20,9 +21,9 @@ void require_finished(const Store& store, const std::vector<std::string>& run_id
   });
   if (!any)
     throw UsageError(
-        fmt::format("there is nothing to publish: none of the {} run{} has finished; 'acid list' "
+        fmt::format("there is nothing to publish: none of the {} has finished; 'acid list' "
                     "shows how far they are, 'acid resume' continues what was interrupted",
-                    runs.size(), runs.size() == 1 ? "" : "s"));
+                    counted(runs.size(), "run")));
 }
 
 CrateContent read_content(const Store& store, const std::vector<std::string>& run_ids) {

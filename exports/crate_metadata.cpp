@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/names.hpp"
 #include "exports/crate_parts.hpp"
 #include "reports/settings.hpp"
 
@@ -32,7 +33,8 @@ std::string local_id(const std::string& kind, const std::string& name) {
 
 std::string software_id(const CrateBuild& build) {
   std::string name = "acid " + build.version + " " + build.commit;
-  if (!build.diff_sha256.empty()) name += " " + build.diff_sha256.substr(0, kDigitsOfDigest);
+  if (!build.diff_sha256.empty())
+    name += fmt::format(" {}", build.diff_sha256.substr(0, kDigitsOfDigest));
   return local_id("software", name);
 }
 
@@ -192,10 +194,10 @@ json root(const CrateContent& content, const std::map<std::string, StagedFile>& 
   json one = entity("./", "Dataset");
   one["name"] = title(content);
   one["description"] = fmt::format(
-      "{} training run{} of the experiment{} {}: recipe, settings, seeds, every recorded value, "
+      "{} of the experiment{} {}: recipe, settings, seeds, every recorded value, "
       "final models, digests, and the commands to reproduce them",
-      content.runs.size(), content.runs.size() == 1 ? "" : "s",
-      content.experiments.size() == 1 ? "" : "s", title(content));
+      counted(content.runs.size(), "training run"), content.experiments.size() == 1 ? "" : "s",
+      title(content));
   one["conformsTo"] = reference(kProfile);
   one["datePublished"] = published(content);
   if (!content.statement.license.empty()) one["license"] = reference(content.statement.license);

@@ -113,11 +113,10 @@ std::string runs_table(const CrateContent& content) {
       "|\n| --- | --- | ---: | --- | --- | --- | --- |\n";
   for (const RunDetail& run : content.runs) {
     std::string verified = "not yet";
-    if (!run.verifications.empty()) {
-      const VerificationRow& last = run.verifications.back();
-      verified = fmt::format("{}, {} on {}", last.equal ? "equal" : "different",
-                             last.time.substr(0, 10), plain_cell(last.host));
-    }
+    if (const VerificationRow* const last = decisive_verification(run))
+      verified = fmt::format("{}{}, {} on {}", last->equal ? "equal" : "different",
+                             last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
+                             last->time.substr(0, 10), plain_cell(last->host));
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", run.summary.id,
                         plain_cell(run.summary.label), run.summary.seed, run.summary.driver,
                         state_name(run.summary.state), run.result ? run.result->mean_digest : "",
@@ -132,8 +131,8 @@ std::string data_files(const CrateContent& content) {
     files.insert(run.file_digests.begin(), run.file_digests.end());
   if (files.empty()) return "No run read data files: the data are made by acid from the seed.\n";
   std::string text =
-      "## Data files\n\nThey are not in the crate. acid refuses to verify with others than "
-      "these.\n\n| file | SHA-256 |\n| --- | --- |\n";
+      "## Data files\n\nThey are not in the crate. No run verifies with others than these."
+      "\n\n| file | SHA-256 |\n| --- | --- |\n";
   for (const auto& [path, digest] : files)
     text += fmt::format("| {} | {} |\n", plain_cell(path), digest);
   return text;

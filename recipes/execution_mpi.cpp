@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/names.hpp"
+
 namespace acid {
 namespace {
 
@@ -179,8 +181,8 @@ void check_room_on_hosts(Diagnostics& diagnostics, const Node& tree, const json&
   const auto hosts = static_cast<std::int64_t>(section.at("hosts").size());
   if (hosts == 0 || !each.is_number() || hosts * each.get<std::int64_t>() >= workers) return;
   diagnostics.error(place_of(tree, "execution.mpi.processes_per_host"),
-                    fmt::format("{} workers do not fit on {} host{} with {} each", workers, hosts,
-                                hosts == 1 ? "" : "s", each.get<std::int64_t>()),
+                    fmt::format("{} workers do not fit on {} with {} each", workers,
+                                counted(hosts, "host"), each.get<std::int64_t>()),
                     fmt::format("use processes_per_host = {}, more hosts or fewer workers",
                                 (workers + hosts - 1) / hosts));
 }

@@ -64,7 +64,7 @@ ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
                  " command_line FROM experiments WHERE id = ?");
   if (!find.bind(run.experiment).step()) return {};
   return {find.text(0), find.text(1), find.text(2),
-          find.text(3), find.text(4), nlohmann::json::parse(find.text(5)),
+          find.text(3), find.text(4), stored_json(store.impl().connection(), find.text(5)),
           find.text(6)};
 }
 

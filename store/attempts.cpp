@@ -94,11 +94,29 @@ void insert_result(const Connection& connection, std::int64_t attempt,
   }
 }
 
+/// Of a run that no living process holds.
+RunVersion version_now(const Connection& connection, std::int64_t run) {
+  Statement attempts(connection,
+                     "SELECT count(*), (SELECT outcome FROM attempts WHERE run = ?1"
+                     " ORDER BY number DESC LIMIT 1) FROM attempts WHERE run = ?1");
+  attempts.bind(run).step();
+  RunVersion version;
+  version.attempts = static_cast<std::size_t>(attempts.integer(0));
+  if (version.attempts > 0)
+    version.state = attempts.is_null(1) ? RunState::interrupted : state_from_name(attempts.text(1));
+  Statement newest(connection,
+                   "SELECT coalesce(max(c.number), 0) FROM checkpoints c"
+                   " JOIN attempts a ON a.id = c.attempt WHERE a.run = ? AND c.superseded = 0");
+  newest.bind(run).step();
+  version.newest_checkpoint = static_cast<int>(newest.integer(0));
+  return version;
+}
+
+/// An attempt that was under way when somebody looked may have ended since: what it left must not
+/// be superseded by one who does not know of it.
 void refuse_if_overtaken(const Connection& connection, std::int64_t run, const std::string& run_id,
-                         std::size_t attempts_seen) {
-  Statement count(connection, "SELECT count(*) FROM attempts WHERE run = ?");
-  count.bind(run).step();
-  if (count.integer(0) > static_cast<std::int64_t>(attempts_seen))
+                         const RunVersion& known) {
+  if (version_now(connection, run) != known)
     throw Overtaken(
         fmt::format("run {} has just been executed by another process; try again to "
                     "see what is left to do",
@@ -126,12 +144,12 @@ std::int64_t Store::begin_attempt(
     const std::string& run_id, const Lease& lease, const nlohmann::json& environment,
     const nlohmann::json& seeds,
     const std::vector<std::pair<std::string, std::string>>& file_digests,
-    const std::optional<Continuation>& continued, std::optional<std::size_t> attempts_seen) {
+    const std::optional<Continuation>& continued, std::optional<RunVersion> known) {
   const Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);
-  if (attempts_seen) refuse_if_overtaken(connection, run, run_id, *attempts_seen);
+  if (known) refuse_if_overtaken(connection, run, run_id, *known);
   end_vanished_attempts(connection, run);
   Position from;
   if (continued)
@@ -152,35 +170,39 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
   ACID_ASSERT(result.state != RunState::planned && result.state != RunState::running,
               "an attempt cannot end as {}", state_name(result.state));
   const Connection& connection = impl_->connection();
-  Transaction transaction(connection, Transaction::Kind::write);
-  run_of(connection, attempt);
-  const Position& position = result.position;
-  // Also when the supervisor gave it up for dead: what the attempt says of itself counts more. One
-  // that failed may not know how far it was; then the last progress stands.
-  Statement(connection,
-            "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"
-            " gradients = max(gradients, ?4), normalised_time = max(normalised_time, ?5),"
-            " seconds = max(seconds, ?6), bytes = max(bytes, ?7) WHERE id = ?8")
-      .bind(state_name(result.state), result.message, utc_now(), position.gradients,
-            position.normalised_time, position.seconds, position.bytes, attempt)
-      .run();
-  insert_result(connection, attempt, result);
-  transaction.commit();
+  sqlite::once_unlocked([&] {
+    Transaction transaction(connection, Transaction::Kind::write);
+    run_of(connection, attempt);
+    const Position& position = result.position;
+    // Also when the supervisor gave it up for dead: what the attempt says of itself counts more.
+    // One that failed may not know how far it was; then the last progress stands.
+    Statement(connection,
+              "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"
+              " gradients = max(gradients, ?4), normalised_time = max(normalised_time, ?5),"
+              " seconds = max(seconds, ?6), bytes = max(bytes, ?7) WHERE id = ?8")
+        .bind(state_name(result.state), result.message, utc_now(), position.gradients,
+              position.normalised_time, position.seconds, position.bytes, attempt)
+        .run();
+    insert_result(connection, attempt, result);
+    transaction.commit();
+  });
 }
 
 void Store::add_verification(const std::string& run_id, const Verification& verification) {
   const Connection& connection = impl_->connection();
-  Transaction transaction(connection, Transaction::Kind::write);
-  Statement(connection,
-            "INSERT INTO verifications (attempt, time, host, equal, message, checkpoint,"
-            " environment) SELECT id, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
-            " ORDER BY number DESC LIMIT 1")
-      .bind(utc_now(), Lease::of_this_process().host, verification.equal, verification.message,
-            verification.from, json_text(verification.environment),
-            run_number(connection, run_id, folder()))
-      .run();
-  ACID_ASSERT(connection.changes() == 1, "run {} was never executed", run_id);
-  transaction.commit();
+  sqlite::once_unlocked([&] {
+    Transaction transaction(connection, Transaction::Kind::write);
+    Statement(connection,
+              "INSERT INTO verifications (attempt, time, host, equal, message, checkpoint,"
+              " environment) SELECT id, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
+              " ORDER BY number DESC LIMIT 1")
+        .bind(utc_now(), Lease::of_this_process().host, verification.equal, verification.message,
+              verification.from, json_text(verification.environment),
+              run_number(connection, run_id, folder()))
+        .run();
+    ACID_ASSERT(connection.changes() == 1, "run {} was never executed", run_id);
+    transaction.commit();
+  });
 }
 
 void Store::mark_interrupted(const std::string& run_id, std::int64_t pid,

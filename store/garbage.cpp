@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -130,6 +131,17 @@ void delete_superseded(const Connection& connection) {
   }
 }
 
+/// The paths of files that no row names, and of the others.
+std::pair<std::vector<std::string>, std::vector<std::string>> by_name(
+    const Connection& connection, const std::vector<Garbage::File>& files) {
+  std::unordered_set<std::string> names;
+  for (const NamedFile& file : named_files(connection)) names.insert(file.path);
+  std::pair<std::vector<std::string>, std::vector<std::string>> paths;
+  for (const Garbage::File& file : files)
+    (names.count(file.path) == 0 ? paths.first : paths.second).push_back(file.path);
+  return paths;
+}
+
 std::string set_journal(const Connection& connection, const char* mode) {
   Statement statement(connection, fmt::format("PRAGMA journal_mode {} {}", *mode ? "=" : "", mode));
   statement.step();
@@ -192,13 +204,24 @@ void collect_garbage(Store& store, const Garbage& garbage) {
   ACID_ASSERT(store.impl().writing, "the store {} is open for reading", store.folder());
   Connection& connection = store.impl().connection();
   refuse_if_damaged(connection, "quick_check");
+  std::exception_ptr failure;  // A file that cannot be deleted does not keep the rest.
+  const auto remove = [&](const std::vector<std::string>& paths) {
+    try {
+      remove_unnamed(store.folder(), connection, paths);
+    } catch (const StoreError&) {
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  // What no row names goes first: on a full disk, rows cannot be changed before something has gone.
+  const auto [unnamed, named] = by_name(connection, garbage.files);
+  remove(unnamed);
+  // Of the others first the rows, durably: a crash in between leaves files that the next time
+  // finds.
+  forget_unneeded(store.folder(), connection, named);
+  remove(named);
   delete_superseded(connection);
-  std::vector<std::string> paths;
-  for (const Garbage::File& file : garbage.files) paths.push_back(file.path);
-  // First the rows, durably: a crash in between leaves files that the next time finds.
-  forget_unneeded(store.folder(), connection, paths);
-  remove_unnamed(store.folder(), connection, paths);
   shrink(store.folder(), connection);
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace acid

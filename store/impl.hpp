@@ -65,5 +65,7 @@ std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
 std::string json_text(const nlohmann::json& value);
+/// The other way. Throws StoreError when the text is no JSON: then somebody altered the database.
+nlohmann::json stored_json(const sqlite::Connection& connection, const std::string& text);
 
 }  // namespace acid

@@ -7,6 +7,7 @@
 
 #include "store/impl.hpp"
 #include "store/maintenance.hpp"
+#include "store/queries.hpp"
 #include "store/upkeep.hpp"
 #include "store/utc.hpp"
 
@@ -95,7 +96,7 @@ std::string what_is_left(const NamedFile& lost, const std::vector<NamedFile>& na
   for (const BadFile& one : bad)
     if (one.file.kind == lost.kind && one.file.run == lost.run) usable.erase(one.file.number);
   if (usable.empty())
-    return "the run has no other checkpoint that can be used: it would start again";
+    return "the run has no other checkpoint that can be used: it would have to start again";
   return fmt::format("the run would go on from checkpoint {}{}", *usable.rbegin(),
                      usable.size() == 1 ? ", the only one left" : "");
 }
@@ -177,6 +178,17 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                         "repairing deletes it", true});
 }
 
+// Lists and comparisons read summaries instead of the values.
+void look_at_summaries(const Store& store, Findings& findings) {
+  std::vector<std::string> runs;
+  Statement ids(store.impl().connection(), "SELECT id FROM runs ORDER BY number");
+  while (ids.step()) runs.push_back(ids.text(0));
+  for (const std::string& run : runs)
+    for (const std::string& wrong : wrong_summaries(store, run))
+      findings.push_back({fmt::format("run {}: {}", run, wrong),
+                          "somebody altered the database; go back to a copy of the folder", false});
+}
+
 void end_stale_attempts(const Connection& connection, std::vector<std::string>& done) {
   Transaction transaction(connection, Transaction::Kind::write);
   Statement end(connection,
@@ -234,6 +246,7 @@ Findings inspect_store(const Store& store) {
       [&](Findings& into) { look_at_references(connection, into); });
   add(findings, "attempts", [&](Findings& into) { look_at_attempts(connection, into); });
   add(findings, "files", [&](Findings& into) { look_at_files(store.folder(), connection, into); });
+  add(findings, "series", [&](Findings& into) { look_at_summaries(store, into); });
   if (!sound)
     for (StoreFinding& finding : findings) {
       // Rows that were lost would make orphans of files that are needed.

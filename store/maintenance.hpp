@@ -20,9 +20,10 @@ struct StoreFinding {
 /// Looks at everything: PRAGMA integrity_check and foreign_key_check, attempts that have neither
 /// ended nor a living process (stale leases), checkpoint and model files that are missing, of the
 /// wrong size or digest, files under checkpoints/ that no row names (orphans), temporary files left
-/// by processes that are gone. Changes nothing. Files younger than a minute are not called orphans:
-/// a writer may be about to name them. Nor are files of checkpoints that were let go of and that
-/// have their size, as long as the run may still need them: until it finishes or starts again.
+/// by processes that are gone, series that disagree with their values (wrong_summaries()). Changes
+/// nothing. Files younger than a minute are not called orphans: a writer may be about to name them.
+/// Nor are files of checkpoints that were let go of and that have their size, as long as the run
+/// may still need them: until it finishes or starts again.
 std::vector<StoreFinding> inspect_store(const Store& store);
 
 /// Mends what is repairable: ends stale attempts as interrupted, removes orphaned and temporary

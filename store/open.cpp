@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 
+#include "engine/base/folders.hpp"
 #include "store/folder_lock.hpp"
 #include "store/schema_sql.hpp"
 
@@ -54,13 +55,14 @@ int checkpoint_when_long(void* folder, sqlite3* handle, const char* database, in
   return SQLITE_OK;
 }
 
-void create_folders(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(fs::path(folder) / "checkpoints", error);
-  if (error)
+void make_folder(const std::string& folder) {
+  try {
+    create_folders(folder + "/checkpoints");
+  } catch (const StoreError& error) {
     throw StoreError(
-        fmt::format("cannot create the store {}: {}; choose another folder with --store", folder,
-                    error.message()));
+        fmt::format("cannot create the store {}: {}, or choose another folder with --store", folder,
+                    error.what()));
+  }
 }
 
 bool on_network_file_system(const std::string& folder) {
@@ -69,7 +71,7 @@ bool on_network_file_system(const std::string& folder) {
 }
 
 Connection open_and_set_up(const std::string& folder, WritingConnection::Durability durability) {
-  create_folders(folder);
+  make_folder(folder);
   // Two processes that create one store at once would otherwise fail to agree on its journal.
   const FolderLock lock(folder, FolderLock::Wait::yes);
   Connection connection(database_file(folder), folder, Connection::Mode::write);
@@ -132,6 +134,20 @@ bool is_network_file_system(long type) {
 
 namespace {
 
+[[noreturn]] void cannot_look_into(const std::string& folder, const std::error_code& error) {
+  throw StoreError(fmt::format("cannot look into the store {}: {}; check its permissions", folder,
+                               error.message()));
+}
+
+/// In bytes; 0 when there is no such file.
+std::uintmax_t size_of(const std::string& folder, const std::string& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error == std::errc::no_such_file_or_directory) return 0;
+  if (error) cannot_look_into(folder, error);
+  return bytes;
+}
+
 // A process that was killed while it made the store may have left a journal behind, which only a
 // writer may undo: this becomes one, for a moment, where it may.
 void undo_what_was_begun(const std::string& folder, const sqlite::SqliteError& error) {
@@ -144,17 +160,16 @@ void undo_what_was_begun(const std::string& folder, const sqlite::SqliteError& e
 Connection open_for_reading(const std::string& folder) {
   const std::string file = database_file(folder);
   std::error_code error;
-  if (!fs::exists(file, error))
+  if (!fs::exists(file, error)) {
+    if (error) cannot_look_into(folder, error);
     throw StoreError(
-        error
-            ? fmt::format("cannot look into the store {}: {}; check its permissions", folder,
-                          error.message())
-            : fmt::format("there is no store in {}; 'acid run RECIPE' creates one, --store DIR or "
-                          "ACID_STORE names another folder",
-                          folder));
+        fmt::format("there is no store in {}; 'acid run RECIPE' creates one, --store DIR or "
+                    "ACID_STORE names another folder",
+                    folder));
+  }
   // Readers of a write-ahead log coordinate through a file beside the store. Where there is none
   // (somebody copied store.db alone) and none can be created, nobody can be writing either.
-  const bool log_is_empty = !fs::exists(file + "-wal", error) || fs::file_size(file + "-wal") == 0;
+  const bool log_is_empty = size_of(folder, file + "-wal") == 0;
   const bool immutable =
       access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
   const auto mode = immutable ? Connection::Mode::immutable : Connection::Mode::read;

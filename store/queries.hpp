@@ -87,6 +87,9 @@ struct RunDetail {
   std::vector<VerificationRow> verifications;  // of the newest attempt, oldest first
 };
 
+/// For Store::begin_attempt().
+RunVersion version_of(const RunDetail& run);
+
 struct SeriesPoint {
   Position position;
   double value = 0;
@@ -119,6 +122,10 @@ std::vector<std::string> resolve_runs(const Store& store, const std::vector<std:
 /// newest run. UsageError as above.
 std::string resolve_run(const Store& store, const std::string& name);
 
+/// The verification that says most of the newest attempt: the newest that failed or was of the
+/// whole run; where there is none, the newest from a checkpoint on. nullptr: it was never verified.
+const VerificationRow* decisive_verification(const RunDetail& run);
+
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);
 /// In the order of the ids. UsageError when one does not exist.
@@ -148,6 +155,11 @@ std::vector<std::vector<Span>> read_spans(const Store& store, const std::string&
 /// Series of a run by metric, then worker. Empty metric: all. -0.0 reads back as 0.0.
 std::vector<Series> read_series(const Store& store, const std::string& run_id,
                                 const std::string& metric = {}, bool whole_run_only = false);
+
+/// Lists and comparisons read what is kept beside the values of a series: how many there are, the
+/// last and the best, unit and direction. What of that disagrees with the values, a sentence each:
+/// "eval_loss ends with 0.7, said to be 0.1". Empty: nothing.
+std::vector<std::string> wrong_summaries(const Store& store, const std::string& run_id);
 
 /// A recorded value, and which of its attempt's positions it was measured at.
 struct TickValue {

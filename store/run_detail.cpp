@@ -44,11 +44,11 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
     row.finished = select.text(4);
     row.outcome = select.text(5);
     row.message = select.text(6);
-    row.environment = nlohmann::json::parse(select.text(8));
+    row.environment = stored_json(connection, select.text(8));
     row.wall_seconds = select.real(9);
     row.file_digests = files_of(connection, select.integer(10));
     row.resumed_from = static_cast<int>(select.integer(11));
-    row.changed = nlohmann::json::parse(select.text(12));
+    row.changed = stored_json(connection, select.text(12));
     // Only the newest attempt can have no outcome; then the summary knows whether it is dead.
     if (row.outcome.empty() && run.state == RunState::interrupted) {
       row.outcome = state_name(run.state);
@@ -91,6 +91,14 @@ void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt
         {artifacts.text(0), artifacts.text(1), artifacts.text(2), artifacts.integer(3)});
 }
 
+std::vector<std::int64_t> staleness_in(const Connection& connection, const std::string& text) {
+  const nlohmann::json counts = stored_json(connection, text);
+  std::vector<std::int64_t> staleness;
+  for (const nlohmann::json& count : counts)
+    if (count.is_number_integer()) staleness.push_back(count.get<std::int64_t>());
+  return staleness;
+}
+
 /// Of the newest attempt alone: what an earlier one ended with does not count any more.
 std::optional<AttemptResult> newest_result(const Connection& connection,
                                            const std::string& run_id) {
@@ -113,7 +121,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   result.exchanges_drawn = select.integer(11);
   result.exchanges_done = select.integer(12);
   result.exchanges_waiting = select.integer(13);
-  result.staleness = nlohmann::json::parse(select.text(14)).get<std::vector<std::int64_t>>();
+  result.staleness = staleness_in(connection, select.text(14));
   const std::int64_t attempt = select.integer(0);
   read_worker_results(connection, attempt, result);
   read_edges_and_artifacts(connection, attempt, result);
@@ -146,13 +154,18 @@ std::vector<VerificationRow> verifications_of(const Connection& connection, std:
     row.equal = select.integer(2) != 0;
     row.message = select.text(3);
     if (!select.is_null(4)) row.from = static_cast<int>(select.integer(4));
-    row.environment = nlohmann::json::parse(select.text(5));
+    row.environment = stored_json(connection, select.text(5));
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 }  // namespace
+
+RunVersion version_of(const RunDetail& run) {
+  return {run.attempts.size(), run.summary.state,
+          run.checkpoints.empty() ? 0 : run.checkpoints.back().number};
+}
 
 RunDetail run_detail(const Store& store, const std::string& run_id) {
   const Connection& connection = store.impl().connection();
@@ -161,8 +174,8 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement run(connection, "SELECT settings, plan FROM runs WHERE id = ?");
   run.bind(run_id).step();
-  detail.settings = nlohmann::json::parse(run.text(0));
-  detail.plan = nlohmann::json::parse(run.text(1));
+  detail.settings = stored_json(connection, run.text(0));
+  detail.plan = stored_json(connection, run.text(1));
   detail.attempts = attempts_of(connection, detail.summary);
   detail.result = newest_result(connection, run_id);
   detail.log = log_of(connection, run_id);
@@ -172,11 +185,19 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
                    "SELECT a.id, a.seeds FROM attempts a JOIN runs r ON r.number = a.run"
                    " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
   if (newest.bind(run_id).step()) {
-    detail.seeds = nlohmann::json::parse(newest.text(1));
+    detail.seeds = stored_json(connection, newest.text(1));
     detail.file_digests = detail.attempts.back().file_digests;
     detail.verifications = verifications_of(connection, newest.integer(0));
   }
   return detail;
+}
+
+const VerificationRow* decisive_verification(const RunDetail& run) {
+  const VerificationRow* decisive = nullptr;
+  for (const VerificationRow& row : run.verifications)
+    if (decisive == nullptr || !row.from || !row.equal || (decisive->from && decisive->equal))
+      decisive = &row;
+  return decisive;
 }
 
 }  // namespace acid

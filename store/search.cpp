@@ -164,7 +164,7 @@ std::vector<nlohmann::json> run_settings(const Store& store,
     if (!select.bind(id).step())
       throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
                                    store.folder(), id));
-    settings.push_back(nlohmann::json::parse(select.text(0)));
+    settings.push_back(stored_json(store.impl().connection(), select.text(0)));
   }
   return settings;
 }

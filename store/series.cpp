@@ -60,7 +60,8 @@ std::vector<SeriesRow> series_of(const Connection& connection, const Attempt& at
 class ValueScan {
  public:
   ValueScan(const Connection& connection, const Attempt& attempt, std::size_t ticks)
-      : attempt_(attempt),
+      : place_(connection.place()),
+        attempt_(attempt),
         ticks_(ticks),
         scan_(connection, "tick, value", "FROM points WHERE series = ?") {}
 
@@ -71,8 +72,7 @@ class ValueScan {
         [&](const RowScan::Row& row) {
           if (row.integer(0) > attempt_.valid_until_tick) return;
           const auto tick = static_cast<std::size_t>(row.integer(0));
-          ACID_ASSERT(tick > before && tick <= ticks_, "tick {} after {} of {}", tick, before,
-                      ticks_);
+          if (tick <= before || tick > ticks_) throw misplaced(tick);
           before = tick;
           piece_[held] = {tick - 1, row.real(1)};
           if (++held < piece_.size()) return;
@@ -84,6 +84,14 @@ class ValueScan {
   }
 
  private:
+  StoreError misplaced(std::size_t tick) const {
+    return StoreError(
+        fmt::format("the store {} is damaged: it has a value for sample {}, where {} samples are "
+                    "known; 'acid doctor --store {}' looks for more damage",
+                    place_, tick, ticks_, place_));
+  }
+
+  const std::string place_;
   const Attempt attempt_;
   const std::size_t ticks_;
   RowScan scan_;

@@ -68,6 +68,8 @@ std::string explain(int code, const std::string& place, double busy_seconds,
 
 bool SqliteError::locked() const { return code_ == SQLITE_BUSY; }
 
+bool SqliteError::full() const { return code_ == SQLITE_FULL; }
+
 void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Connection::Connection(const std::string& file, std::string place, Mode mode)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +35,8 @@ class SqliteError : public StoreError {
   int code() const { return code_; }  // SQLite's primary result code
   /// Another process holds the lock: trying again later can succeed.
   bool locked() const;
+  /// No room is left. What the transaction had written is certainly undone.
+  bool full() const;
 
  private:
   int code_;
@@ -241,5 +245,20 @@ class Transaction {
   const Connection& connection_;
   bool open_ = true;
 };
+
+/// What `work`, transactions of its own, returns: it is called again for as long as it fails only
+/// because another process holds the lock, however long that is. For what must not be lost.
+template <class Work>
+auto once_unlocked(const Work& work) {
+  for (;;) {
+    try {
+      return work();
+    } catch (const SqliteError& error) {
+      if (!error.locked()) throw;
+    }
+    // Each try sleeps in SQLite until its busy timeout; where that gives up at once, we sleep.
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
 
 }  // namespace acid::sqlite

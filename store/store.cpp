@@ -57,6 +57,16 @@ std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+nlohmann::json stored_json(const sqlite::Connection& connection, const std::string& text) {
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded())
+    throw StoreError(
+        fmt::format("the store {} is damaged: a text in it is not the JSON that was written; 'acid "
+                    "doctor --store {}' looks for more damage",
+                    connection.place(), connection.place()));
+  return value;
+}
+
 Store::Store(const std::string& folder, Access access)
     : impl_(std::make_unique<Impl>(folder, access)) {}
 Store::~Store() = default;

@@ -111,6 +111,14 @@ struct Continuation {
                                 // {key: [then, now]}; empty or null: nothing
 };
 
+/// What a process knew of a run when it decided to begin an attempt at it.
+struct RunVersion {
+  std::size_t attempts = 0;
+  RunState state = RunState::planned;  // as computed: a dead lease is interrupted
+  int newest_checkpoint = 0;           // number of the newest that is not superseded; 0: none
+  bool operator==(const RunVersion&) const = default;
+};
+
 /// What acid verify found, for the record.
 struct Verification {
   bool equal = false;
@@ -150,16 +158,17 @@ class Store {
   /// earlier attempts of the run recorded is superseded: all of it, or with `continued` what lies
   /// after that checkpoint (values, events, later checkpoints). Throws StoreError when a living
   /// process holds the run, or when the checkpoint is not one that counts, and Overtaken when the
-  /// run has more attempts by now than `attempts_seen`. Returns the attempt's row id. `seeds`:
+  /// run is not as it was `known` any more. Returns the attempt's row id. `seeds`:
   /// {purpose: value, …, "workers": {purpose: [value per worker]}}; `file_digests`: (path, SHA-256)
   /// of each data file.
   std::int64_t begin_attempt(const std::string& run_id, const Lease& lease,
                              const nlohmann::json& environment, const nlohmann::json& seeds,
                              const std::vector<std::pair<std::string, std::string>>& file_digests,
                              const std::optional<Continuation>& continued = std::nullopt,
-                             std::optional<std::size_t> attempts_seen = std::nullopt);
-  /// On disk when it returns, and with it all that was flushed before. Once per attempt. Throws
-  /// StoreError, with nothing changed, when another process has begun a later attempt.
+                             std::optional<RunVersion> known = std::nullopt);
+  /// On disk when it returns, and with it all that was flushed before. Once per attempt. Waits as
+  /// long as the store is locked. Throws StoreError, with nothing changed, when another process has
+  /// begun a later attempt.
   void end_attempt(std::int64_t attempt, const AttemptResult& result);
   /// For the supervisor: its worker process `pid` died without ending its attempt. No effect when
   /// it did, but that one who `knows_better` says why it was interrupted; attempts of other
@@ -168,6 +177,7 @@ class Store {
                         bool knows_better = false);
 
   /// Records a verification of the run's newest attempt, made by this process. There must be one.
+  /// Waits as long as the store is locked.
   void add_verification(const std::string& run_id, const Verification& verification);
 
   struct Impl;

@@ -1,6 +1,7 @@
 #include "store/upkeep.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@ using sqlite::Statement;
 using sqlite::Transaction;
 
 using Runs = std::unordered_set<std::string>;
+using Paths = std::unordered_set<std::string>;
 
 // Of attempt a, for queries that join it.
 constexpr const char* kRunHasFinished =
@@ -105,6 +107,49 @@ std::string remove_some(const std::string& folder, const Connection& connection,
   return failure;
 }
 
+/// Those of the files that `named` name and nobody needs.
+std::vector<Leftover> unneeded_among(const std::string& folder, const Connection& connection,
+                                     std::vector<NamedFile> named, const Paths& wanted) {
+  std::erase_if(named, [&](const NamedFile& file) { return wanted.count(file.path) == 0; });
+  return unneeded_files(folder, named, live_runs(connection), false);
+}
+
+/// As forget_unneeded(); `gone`: some of them that make_room() has deleted.
+void forget(const std::string& folder, const Connection& connection, const Paths& wanted,
+            const Paths& gone) {
+  Transaction transaction(connection, Transaction::Kind::write);
+  const std::vector<NamedFile> named = named_files(connection);
+  Paths unneeded = gone;
+  for (const Leftover& file : unneeded_among(folder, connection, named, wanted))
+    unneeded.insert(file.path);
+  Statement checkpoint(connection, "UPDATE checkpoints SET removed = ? WHERE id = ?");
+  Statement model(connection, "DELETE FROM artifacts WHERE attempt = ? AND position = ?");
+  const std::string now = utc_now();
+  for (const NamedFile& file : named) {
+    if (unneeded.count(file.path) == 0) continue;
+    if (file.kind == NamedFile::Kind::checkpoint)
+      checkpoint.bind(now, file.id).run();
+    else
+      model.bind(file.id, file.position).run();
+  }
+  transaction.commit();
+}
+
+/// On a full disk no row can be changed before a file has gone: deletes the largest of those that
+/// nobody needs while rows still name it. Killed now, that leaves a row without its file, which is
+/// superseded or of a run that has finished: nobody will look for it. Nothing when none is left.
+std::optional<std::string> make_room(const std::string& folder, const Connection& connection,
+                                     const Paths& wanted) {
+  const Transaction lock(connection, Transaction::Kind::write);  // nothing is written
+  const std::vector<Leftover> unneeded =
+      unneeded_among(folder, connection, named_files(connection), wanted);
+  const auto largest =
+      std::max_element(unneeded.begin(), unneeded.end(),
+                       [](const Leftover& a, const Leftover& b) { return a.bytes < b.bytes; });
+  if (largest == unneeded.end() || !remove_file(folder, largest->path)) return std::nullopt;
+  return largest->path;
+}
+
 }  // namespace
 
 std::vector<NamedFile> named_files(const Connection& connection) {
@@ -165,24 +210,16 @@ std::vector<Leftover> unneeded_files(const std::string& folder, const std::vecto
 
 void forget_unneeded(const std::string& folder, const Connection& connection,
                      const std::vector<std::string>& paths) {
-  const std::unordered_set<std::string> wanted(paths.begin(), paths.end());
-  Transaction transaction(connection, Transaction::Kind::write);
-  std::vector<NamedFile> named = named_files(connection);
-  std::erase_if(named, [&](const NamedFile& file) { return wanted.count(file.path) == 0; });
-  std::unordered_set<std::string> unneeded;
-  for (const Leftover& file : unneeded_files(folder, named, live_runs(connection), false))
-    unneeded.insert(file.path);
-  Statement checkpoint(connection, "UPDATE checkpoints SET removed = ? WHERE id = ?");
-  Statement model(connection, "DELETE FROM artifacts WHERE attempt = ? AND position = ?");
-  const std::string now = utc_now();
-  for (const NamedFile& file : named) {
-    if (unneeded.count(file.path) == 0) continue;
-    if (file.kind == NamedFile::Kind::checkpoint)
-      checkpoint.bind(now, file.id).run();
-    else
-      model.bind(file.id, file.position).run();
-  }
-  transaction.commit();
+  const Paths wanted(paths.begin(), paths.end());
+  Paths gone;
+  for (;;) try {
+      return forget(folder, connection, wanted, gone);
+    } catch (const SqliteError& error) {
+      if (!error.full()) throw;
+      const std::optional<std::string> path = make_room(folder, connection, wanted);
+      if (!path) throw;
+      gone.insert(*path);
+    }
 }
 
 std::vector<std::string> remove_unnamed(const std::string& folder, const Connection& connection,

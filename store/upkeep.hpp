@@ -56,7 +56,8 @@ std::vector<Leftover> unneeded_files(const std::string& folder, const std::vecto
                                      const std::unordered_set<std::string>& live,
                                      bool keep_checkpoints);
 
-/// Takes back the names of those that unneeded_files() still gives.
+/// Takes back the names of those that unneeded_files() still gives. Where the disk has no room for
+/// that, deletes some of these files first.
 void forget_unneeded(const std::string& folder, const sqlite::Connection& connection,
                      const std::vector<std::string>& paths);
 

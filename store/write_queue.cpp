@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kBatchSeconds = 0.25;
 constexpr double kHeartbeatSeconds = 2;
-constexpr std::size_t kFullBatch = 50'000;  // values and events together
 constexpr std::size_t kMany = 1'000'000;
 
 }  // namespace
@@ -32,6 +31,7 @@ void WriteQueue::sample(const Position& position, std::span<const Value> values)
   bool wake = false;
   {
     MutexLock lock(mutex_);
+    wait_for_room();
     if (failure_) std::rethrow_exception(failure_);
     const bool was_empty = pending_.empty();
     const std::size_t before = pending_.records();
@@ -72,6 +72,7 @@ void WriteQueue::events(int worker, std::int64_t first, std::span<const Event> e
   bool wake = false;
   {
     MutexLock lock(mutex_);
+    wait_for_room();
     if (failure_) return;
     const bool was_empty = pending_.empty();
     const std::size_t before = pending_.records();
@@ -82,16 +83,23 @@ void WriteQueue::events(int worker, std::int64_t first, std::span<const Event> e
   if (wake) wake_.notify_one();
 }
 
+// Once it is closed, the last batch takes whatever there is.
+void WriteQueue::wait_for_room() {
+  while (!failure_ && !closed_ && pending_.records() >= most_records_) room_.wait(mutex_);
+}
+
 bool WriteQueue::grown_from(std::size_t records_before) {
   const std::size_t records = pending_.records();
   const auto passed = [&](std::size_t mark) { return records_before < mark && records >= mark; };
-  if (passed(kMany))
+  const bool waits = passed(most_records_);
+  if (passed(kMany) || waits)
     pending_.lines.push_back(
         {utc_now(), Severity::warning,
          fmt::format("the store is slower than the run: {} values and {} events wait in memory to "
-                     "be written; record less often, or put the store on a faster disk",
-                     pending_.points.size(), pending_.events.size())});
-  return passed(kFullBatch);
+                     "be written{}; record less often, or put the store on a faster disk",
+                     pending_.points.size(), pending_.events.size(),
+                     waits ? ", and the run waits, too" : "")});
+  return passed(full_batch_);
 }
 
 // The writer then sleeps on, but no longer than to the end of the batch.
@@ -121,10 +129,12 @@ std::vector<std::string> WriteQueue::checkpoint(const CheckpointRecord& record, 
   pending_.checkpoint = {record, keep};
   sealed_.emplace();
   std::swap(*sealed_, pending_);
+  room_.notify_all();
   const std::int64_t target = batches_taken_ + 1;
   wake_.notify_one();
   while (!failure_ && batches_committed_ < target) done_.wait(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
+  // A later batch may have failed by now. This one is safe all the same.
+  if (batches_committed_ < target) std::rethrow_exception(failure_);
   return std::exchange(released_, {});
 }
 
@@ -132,6 +142,7 @@ void WriteQueue::close() {
   MutexLock lock(mutex_);
   closed_ = true;
   wake_.notify_one();
+  room_.notify_all();
 }
 
 bool WriteQueue::take(Batch& batch) {
@@ -148,6 +159,7 @@ bool WriteQueue::take(Batch& batch) {
     if (closed_ && pending_.empty()) return false;
     std::swap(batch, pending_);
     flush_wanted_ = false;
+    room_.notify_all();
   }
   last_take_seconds_ = clock_.seconds();
   ++batches_taken_;
@@ -155,7 +167,7 @@ bool WriteQueue::take(Batch& batch) {
 }
 
 bool WriteQueue::due() {
-  if (closed_ || flush_wanted_ || sealed_ || pending_.records() >= kFullBatch) return true;
+  if (closed_ || flush_wanted_ || sealed_ || pending_.records() >= full_batch_) return true;
   const double limit = pending_.empty() ? kHeartbeatSeconds : kBatchSeconds;
   return clock_.seconds() >= last_take_seconds_ + limit;
 }
@@ -171,6 +183,7 @@ void WriteQueue::fail(std::exception_ptr failure) {
   MutexLock lock(mutex_);
   failure_ = std::move(failure);
   done_.notify_all();
+  room_.notify_all();
 }
 
 std::uint32_t WriteQueue::series_index(const Value& value) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -66,12 +67,21 @@ struct Batch {
 
 /// Between the threads that record and the one that writes. Recording takes the lock for as long as
 /// it takes to copy the values; the writer takes it to swap buffers, never while it writes.
+///
+/// Bounded: where the store stays locked, or is slower than the run, so that `most_records` values
+/// and events wait, sample() and events() sleep until the writer takes a batch. To stand still
+/// loses nothing; running out of memory would lose the run.
 class WriteQueue {
  public:
-  explicit WriteQueue(std::int64_t first_tick) : next_tick_(first_tick) {}
+  static constexpr std::size_t kMostRecords = 4'000'000;  // a few hundred MB
+
+  explicit WriteQueue(std::int64_t first_tick, std::size_t most_records = kMostRecords)
+      : most_records_(most_records),
+        full_batch_(std::min(kFullBatch, most_records)),
+        next_tick_(first_tick) {}
 
   // Any thread. After fail(), sample(), flush() and checkpoint() throw that failure, and the others
-  // do nothing.
+  // do nothing; whoever slept wakes up.
   void sample(const Position& position, std::span<const Value> values) EXCLUDES_LOCK(mutex_);
   void progress(const Position& position) EXCLUDES_LOCK(mutex_);
   void note(Severity severity, std::string_view text) EXCLUDES_LOCK(mutex_);
@@ -95,6 +105,7 @@ class WriteQueue {
   void fail(std::exception_ptr failure) EXCLUDES_LOCK(mutex_);
 
  private:
+  void wait_for_room() REQUIRES_LOCK(mutex_);
   bool due() REQUIRES_LOCK(mutex_);
   std::uint32_t series_index(const Value& value) REQUIRES_LOCK(mutex_);
   void advance(const Position& position) REQUIRES_LOCK(mutex_);
@@ -102,15 +113,19 @@ class WriteQueue {
   bool grown_from(std::size_t records_before) REQUIRES_LOCK(mutex_);
   void wake_if_first(bool was_empty);
 
+  static constexpr std::size_t kFullBatch = 50'000;  // values and events: written at once
+
   struct MetricSeries {
     std::string metric;
     std::vector<std::int64_t> index_of_worker;  // at worker + 1; −1: not seen
   };
 
   const SteadyClock clock_;
+  const std::size_t most_records_, full_batch_;  // of pending_
   Mutex mutex_;
   Condition wake_;  // the writer
   Condition done_;  // those who flush
+  Condition room_;  // those who record
   Batch pending_ GUARDED_BY(mutex_);
   std::optional<Batch> sealed_ GUARDED_BY(mutex_);  // ends with a checkpoint; before pending_
   std::vector<std::string> released_ GUARDED_BY(mutex_);

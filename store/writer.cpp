@@ -1,15 +1,18 @@
 #include "store/writer.hpp"
 
-#include <chrono>
 #include <thread>
 
 #include "store/batch_writer.hpp"
+#include "store/checkpoint_folder.hpp"
 
 namespace acid {
 
 struct RunWriter::Impl {
-  Impl(const std::string& folder, const std::string& run_id, std::int64_t attempt)
-      : writer(folder, run_id, attempt), queue(writer.next_tick()), thread([this] { loop(); }) {}
+  Impl(const std::string& store_folder, const std::string& run_id, std::int64_t attempt)
+      : folder(store_folder),
+        writer(folder, run_id, attempt),
+        queue(writer.next_tick()),
+        thread([this] { loop(); }) {}
 
   ~Impl() {
     queue.close();
@@ -21,25 +24,21 @@ struct RunWriter::Impl {
     try {
       while (queue.take(batch)) {
         writer.add_series(batch.new_series);
-        queue.committed(write(batch));
+        queue.committed(sqlite::once_unlocked([&] { return writer.write(batch); }));
       }
     } catch (...) {
       queue.fail(std::current_exception());
     }
   }
 
-  // Each try sleeps in SQLite until its busy timeout; where it gives up at once, we sleep.
-  std::vector<std::string> write(const Batch& batch) {
-    for (;;) {
-      try {
-        return writer.write(batch);
-      } catch (const sqlite::SqliteError& error) {
-        if (!error.locked()) throw;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  void discard(const std::string& path) {
+    try {
+      remove_file(folder, path);
+    } catch (const StoreError&) {  // acid gc will find it
     }
   }
 
+  const std::string folder;
   BatchWriter writer;  // of `thread` once that runs
   WriteQueue queue;
   std::thread thread;
@@ -68,7 +67,12 @@ void RunWriter::events(int worker, std::int64_t first, std::span<const Event> ev
 void RunWriter::flush() { impl_->queue.flush(); }
 
 std::vector<std::string> RunWriter::checkpoint(const CheckpointRecord& record, int keep) {
-  return impl_->queue.checkpoint(record, keep);
+  try {
+    return impl_->queue.checkpoint(record, keep);
+  } catch (const sqlite::SqliteError& error) {
+    if (error.full()) impl_->discard(record.path);
+    throw;
+  }
 }
 
 }  // namespace acid

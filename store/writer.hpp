@@ -8,10 +8,11 @@
 namespace acid {
 
 /// Writes what a running attempt reports: a queue and one writer thread with its own connection,
-/// transactions of at most 250 ms. Recording never blocks training: the queue is bounded only by
-/// memory pressure (a warning at 1 M values). A write that fails is retried for as long as the
-/// store is merely locked; any other failure, such as that another process has begun a later
-/// attempt, is kept and rethrown by flush() and by the next sample(). The writer thread also
+/// transactions of at most 250 ms. Recording drops nothing and blocks training only where memory
+/// would run out: the log gets a warning at 1 M values and events that wait, and at 4 M sample()
+/// and events() wait with them, until the store takes some. A write that fails is retried for as
+/// long as the store is merely locked; any other failure, such as that another process has begun a
+/// later attempt, is kept and rethrown by flush() and by the next sample(). The writer thread also
 /// refreshes the lease's heartbeat (every 2 s at least) and the run's progress. Call flush() before
 /// Store::end_attempt(), so that no failure goes unseen.
 class RunWriter final : public Recorder {
@@ -19,7 +20,7 @@ class RunWriter final : public Recorder {
   RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt);
   ~RunWriter() override;  // flushes; never throws
 
-  // Any thread; none of them waits for the store.
+  // Any thread. They wait for the store only as said above.
   void sample(const Position& position, std::span<const Value> values) override;
   void progress(const Position& position) override;
   void note(Severity severity, std::string_view text) override;
@@ -32,6 +33,8 @@ class RunWriter final : public Recorder {
   /// it returns, and marks all but the `keep` newest checkpoints of the run as removed in it.
   /// Returns the paths (relative to the store's folder) of the files that may now be deleted, those
   /// of superseded checkpoints among them. Waits while the store is locked; throws as flush() does.
+  /// When the disk is full, the checkpoint is certainly not in the store: its file is deleted then,
+  /// so that full disks gather none that nobody names. After another failure it may be, and stays.
   /// One thread at a time; what others record meanwhile is not part of the checkpoint.
   std::vector<std::string> checkpoint(const CheckpointRecord& record, int keep);
 

@@ -1,5 +1,7 @@
 #include "engine/base/names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -37,6 +39,10 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
     }
   }
   return best;
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string one_of(std::span<const std::string> names) {

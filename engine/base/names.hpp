@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,9 @@ namespace acid {
 /// The known name a person probably meant: smallest edit distance (a swap of neighbours counts
 /// one), at most a third of the word's length plus one. Ties go to the earlier name.
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known);
+
+/// "1 run", "3 runs": a count and its regular noun, which is given in the singular.
+std::string counted(std::uint64_t count, std::string_view noun);
 
 /// "a, b or c".
 std::string one_of(std::span<const std::string> names);

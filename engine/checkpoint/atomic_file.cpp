@@ -1,50 +1,16 @@
 #include "engine/checkpoint/atomic_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include "engine/base/error.hpp"
+#include "engine/base/folders.hpp"
+#include "engine/base/system_call.hpp"
 
 namespace acid {
 namespace {
-
-/// Repeats a system call that a signal interrupted.
-template <class Call>
-auto uninterrupted(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-[[noreturn]] void fail(const char* what, const std::string& file) {
-  const std::string reason = std::strerror(errno);
-  throw StoreError(fmt::format("cannot {} {}: {}; free space or check permissions, then run again",
-                               what, file, reason));
-}
-
-// Some file systems know no fsync of a folder, and a folder that may be written need not be
-// readable: then there is nothing more to be done.
-void sync_folder(const std::string& named) {
-  const std::string folder = named.empty() ? "." : named;
-  const int opened =
-      uninterrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (opened < 0) {
-    if (errno == EACCES) return;
-    fail("open", folder);
-  }
-  const bool synced = uninterrupted([&] { return ::fsync(opened); }) == 0 || errno == EINVAL ||
-                      errno == ENOTSUP || errno == ENOSYS;
-  const int reason = errno;
-  ::close(opened);
-  errno = reason;
-  if (!synced) fail("fsync", folder);
-}
 
 std::string temporary_name(const std::string& path, int number) {
   const std::string name = fmt::format("{}.{}", path, ::getpid());
@@ -61,7 +27,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     temporary_ = temporary_name(path_, number);
     descriptor_ = uninterrupted(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644); });
-    if (descriptor_ < 0 && (errno != EEXIST || number >= kMostNames)) fail("create", temporary_);
+    if (descriptor_ < 0 && (errno != EEXIST || number >= kMostNames)) fail_to("create", temporary_);
   }
   temporary_exists_ = true;
 }
@@ -90,7 +56,7 @@ void AtomicFile::write_through(std::span<const std::byte> bytes) {
     const ssize_t written =
         uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
     if (written == 0) errno = EIO;  // a regular file never does; waiting for it could take forever
-    if (written <= 0) fail("write", temporary_);
+    if (written <= 0) fail_to("write", temporary_);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
@@ -99,23 +65,14 @@ AtomicFile::Written AtomicFile::commit() {
   ACID_ASSERT(descriptor_ >= 0, "{} is committed twice", path_);
   write_through(pending_);
   pending_.clear();
-  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail("fsync", temporary_);
+  if (uninterrupted([&] { return ::fsync(descriptor_); }) != 0) fail_to("fsync", temporary_);
   // Some network file systems report a failed write only here. An interrupted close has closed.
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close", temporary_);
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail_to("close", temporary_);
   if (uninterrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0)
-    fail("rename", temporary_);
+    fail_to("rename", temporary_);
   temporary_exists_ = false;
   sync_folder(std::filesystem::path(path_).parent_path().string());
   return {digest_.hex(), bytes_};
-}
-
-void create_folders(const std::string& path) {
-  const std::filesystem::path folder(path);
-  if (folder.empty() || std::filesystem::is_directory(folder)) return;
-  const std::string parent = folder.parent_path().string();
-  create_folders(parent);
-  if (::mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) fail("create", path);
-  sync_folder(parent);
 }
 
 }  // namespace acid

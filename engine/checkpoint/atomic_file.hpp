@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/folders.hpp"
 
 namespace acid {
 
@@ -45,8 +46,5 @@ class AtomicFile {
   Sha256 digest_;
   std::int64_t bytes_ = 0;
 };
-
-/// Makes a folder with all that is missing above it; durable when it returns. Throws StoreError.
-void create_folders(const std::string& path);
 
 }  // namespace acid

@@ -102,15 +102,18 @@ CheckpointFile::CheckpointFile(const std::string& path, std::string_view sha256)
     const auto version = metadata().find(kVersionKey);
     if (version == metadata().end()) damaged("it is not a checkpoint");
     if (version->second != kCheckpointVersion)
-      throw StoreError(fmt::format("the checkpoint {} is of version '{}', and this acid reads "
-                                   "version {}: go on with the acid that wrote it",
-                                   path_, version->second, kCheckpointVersion));
+      throw StoreError(
+          fmt::format("the checkpoint {} is of version '{}', and this acid reads "
+                      "version {}: go on with the acid that wrote it",
+                      path_, version->second, kCheckpointVersion));
     const auto state = file_->tensors().find(kStateName);
     if (state == file_->tensors().end()) damaged("it holds no state");
     if (state->second.type != TensorType::u8 || state->second.shape.size() != 1)
       damaged("its state is not a list of bytes");
     state_.resize(state->second.end - state->second.begin);
     file_->read_at(state->second.begin, state_);
+  } catch (const MissingSafetensors& error) {
+    throw MissingCheckpoint(fmt::format("the checkpoint {} is missing: {}", path_, error.what()));
   } catch (const BadSafetensors& error) {
     damaged(error.what());
   } catch (const std::bad_alloc&) {

@@ -51,9 +51,16 @@ class DamagedCheckpoint : public StoreError {
   using StoreError::StoreError;
 };
 
+/// There is no file under that name: it may only have been moved.
+class MissingCheckpoint : public DamagedCheckpoint {
+ public:
+  using DamagedCheckpoint::DamagedCheckpoint;
+};
+
 /// A checkpoint to read from. Everything is checked before it is used, whatever the file holds. A
-/// failure is a DamagedCheckpoint, or another StoreError when the file itself may be sound: it
-/// cannot be read at the moment, or was written by an acid that kept another layout.
+/// failure is a DamagedCheckpoint, a MissingCheckpoint when there is no file, or another StoreError
+/// when the file itself may be sound: it cannot be read at the moment, or was written by an acid
+/// that kept another layout.
 class CheckpointFile {
  public:
   /// Reads the header and the state. With `sha256`, first makes sure that the file has that digest.

@@ -105,7 +105,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path, std::string_view sha25
   // Without O_NONBLOCK, opening a pipe could wait forever; for a file it means nothing.
   descriptor_.number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_.number < 0 && (errno == ENOENT || errno == ENOTDIR))
-    throw BadSafetensors(std::strerror(errno));
+    throw MissingSafetensors(std::strerror(errno));
   struct stat status {};
   if (descriptor_.number < 0 || ::fstat(descriptor_.number, &status) != 0) unreadable();
   if (!S_ISREG(status.st_mode)) throw BadSafetensors("it is not a regular file");

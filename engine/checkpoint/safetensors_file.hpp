@@ -35,11 +35,16 @@ class BadSafetensors : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is no file under that name.
+class MissingSafetensors : public BadSafetensors {
+ public:
+  using BadSafetensors::BadSafetensors;
+};
+
 /// A file to read from; nothing it says is believed before it is checked: the tensors fill the data
 /// without gap or overlap and have the size that their shape says. What is wrong with the file is a
-/// BadSafetensors; that it cannot be read at the moment is a StoreError, which says nothing about
-/// the file.
-/// Threads: all members may be called from any.
+/// BadSafetensors, a MissingSafetensors when there is none; that it cannot be read at the moment is
+/// a StoreError, which says nothing about the file. Threads: all members may be called from any.
 class SafetensorsFile {
  public:
   /// With `sha256`, first makes sure that the file has that digest.

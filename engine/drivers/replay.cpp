@@ -68,7 +68,6 @@ class Replay {
   void measure(double time);
   void save_cut(double time);
   GradientNotes collect_notes();
-  Outcome end_diverged(GradientNotes notes);
   Outcome finish(const GradientNotes& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
   Position position() const { return position(order_.commits(), order_.exchanges()); }
@@ -107,10 +106,10 @@ Outcome Replay::run(std::stop_token stop) {
   pool_.wait_all();
   log_.flush();
   if (!complete_) return ended_early(Ending::stopped, "", position());
-  GradientNotes notes = collect_notes();
+  const GradientNotes notes = collect_notes();
   const bool lost = std::any_of(notes.begin(), notes.end(),
                                 [](const GradientNote& note) { return !std::isfinite(note.loss); });
-  if (sampler_.diverged() || lost) return end_diverged(std::move(notes));
+  if (sampler_.diverged() || lost) return diverged(sampler_, notes, position());
   return finish(notes);
 }
 
@@ -338,22 +337,6 @@ void Replay::save_cut(double time) {
                                  .vectors = ensemble_.vectors(),
                                  .layout = kLayout,
                                  .state = saved_state(ensemble_)});
-}
-
-// The loss that ended the run is told with the exchanges of its moment, if there is a clock that
-// can tell them apart from later ones.
-Outcome Replay::end_diverged(GradientNotes notes) {
-  const auto bad = std::find_if(notes.begin(), notes.end(),
-                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
-  if (bad != notes.end() && script_.shared_clock) {
-    std::int64_t halves = 0;
-    for (const auto& events : script_.workers)
-      for (const Event& event : events)
-        halves += (event.kind == EventKind::exchange || event.kind == EventKind::offer) &&
-                  event.time < bad->position.normalised_time;
-    bad->position = position(bad->position.gradients, halves / 2);
-  }
-  return diverged(sampler_, notes, position());
 }
 
 Outcome Replay::finish(const GradientNotes& notes) {

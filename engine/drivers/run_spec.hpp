@@ -61,9 +61,11 @@ struct RunSpec {
   bool average_buffers = true;  // false: evaluate the mean with worker 0's buffers
   bool keep_events = false;     // report the event log
   int threads_per_worker = 1;   // of our own kernels; models are told apart from this
-  /// Synchronous methods on threads: ends the run after this many gradients whatever the budget
-  /// says, which goes on to rule the learning rate. For executing a run again that the clock ended.
-  std::int64_t end_at_gradients = std::numeric_limits<std::int64_t>::max();
+  /// Synchronous methods on threads: ends the run after this many gradients whatever its target or
+  /// the budget say, which goes on to rule the learning rate. For executing a run again that the
+  /// clock ended: it heard of its target a little after it was reached.
+  std::int64_t end_at_gradients = kNoEnd;
+  static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
   /// Due edges beyond which worker i holds its next gradient (DESIGN §3, throttle).
   double backlog_limit(int worker) const;

@@ -183,14 +183,16 @@ bool ThreadsAsync::commit(int w, double loss, double started, bool begin_next) {
   note.worker = w;
   note.step = worker.gradients();
   note.loss = loss;
-  note.position = position(number);
+  const Position here = position(number);
+  note.position = here;
+  note.position.bytes = 0;  // which exchanges came before is no fact while others are under way
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
   worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
   note.staleness = worker.staleness();
   s.computing = begin_next;
-  timeline_.add(w, SpanKind::compute, started, note.position.seconds);
+  timeline_.add(w, SpanKind::compute, started, here.seconds);
   log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
-  recorder_.progress(note.position);
+  recorder_.progress(here);
   if (!std::isfinite(loss)) {
     diverged_.store(true);
     closing_.set();

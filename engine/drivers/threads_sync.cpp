@@ -198,7 +198,8 @@ void ThreadsSync::watch() {
       measured = std::move(samples_.front());
     }
     sampler_.take(measured.mean, measured.totals, measured.notes);
-    if (sampler_.target_reached() || sampler_.diverged()) end_wanted_.store(true);
+    const bool reached = sampler_.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
+    if (reached || sampler_.diverged()) end_wanted_.store(true);
     MutexLock lock(samples_mutex_);
     samples_.pop_front();  // only now: a waiting round may add the next
     next_sample_ = sampler_.next();

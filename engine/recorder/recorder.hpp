@@ -32,8 +32,8 @@ struct Value {
 
 enum class Severity { info, warning, error };
 
-/// What the engine reports to while a run goes on. Calls never block training and never drop
-/// anything; any thread may call. Positions of successive samples never decrease.
+/// What the engine reports to while a run goes on. Calls drop nothing and block training only where
+/// memory would run out; any thread may call. Positions of successive samples never decrease.
 class Recorder {
  public:
   virtual ~Recorder() = default;

@@ -80,7 +80,8 @@ class alignas(64) BasicWorker {
   std::span<const T> x() const { return {x_, dimension()}; }
   /// Empty when the method keeps no momentum copy.
   std::span<const T> x_tilde() const { return {tilde(), tilde() == nullptr ? 0 : dimension()}; }
-  /// Where the gradient in hand is computed. Empty in a run without gradients.
+  /// Where the gradient in hand is computed: x() itself where none is kept. Empty in a run without
+  /// gradients.
   std::span<const T> snapshot() const { return settings_->snapshots ? own(kSnapshot) : x(); }
   /// Where the gradient in hand may be computed: the worker itself does not look at it.
   std::span<T> gradient() { return own(kGradient); }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/numbers.hpp"
@@ -110,8 +111,8 @@ ChecklistItem data_item(const ReportData& data) {
             kinds.empty() ? "Not recorded."
                           : listed(kinds) + ": made by the program itself, no files."};
   return {"Data", Answer::yes,
-          fmt::format("{}; SHA-256 of {} file{} under “Reproduce”.", listed(kinds), files.size(),
-                      files.size() == 1 ? "" : "s")};
+          fmt::format("{}; SHA-256 of {} under “Reproduce”.", listed(kinds),
+                      counted(files.size(), "file"))};
 }
 
 ChecklistItem hardware_item(const ReportData& data) {
@@ -196,8 +197,9 @@ ChecklistItem verified_item(const ReportData& data) {
   for (const RunDetail& run : data.runs) {
     if (run.summary.state != RunState::finished) continue;
     ++finished;
-    if (run.verifications.empty()) continue;
-    ++(run.verifications.back().equal ? equal : differing);
+    const VerificationRow* const last = decisive_verification(run);
+    if (last == nullptr || (last->equal && last->from)) continue;  // a part is not the run
+    ++(last->equal ? equal : differing);
   }
   std::string words = fmt::format(
       "{} of {} finished runs were executed again and gave the same bits.", equal, finished);
@@ -219,8 +221,7 @@ ChecklistItem complete_item(const ReportData& data) {
   for (const auto& [state, count] : others)
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, state);
   words = words.empty() ? "Every run has finished." : words + "; they are not in the numbers.";
-  if (resumed > 0)
-    words += fmt::format(" {} run{} took more than one attempt.", resumed, resumed == 1 ? "" : "s");
+  if (resumed > 0) words += fmt::format(" {} took more than one attempt.", counted(resumed, "run"));
   return {"Every run is in the numbers", others.empty() ? Answer::yes : Answer::no, words};
 }
 

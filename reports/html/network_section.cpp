@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
@@ -37,8 +38,8 @@ std::string drawings(const ReportData& data) {
   std::set<std::string> drawn;
   for (std::size_t g = 0; g < data.networks.size(); ++g) {
     const GroupNetwork& network = data.networks[g];
-    const std::string title = fmt::format("{}, {} worker{}", network.kind, network.workers,
-                                          network.workers == 1 ? "" : "s");
+    const std::string title =
+        fmt::format("{}, {}", network.kind, counted(network.workers, "worker"));
     if (network.workers < 2) continue;
     // The same kind and size can be another graph: another seed, another degree.
     std::string fingerprint = title;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/digest.hpp"
+#include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/settings.hpp"
@@ -105,12 +106,12 @@ std::string file_digests(const ReportData& data) {
 }
 
 std::string verification_text(const RunDetail& run) {
-  if (run.verifications.empty()) return "not verified";
-  const VerificationRow& newest = run.verifications.back();
-  if (newest.equal)
-    return fmt::format("verified bit for bit on {} at {}{}", newest.host, newest.time,
-                       newest.from ? fmt::format(", from checkpoint {}", *newest.from) : "");
-  return fmt::format("differs on {} at {}: {}", newest.host, newest.time, newest.message);
+  const VerificationRow* const last = decisive_verification(run);
+  if (last == nullptr) return "not verified";
+  if (last->equal)
+    return fmt::format("verified bit for bit on {} at {}{}", last->host, last->time,
+                       last->from ? fmt::format(", from checkpoint {} on", *last->from) : "");
+  return fmt::format("differs on {} at {}: {}", last->host, last->time, last->message);
 }
 
 std::string run_digests(const ReportData& data) {
@@ -138,7 +139,7 @@ std::string value_counts(const std::map<std::string, int>& counts) {
       return all + fmt::format(" · and {} more", counts.size() - kMostValues);
     if (!all.empty()) all += " · ";
     all += value;
-    if (counts.size() > 1) all += fmt::format(" ({} attempt{})", count, count == 1 ? "" : "s");
+    if (counts.size() > 1) all += fmt::format(" ({})", counted(count, "attempt"));
   }
   return all;
 }
@@ -175,13 +176,14 @@ std::vector<std::string> warnings(const ReportData& data) {
     if (run.attempts.size() > 1) resumed.push_back(run.summary.id);
   if (!resumed.empty())
     texts.push_back(
-        fmt::format("{} run{} had more than one attempt (interrupted, or forced "
+        fmt::format("{} had more than one attempt (interrupted, or forced "
                     "again): {}",
-                    resumed.size(), resumed.size() == 1 ? "" : "s", joined(resumed)));
+                    counted(resumed.size(), "run"), joined(resumed)));
   for (const RunDetail& run : data.runs) {
-    if (!run.verifications.empty() && !run.verifications.back().equal)
+    const VerificationRow* const verified = decisive_verification(run);
+    if (verified != nullptr && !verified->equal)
       texts.push_back(fmt::format("{} did not give the same bits when it was verified: {}",
-                                  run.summary.id, run.verifications.back().message));
+                                  run.summary.id, verified->message));
     for (const AttemptRow& attempt : run.attempts)
       if (attempt.changed.is_object() && !attempt.changed.empty())
         texts.push_back(

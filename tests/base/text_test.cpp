@@ -36,6 +36,12 @@ TEST_CASE("the digest of a file is that of its content") {
   CHECK_THROWS_WITH(sha256_file(path.string()), Catch::Contains("cannot read"));
 }
 
+TEST_CASE("a count comes with the right number of its noun") {
+  CHECK(counted(0, "run") == "0 runs");
+  CHECK(counted(1, "measured value") == "1 measured value");
+  CHECK(counted(2, "worker") == "2 workers");
+}
+
 TEST_CASE("the nearest name is the one a person meant") {
   const std::vector<std::string> known = {"ring", "star", "exponential", "momentum"};
   CHECK(nearest_name("rign", known) == "ring");

@@ -151,6 +151,20 @@ TEST_CASE("a name that is taken by a folder is an error and leaves no debris") {
   CHECK(files_in(folder) == 1);
 }
 
+TEST_CASE("folders are made with all above them, and what cannot be one is a StoreError") {
+  const Folder folder;
+  create_folders(folder.file("a/b/c"));
+  create_folders(folder.file("a/b/c"));
+  CHECK(fs::is_directory(folder.path / "a/b/c"));
+  fs::create_directory_symlink("loop", folder.path / "loop");
+  fs::create_directory_symlink("nowhere", folder.path / "dangling");
+  put(folder.file("taken"), "a file");
+  for (const char* bad : {"loop", "loop/a", "dangling", "dangling/a", "taken", "taken/a"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(create_folders(folder.file(bad)), StoreError);
+  }
+}
+
 TEST_CASE("two files under one name do not write into each other") {
   const Folder folder;
   const std::string path = folder.file("file");

@@ -88,6 +88,8 @@ Running::Running(const Folder& folder, const std::vector<std::string>& arguments
 
 std::string Running::out() const { return folder_->read(name_ + ".out"); }
 
+std::string Running::err() const { return folder_->read(name_ + ".err"); }
+
 Result Running::wait() {
   int status = 0;
   rusage usage{};

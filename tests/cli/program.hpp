@@ -43,8 +43,9 @@ class Running {
   Running(const Folder& folder, const std::vector<std::string>& arguments,
           const std::vector<std::string>& environment = {});
   pid_t pid() const { return pid_; }
-  /// What it has written to standard output by now.
+  /// What it has written to standard output and standard error by now.
   std::string out() const;
+  std::string err() const;
   /// Waits for its end. Call once.
   Result wait();
 

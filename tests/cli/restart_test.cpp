@@ -2,8 +2,10 @@
 // say: shell scripts play the worker.
 #include <signal.h>
 
-#include "tests/cli/scripted_worker.hpp"
+#include "tests/cli/stored_run.hpp"
 
+using acid::test::looks_around;
+using acid::test::StoredRun;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
 using Catch::Matchers::Contains;
@@ -30,6 +32,36 @@ TEST_CASE("a worker that always dies is started again three times, then memory i
   CHECK_THAT(result.err, Contains("last breath"));
   CHECK_THAT(result.err, Contains("memory") && Contains("B are available"));
   CHECK_THAT(result.err, Contains("fewer workers"));
+}
+
+TEST_CASE("a worker that dies where it cannot be seen to be gone is not started for ever") {
+  // As rank 0 on another host, or in a container: only its last sign of life tells.
+  StoredRun bench(
+      "touch there-$n\nuntil [ -e begun-$n ] || [ $n -gt 2 ]; do sleep 0.02; done\nkill -9 $$\n");
+  bench.store.impl().connection().execute(
+      "UPDATE runs SET settings = json_set(settings, '$.execution',"
+      " json('{\"max_restarts\": 1}'))");
+  acid::Lease elsewhere = acid::Lease::of_this_process();
+  elsewhere.host = "elsewhere";
+  acid::test::Running running(bench, {"resume", bench.id}, {bench.worker});
+  for (const std::string n : {"1", "2"}) {
+    wait_for(bench, "there-" + n);
+    bench.store.begin_attempt(bench.id, elsewhere, {}, {}, {});
+    bench.write("begun-" + n, "");
+    const std::string held = "SIGKILL; it is taken up again once process";
+    CHECK(acid::test::comes_true([&] {
+      return running.err().find(held, n == "2" ? running.err().find(held) + 1 : 0) !=
+             std::string::npos;
+    }));
+    bench.store.impl().connection().execute(
+        "UPDATE attempts SET heartbeat = '2000-01-01T00:00:00.000Z' WHERE outcome IS NULL");
+  }
+  const auto result = running.wait();
+  INFO(result.err);
+  CHECK(result.code == 1);
+  CHECK(bench.starts().size() == 2);
+  CHECK_THAT(result.err, Contains("SIGKILL; restarting from its beginning (1 of 1)"));
+  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL\n") && Contains("memory"));
 }
 
 TEST_CASE("execution.max_restarts is how often a worker is started again") {
@@ -157,6 +189,33 @@ TEST_CASE("the options --force and --allow-changed reach the worker") {
   REQUIRE(bench.starts().size() == 2);
   CHECK_THAT(bench.starts()[0], Contains("--fresh") && !Contains("--allow-changed"));
   CHECK_THAT(bench.starts()[1], Contains("--allow-changed") && !Contains("--fresh"));
+}
+
+TEST_CASE("an interrupted --force says which runs it has not begun again") {
+  const Bench bench(
+      "if [ $n != 8 ]; then exec $REAL \"$@\"; fi\n"
+      "trap 'exit 130' TERM\ntouch there\nwhile :; do sleep 0.05; done\n");
+  REQUIRE(bench.run().code == 0);
+  acid::test::Running running(bench, {"run", "small.toml", "--force"}, {bench.worker});
+  wait_for(bench, "there");
+  std::string expected =
+      "interrupted: 1 of 6 runs finished and kept; 5 were not begun again and stay as they were: "
+      "for those it takes --force, which begins all runs again\n";
+  SECTION("all but the one that has finished") {}
+  SECTION("apart from one that has begun") {
+    const std::string start = bench.starts().back();
+    acid::Store store(bench.path("acid-store"), acid::Store::Access::write);
+    store.begin_attempt(start.substr(start.find("--run ") + 6, 12), acid::Lease::of_this_process(),
+                        {}, {}, {});
+    CHECK(looks_around(running.pid()));
+    expected.replace(expected.find('5'), 1, "4");
+    expected.insert(expected.size() - 1,
+                    "; the same command without --force goes on with the others");
+  }
+  kill(running.pid(), SIGINT);
+  const auto result = running.wait();
+  CHECK(result.code == 130);
+  CHECK_THAT(result.err, Contains(expected));
 }
 
 TEST_CASE("a run begun anew that dies is continued, unless it died before it began") {

@@ -1,12 +1,55 @@
 // `acid resume`: which runs it starts a worker for, and what it says about the others.
+#include <signal.h>
+
+#include <filesystem>
+
 #include "tests/cli/stored_run.hpp"
 
 using acid::RunState;
+using acid::test::comes_true;
+using acid::test::Running;
 using acid::test::StoredRun;
 using Bench = acid::test::ScriptedWorker;
+using acid::test::wait_for;
 using Catch::Matchers::Contains;
 
-TEST_CASE("resume starts a worker for each interrupted run, which goes on from its checkpoint") {
+namespace {
+
+// A run of the real worker that has no end in sight. What is done with it is done once it has saved
+// a checkpoint and was interrupted.
+struct Endless : Bench {
+  Endless() : Bench("exec $REAL \"$@\"\n") {
+    const auto saved = [&](const Running&) {
+      return call({"list", "--json"}).out.find("\"running\"") != std::string::npos &&
+             !acid::checkpoints_of(acid::Store(path("acid-store"), acid::Store::Access::read), id())
+                  .empty();
+    };
+    REQUIRE(run_until(saved).code == 130);
+  }
+  std::string id() const { return call({"list", "--json"}).json()["runs"][0]["id"]; }
+  template <class Sign>
+  acid::test::Result run_until(const Sign& sign, const std::string& option = "--fail-fast") const {
+    Running running(*this,
+                    {"run", "one.toml", "--set", "budget.gradients=1000000000", "--set",
+                     "checkpoint.every_time=1000", option},
+                    {worker});
+    CHECK(comes_true([&] { return has_ended(running) || sign(running); }));
+    kill(running.pid(), SIGINT);
+    return running.wait();
+  }
+  // Until it says this, or ends.
+  acid::test::Result run_until_it_says(const std::string& words) const {
+    return run_until(
+        [&](const Running& running) { return running.err().find(words) != std::string::npos; });
+  }
+  std::size_t attempts() const { return call({"show", id(), "--json"}).json()["attempts"].size(); }
+};
+
+constexpr const char* kFiles = "acid-store/checkpoints";
+
+}  // namespace
+
+TEST_CASE("resume starts a worker for each interrupted run and nothing for others") {
   StoredRun bench;
   bench.attempt(RunState::interrupted, {100, 200, 300});
   const auto result = bench.call({"resume"});
@@ -15,27 +58,74 @@ TEST_CASE("resume starts a worker for each interrupted run, which goes on from i
   REQUIRE(bench.starts().size() == 1);
   CHECK(bench.starts()[0] == "--store acid-store --run " + bench.id);
   CHECK_THAT(result.err, Contains("resuming 1 interrupted run\n"));
-  CHECK_THAT(result.err, Contains("(ad-psgd, seed 1): resuming from gradient 300 of 1000"));
+  // The worker never got as far as to know.
+  CHECK_THAT(result.err, !Contains("resuming from gradient"));
   CHECK_THAT(result.out, Contains("ad-psgd"));  // The comparison.
 }
 
+TEST_CASE("where a run goes on is said once its worker knows, and what the worker says of it") {
+  StoredRun bench(
+      "touch there\nuntil [ -e begun ]; do sleep 0.02; done\n"
+      "echo 'checkpoint 3 cannot be used' >&2\nuntil [ -e go-on ]; do sleep 0.02; done\n"
+      "echo 'last words' >&2\nexit 1\n");
+  bench.attempt(RunState::interrupted, {100, 200, 300});
+  Running running(bench, {"resume"}, {bench.worker});
+  wait_for(bench, "there");
+  CHECK(acid::test::looks_around(running.pid()));
+  CHECK_THAT(running.err(), !Contains("resuming from"));
+  const std::int64_t attempt = bench.store.begin_attempt(bench.id, acid::Lease::of_this_process(),
+                                                         {}, {}, {}, bench.from(2));
+  bench.write("begun", "");
+  CHECK(comes_true(
+      [&] { return running.err().find("checkpoint 3 cannot be used") != std::string::npos; }));
+  CHECK_THAT(running.err(), Contains("(ad-psgd, seed 1): resuming from gradient 200 of 1000"));
+  bench.store.end_attempt(attempt, acid::test::ended_as(RunState::failed));
+  bench.write("go-on", "");
+  const std::string err = running.wait().err;
+  INFO(err);
+  CHECK_THAT(err, Contains("its last words:\nlast words"));
+  CHECK(err.find("cannot be used") == err.rfind("cannot be used"));
+  CHECK(err.find("resuming from") == err.rfind("resuming from"));
+}
+
 TEST_CASE("run says from where it continues, too, and not when it is forced to begin anew") {
-  const Bench bench(
-      "[ $n = 2 ] && exit 1\n"
-      R"(
-$REAL "$@" & p=$!
-until ls acid-store/checkpoints/*/* > made 2>&1; do sleep 0.02; done
-sleep 0.3; kill -TERM $p; wait $p; exit 130
-)");
-  const std::vector<std::string> call{"run",   "one.toml",
-                                      "--set", "budget.gradients=1000000000",
-                                      "--set", "checkpoint.every_time=1000"};
-  CHECK(bench.call(call).code == 130);
-  CHECK_THAT(bench.call(call).err, Contains("resuming from gradient"));
-  auto forced = call;
-  forced.push_back("--force");
-  bench.write("starts", "one before\n");
-  CHECK_THAT(bench.call(forced).err, !Contains("resuming from gradient"));
+  const Endless bench;
+  CHECK_THAT(bench.run_until_it_says("resuming from gradient").err,
+             Contains("resuming from gradient"));
+  CHECK(bench.attempts() == 2);
+  const auto begun = [&](const Running&) { return bench.attempts() == 3; };
+  CHECK_THAT(bench.run_until(begun, "--force").err, !Contains("resuming from gradient"));
+}
+
+TEST_CASE("a run whose checkpoints were moved away is refused until they are back") {
+  const Endless bench;
+  std::filesystem::rename(bench.path(kFiles), bench.path("away"));
+  const auto refused = bench.run_until_it_says("starting again");
+  INFO(refused.err);
+  CHECK(refused.code == 3);
+  CHECK_THAT(refused.err, Contains(kFiles + ("/" + bench.id())) && Contains("put it back"));
+  CHECK_THAT(refused.err, Contains("--force") && !Contains("resuming from"));
+  CHECK(bench.attempts() == 1);
+  SECTION("as they were") {}
+  SECTION("although they were noted as let go of") {
+    acid::Store(bench.path("acid-store"), acid::Store::Access::write)
+        .impl()
+        .connection()
+        .execute("UPDATE checkpoints SET removed = created");
+  }
+  std::filesystem::rename(bench.path("away"), bench.path(kFiles));
+  const auto resumed = bench.run_until_it_says("resuming from gradient");
+  CHECK_THAT(resumed.err, Contains("resuming from gradient") && !Contains("cannot be used"));
+}
+
+TEST_CASE("a run whose checkpoints are all damaged begins again, and that is said at once") {
+  const Endless bench;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(bench.path(kFiles)))
+    if (file.is_regular_file()) std::filesystem::resize_file(file.path(), 100);
+  const auto again = bench.run_until_it_says("starting again");
+  CHECK(again.code == 130);
+  CHECK_THAT(again.err, Contains("cannot be used") && !Contains("resuming from"));
+  CHECK(again.err.find("starting again") == again.err.rfind("starting again"));
 }
 
 TEST_CASE("a worker that dies is said to be started again from its last checkpoint") {

@@ -61,11 +61,15 @@ TEST_CASE("show says whether a finished run was verified") {
                                           .message = "9 cuts, bit for bit",
                                           .from = bench.from(1).checkpoint,
                                           .environment = {{"host", "h"}}});
+  // A part that is equal does not make up for the rest.
+  CHECK_THAT(bench.call({"show", bench.id}).out, Contains("verification FAILED: worker 2 differs"));
+  bench.store.add_verification(
+      bench.id, {.equal = true, .message = "all of it", .from = {}, .environment = {}});
   CHECK_THAT(bench.call({"show", bench.id}).out,
-             Contains("verified 20") && Contains(": 9 cuts, bit for bit"));
+             Contains("verified 20") && Contains(": all of it"));
 
   const auto listed = bench.call({"show", bench.id, "--json"}).json()["verifications"];
-  REQUIRE(listed.size() == 2);
+  REQUIRE(listed.size() == 3);
   CHECK(listed[0]["equal"] == false);
   CHECK(listed[0]["from"].is_null());
   CHECK(listed[1]["equal"] == true);

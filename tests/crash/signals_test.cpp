@@ -30,17 +30,19 @@ struct Interrupted {
   Result result;
 };
 
-// A run whose acid got signals, the second `pause` after the first, once there was a checkpoint.
-// One that had ended before they came, since nothing else had a core, says nothing: then there is
-// another.
-Interrupted interrupt(const std::vector<int>& numbers, double pause = 0) {
+// A run whose acid, or whose worker, got signals, the second `pause` after the first, once there
+// was a checkpoint. One that had ended before they came, since nothing else had a core, says
+// nothing: then there is another.
+Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool worker = false) {
   for (int tries = 0; tries < 20; ++tries) {
     auto bench = std::make_unique<Bench>(plain_recipe());
     Running running = bench->start();
     REQUIRE(bench->has_checkpoint_within(kPatienceSeconds));
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto workers = bench->workers();
+    const pid_t pid = worker && !workers.empty() ? workers.front() : running.pid();
+    for (std::size_t i = 0; i < numbers.size() && (!worker || !workers.empty()); ++i) {
       if (i > 0) sleep_seconds(pause);
-      kill(running.pid(), numbers[i]);
+      kill(pid, numbers[i]);
     }
     Result result = wait_at_most(*bench, running, kPatienceSeconds);
     REQUIRE(bench->falls_silent(kPatienceSeconds));
@@ -48,6 +50,14 @@ Interrupted interrupt(const std::vector<int>& numbers, double pause = 0) {
   }
   FAIL("no run was interrupted");
   return {};
+}
+
+// The event in hand is finished and then saved: nothing has to be computed again.
+void check_saved(const Bench& bench) {
+  const auto shown = bench.call({"show", "@latest", "--json"}).json();
+  const auto& checkpoints = shown["checkpoints"];
+  REQUIRE_FALSE(checkpoints.empty());
+  CHECK(checkpoints.back()["gradients"] == shown["progress"]["gradients"]);
 }
 
 void check_resumes(const Bench& bench) {
@@ -64,19 +74,37 @@ void check_resumes(const Bench& bench) {
 }  // namespace
 
 TEST_CASE("one signal to stop saves the state: exit code 130, and resume ends with the same bits") {
-  const int number = GENERATE(SIGINT, SIGTERM, SIGHUP);
+  const int number = GENERATE(SIGINT, SIGTERM, SIGHUP, SIGXCPU);
   const auto [its_bench, result] = interrupt({number});
   const Bench& bench = *its_bench;
   INFO("signal " << number << "\n" << result.err);
   CHECK(result.code == 130);
   CHECK(result.err.find("interrupted") != std::string::npos);
-
-  const auto shown = bench.call({"show", "@latest", "--json"}).json();
-  const auto& checkpoints = shown["checkpoints"];
-  REQUIRE_FALSE(checkpoints.empty());
-  // The event in hand is finished and then saved: nothing has to be computed again.
-  CHECK(checkpoints.back()["gradients"] == shown["progress"]["gradients"]);
+  check_saved(bench);
   check_resumes(bench);
+}
+
+TEST_CASE("a worker stops and saves at all that a batch system or a logout sends it") {
+  using Signals = std::vector<int>;
+  const Signals numbers =
+      GENERATE(Signals{SIGTERM, SIGHUP}, Signals{SIGUSR2}, Signals{SIGXCPU, SIGXCPU});
+  const auto [bench, result] = interrupt(numbers, 0, true);
+  INFO("signal " << numbers.front() << "\n" << result.err);
+  CHECK(result.code == 130);
+  CHECK(result.err.find("was stopped by a signal from elsewhere") != std::string::npos);
+  check_saved(*bench);
+  check_resumes(*bench);
+}
+
+TEST_CASE("a worker that ignores SIGHUP, as under nohup, does not stop at it") {
+  const Bench bench(plain_recipe());
+  Running running = bench.start({}, {worker_after(bench, "trap '' HUP")});
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
+  for (const pid_t pid : bench.workers()) kill(pid, SIGHUP);
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(bench.call({"show", "@latest", "--json"}).json()["attempts"].size() == 1);
 }
 
 TEST_CASE("a second SIGINT stops at once and the run can still be resumed") {

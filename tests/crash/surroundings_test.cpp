@@ -25,7 +25,7 @@ TEST_CASE("a worker without enough memory says so, and with more the run ends wi
   const std::string driver = GENERATE("virtual", "threads");
   const std::string recipe = large_recipe();
   const auto expected = uninterrupted(recipe);
-  int failed = 0;
+  int failed = 0, named = 0;
   for (int megabytes = 24; megabytes < 1000; megabytes += megabytes / 4) {
     const Bench bench(recipe);
     const std::string worker = worker_after(bench, fmt::format("ulimit -v {}", megabytes * 1024));
@@ -39,12 +39,18 @@ TEST_CASE("a worker without enough memory says so, and with more the run ends wi
     CHECK(result.err.find("memory") != std::string::npos);
     CHECK(result.err.find("this is a bug") == std::string::npos);
     CHECK(bench.runs()[0]["state"] != "finished");
+    // A run that failed is resumed only when it is named.
+    const std::string remedy = "then 'acid resume ";
+    if (const std::size_t at = result.err.find(remedy); at != std::string::npos)
+      CHECK(result.err.substr(at + remedy.size()).rfind(bench.runs()[0]["id"], 0) == 0);
+    named += result.err.find(remedy) != std::string::npos ? 1 : 0;
     const Result again = bench.run({"--driver", driver});
     INFO(again.err);
     REQUIRE(again.code == 0);
     if (driver == "virtual") CHECK(difference(expected, bench.kept()) == "");
   }
   CHECK(failed >= 3);
+  CHECK(named >= 1);
 }
 #endif
 
@@ -105,6 +111,26 @@ TEST_CASE("a full disk stops a run with exit code 3, and with more space the bit
   REQUIRE(again.code == 0);
   CHECK(faults(bench.path("acid-store")) == "");
   CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
+}
+
+TEST_CASE("a limit on the size of files is an error like a full disk") {
+  const Bench bench(plain_recipe());
+  SECTION("of the worker, and without it the run ends with the same bits") {
+    const Result result = bench.run({}, {worker_after(bench, "ulimit -f 200")});
+    INFO(result.err);
+    CHECK(result.code == 3);
+    CHECK(result.err.find("acid-store") != std::string::npos);
+    CHECK(result.err.find("SIGXFSZ") == std::string::npos);
+    CHECK(faults(bench.path("acid-store")) == "");
+    REQUIRE(bench.run().code == 0);
+    CHECK(difference(uninterrupted(plain_recipe()), bench.kept()) == "");
+  }
+  SECTION("of acid itself") {
+    const Result result = bench.shell("ulimit -f 20; \"$ACID\" run crash.toml");
+    INFO(result.err);
+    CHECK(result.code == 3);
+    CHECK(result.err.find("acid-store") != std::string::npos);
+  }
 }
 
 TEST_CASE("a run whose numbers overflow ends as diverged, and the others go on") {

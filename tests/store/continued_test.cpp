@@ -239,14 +239,48 @@ TEST_CASE("an attempt that lost its last values to a cut hands on those of the o
 
 TEST_CASE("whoever was overtaken by another process begins nothing") {
   Story story;
-  const auto begin = [&](std::size_t seen) {
-    return story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, std::nullopt, seen);
+  const auto seen = [&] { return version_of(run_detail(story.store, story.run.id)); };
+  const auto begin = [&](const RunVersion& known, const Lease& lease = dead_lease()) {
+    return story.store.begin_attempt(story.run.id, lease, {}, {}, {}, std::nullopt, known);
   };
-  begin(0);
-  CHECK_THROWS_AS(begin(0), Overtaken);
-  CHECK(run_detail(story.store, story.run.id).attempts.size() == 1);
-  begin(1);
-  CHECK(run_detail(story.store, story.run.id).attempts.size() == 2);
+  const RunVersion planned = seen();
+  begin(planned);
+  CHECK_THROWS_AS(begin(planned), Overtaken);
+  CHECK(seen().attempts == 1);
+
+  SECTION("by an attempt that has begun and ended since, or was given up for dead") {
+    const RunVersion dead = seen();
+    CHECK(dead.state == RunState::interrupted);
+    story.store.mark_interrupted(story.run.id, dead_lease().pid, "it was killed");
+    begin(dead);
+    CHECK_THROWS_AS(begin(dead), Overtaken);
+    CHECK(seen().attempts == 2);
+  }
+  SECTION("by the end of an attempt that was under way") {
+    const std::int64_t others = begin(seen(), Lease::of_this_process());
+    const RunVersion running = seen();
+    CHECK(running.state == RunState::running);
+    const RunState end = GENERATE(RunState::finished, RunState::interrupted, RunState::failed);
+    story.store.end_attempt(others, ended_as(end));
+    CHECK_THROWS_AS(begin(running), Overtaken);
+    CHECK(seen().attempts == 2);
+    CHECK(seen().state == end);
+    begin(seen());
+    CHECK(seen().attempts == 3);
+  }
+  SECTION("by a checkpoint of an attempt that seemed to be dead") {
+    story.begin();
+    story.steps(1, 1);
+    story.checkpoint(1);
+    const RunVersion before = seen();
+    CHECK(before.newest_checkpoint == 1);
+    story.steps(2, 2);
+    story.checkpoint(2);
+    CHECK_THROWS_AS(begin(before), Overtaken);
+    story.check({1, 1});
+    begin(seen());
+    CHECK(seen().newest_checkpoint == 0);
+  }
 }
 
 }  // namespace

@@ -187,6 +187,27 @@ TEST_CASE("orphans and temporary files are garbage, young ones are not") {
   CHECK_FALSE(exists(f.temp.store(), "checkpoints/a"));
 }
 
+TEST_CASE("on a full disk gc deletes what it may before it can change a row") {
+  GarbageFixture f;
+  Execution finished(f.store, f.run.id);
+  for (const char* name : {"one", "two"}) finished.checkpoint(name);
+  finished.end(RunState::finished);
+  Execution interrupted(f.store, f.other.id);
+  interrupted.checkpoint("needed");
+  interrupted.end(RunState::interrupted);
+  write_file(f.temp.store(), f.path("orphan"), "x");
+  const Garbage garbage = find_garbage(f.store, false);
+  CHECK(garbage.files.size() == 3);
+  fill_the_disk(f.store, "UPDATE");
+  CHECK_THROWS_WITH(collect_garbage(f.store, garbage), Catch::Contains("the disk is full"));
+  for (const char* name : {"orphan", "one", "two"})
+    CHECK_FALSE(exists(f.temp.store(), f.path(name)));
+  CHECK(exists(f.temp.store(), f.path("final-mean.safetensors")));
+  CHECK(exists(f.temp.store(), path_of(f.other.id, "needed")));
+  for (const StoreFinding& finding : inspect_store(f.store))
+    CHECK_THAT(finding.remedy, Catch::Contains("the run has finished and needs no checkpoint"));
+}
+
 TEST_CASE("a run that a living process executes keeps its rows and files") {
   GarbageFixture f;
   record_chain(f.store, f.run.id);

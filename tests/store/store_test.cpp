@@ -1,5 +1,7 @@
 // What is put into a store comes out of it, and attempts follow their rules.
+#include <chrono>
 #include <cmath>
+#include <future>
 
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
@@ -306,6 +308,26 @@ TEST_CASE("a new attempt supersedes what earlier ones recorded") {
   REQUIRE(series[0].points.size() == 3);
   CHECK(series[0].points[0].value == 31);
   CHECK(run_summaries(store, {run.id}).at(0).metrics.at("train_loss") == 33);
+}
+
+TEST_CASE("the end of an attempt and a verification wait for a locked store, however long") {
+  TempFolder temp;
+  const RunRecord run = make_run(1);
+  Store store = make_store(temp.store(), {run});
+  const std::int64_t attempt = begin(store, run.id);
+  store.impl().connection().set_busy_timeout(0.01);
+  const sqlite::Connection other(temp.store() + "/store.db", "", sqlite::Connection::Mode::write);
+  const auto waits = [&](const auto& work) {
+    sqlite::Transaction lock(other, sqlite::Transaction::Kind::write);
+    auto done = std::async(std::launch::async, work);
+    CHECK(done.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout);
+    lock.commit();
+    done.get();
+  };
+  waits([&] { store.end_attempt(attempt, full_result()); });
+  CHECK(run_summaries(store, {run.id}).at(0).state == RunState::finished);
+  waits([&] { store.add_verification(run.id, {}); });
+  CHECK(run_detail(store, run.id).verifications.size() == 1);
 }
 
 TEST_CASE("unknown states are refused with the known ones") {

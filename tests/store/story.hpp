@@ -79,6 +79,7 @@ class Story {
         CHECK(std::abs(series.points[i].value) == value(attempts[i], step));
       }
     }
+    CHECK(wrong_summaries(store, run.id) == std::vector<std::string>{});
     CHECK(number(store, "SELECT count(*) FROM points_view") ==
           2 * static_cast<std::int64_t>(attempts.size()));
     const auto events = read_events(store, run.id);

@@ -105,6 +105,16 @@ inline Continuation continuation(const Store& store, const std::string& run, std
   return {all.at(all.size() - 1 - back).id, {}};
 }
 
+/// From now on SQLite finds the disk full whenever something `happens` to checkpoints ("INSERT",
+/// "UPDATE"): a table whose last row number is taken cannot grow.
+inline void fill_the_disk(const Store& store, const std::string& happens) {
+  store.impl().connection().execute(
+      "CREATE TABLE full (id INTEGER PRIMARY KEY AUTOINCREMENT);"
+      "INSERT INTO full VALUES (9223372036854775807);"
+      "CREATE TRIGGER no_room BEFORE " +
+      happens + " ON checkpoints BEGIN INSERT INTO full SELECT NULL; END");
+}
+
 /// All that commands show of what a run recorded.
 inline std::string shown(const Store& store, const std::string& run) {
   std::string text;

@@ -5,7 +5,7 @@
 
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
-#include "tests/store/fixture.hpp"
+#include "tests/store/upkeep_fixture.hpp"
 
 namespace acid {
 namespace {
@@ -218,6 +218,24 @@ TEST_CASE("two values of one series in one sample are a bug that is reported") {
 TEST_CASE("a writer for an attempt of another run is refused") {
   Recording recording;
   CHECK_THROWS_AS(RunWriter(recording.temp.store(), "another", recording.attempt), AssertionError);
+}
+
+TEST_CASE("a checkpoint's file goes when the disk is too full for its row, and stays in doubt") {
+  Recording recording;
+  const bool full = GENERATE(false, true);
+  RunWriter writer(recording.temp.store(), recording.run.id, recording.attempt);
+  CheckpointRecord record;
+  record.path = path_of(recording.run.id, "one");
+  record.worker_digests = {"digest"};
+  record.tensor_digests = {{1}};
+  write_file(recording.temp.store(), record.path, "content");
+  if (full)
+    fill_the_disk(recording.store, "INSERT");
+  else
+    recording.store.impl().connection().execute("DROP TABLE cut_digests");
+  CHECK_THROWS_AS(writer.checkpoint(record, 2), StoreError);
+  CHECK(exists(recording.temp.store(), record.path) != full);
+  CHECK(count(recording.store, "SELECT count(*) FROM checkpoints") == 0);
 }
 
 TEST_CASE("a full store is reported with the remedy, and what was committed stays") {

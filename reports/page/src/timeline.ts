@@ -3,10 +3,10 @@ import type { TimelineData } from "./data";
 import { make } from "./dom";
 import { clamped, type Range } from "./range";
 import { commonEnd, rowsOf } from "./spans";
-import { kHintId, TimelineView } from "./timeline_view";
+import { kHintId, type SharedTime, TimelineView } from "./timeline_view";
 
 /// The timelines of a page: one window, one cursor.
-export class Timelines {
+export class Timelines implements SharedTime {
   window: Range | null = null;
   cursor: number | null = null;
   full: Range = { min: 0, max: 1 };

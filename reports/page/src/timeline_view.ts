@@ -6,7 +6,6 @@ import type { Box } from "./lines";
 import { panned, revealing, zoomed, type Range } from "./range";
 import { momentText, sharesText, type Row } from "./spans";
 import { theme } from "./theme";
-import type { Timelines } from "./timeline";
 import {
   kLeft,
   kRight,
@@ -37,6 +36,16 @@ function place(element: HTMLElement, box: Box | null): void {
     element.style[side] = `${box[side]}px`;
 }
 
+/// What the timelines of a page have in common. Times are in the run's own unit, that of TimelineData.
+export interface SharedTime {
+  /// The part of `full` that is shown; null shows all.
+  readonly window: Range | null;
+  readonly cursor: number | null;
+  readonly full: Range;
+  zoomTo(window: Range | null): void;
+  moveCursor(time: number | null): void;
+}
+
 export class TimelineView {
   private readonly canvas = make("canvas", { class: "spans", "aria-hidden": "true" });
   private readonly surface: HTMLElement;
@@ -51,7 +60,7 @@ export class TimelineView {
   private selection: Range | null = null;
 
   constructor(
-    private readonly shared: Timelines,
+    private readonly shared: SharedTime,
     private readonly timeline: TimelineData,
     private readonly rows: Row[],
     private readonly figure: HTMLElement,

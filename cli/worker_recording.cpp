@@ -1,0 +1,75 @@
+#include "cli/worker_recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/worker_attempt.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+// Absent when the file is gone.
+std::optional<std::string> digest_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) return std::nullopt;
+  return sha256_file(path);
+}
+
+void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact,
+                     Recording& recording) {
+  const std::string path = checked_path(store, artifact.path);
+  try {
+    const auto digest = digest_of(path);
+    if (!digest) return;
+    recording.final_mean = read_safetensors(path);
+    if (*digest == artifact.sha256) return;
+  } catch (const Error&) {  // It is there, and no model can be read from it.
+  }
+  recording.altered_files.push_back("the file of the final model");
+}
+
+void look_at_file(const Store& store, const CheckpointRow& row, Recording& recording) {
+  if (row.removed) return;
+  try {
+    const auto digest = digest_of(checked_path(store, row.path));
+    if (!digest || *digest == row.sha256) return;
+  } catch (const Error&) {
+  }
+  recording.altered_files.push_back(fmt::format("the file of checkpoint {}", row.number));
+}
+
+// Attempts of an older acid do not say it. Under the other drivers a log is always kept.
+bool kept_events(const Recording& recording) {
+  const nlohmann::json& environment = recording.run.attempts.back().environment;
+  return environment.value(kEventLogKey, recording.driver != "virtual");
+}
+
+}  // namespace
+
+Recording read_recording(const Store& store, const std::string& run_id) {
+  Recording recording;
+  recording.run = run_detail(store, run_id);
+  recording.driver = recording.run.settings.at("execution").at("driver").get<std::string>();
+  recording.cuts = recording.run.checkpoints;
+  for (const CheckpointRow& row : recording.cuts) {
+    recording.digests.push_back(cut_digests(store, row.id));
+    look_at_file(store, row, recording);
+  }
+  recording.events = read_events(store, run_id);
+  const bool any = std::any_of(recording.events.begin(), recording.events.end(),
+                               [](const auto& log) { return !log.empty(); });
+  if (!any && (recording.run.attempts.empty() || !kept_events(recording))) recording.events.clear();
+  recording.series = read_series(store, run_id);
+  recording.wrong_summaries = wrong_summaries(store, run_id);
+  if (recording.run.result)
+    for (const AttemptResult::Artifact& artifact : recording.run.result->artifacts)
+      if (artifact.role == "final-mean") read_final_mean(store, artifact, recording);
+  return recording;
+}
+
+}  // namespace acid

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/safetensors.hpp"
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// What a run left in the store that executing it again must give again.
+struct Recording {
+  RunDetail run;
+  std::string driver;                          // that the settings name
+  std::vector<CheckpointRow> cuts;             // oldest first
+  std::vector<CutDigests> digests;             // of each cut
+  std::vector<std::vector<std::byte>> events;  // by worker; empty when no log was kept
+  std::vector<Series> series;
+  std::vector<std::string> wrong_summaries;        // of series: see store/queries.hpp
+  std::vector<std::string> altered_files;          // "the file of checkpoint 3"
+  std::vector<Segment> segments, buffer_segments;  // of the model
+  std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
+};
+
+/// All but the model's segments. A file that is gone takes nothing from the proof, since its digest
+/// is in the store; an altered one is named. Throws StoreError when the store cannot be read or
+/// holds what no run writes.
+Recording read_recording(const Store& store, const std::string& run_id);
+
+}  // namespace acid

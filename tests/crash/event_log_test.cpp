@@ -1,0 +1,39 @@
+// An event log is kept from a run's beginning or not at all.
+#include <signal.h>
+
+#include <string>
+
+#include "tests/catch.hpp"
+#include "tests/crash/bench.hpp"
+#include "tests/crash/recipes.hpp"
+
+using namespace acid::test;
+
+TEST_CASE("a run goes on with or without a log as it was begun, whatever the recipe says by now") {
+  const bool log = GENERATE(true, false);
+  const auto events = [](bool kept) {
+    return std::vector<std::string>{"--set",
+                                    std::string("record.events=") + (kept ? "true" : "false")};
+  };
+  const Bench whole(plain_recipe());
+  REQUIRE(whole.run(events(log)).code == 0);
+  for (bool interrupted = false; !interrupted;) {
+    const Bench bench(plain_recipe());
+    Running running = bench.start(events(log));
+    REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
+    kill(running.pid(), SIGTERM);
+    wait_at_most(bench, running, kPatienceSeconds);
+    interrupted = bench.runs()[0]["state"] != "finished";
+    const Result resumed = bench.run(events(!log));
+    INFO((log ? "with a log: " : "without: ") << resumed.err);
+    REQUIRE(resumed.code == 0);
+    if (interrupted) CHECK(resumed.err.find("record.events counts when") != std::string::npos);
+    CHECK(difference(whole.kept(), bench.kept()) == "");
+    const auto verified = bench.call({"verify", "@latest", "--json"});
+    INFO(verified.out << verified.err);
+    CHECK(verified.code == 0);
+    const bool compared_events =
+        verified.json()["compared"].get<std::string>().find(" 0 events") == std::string::npos;
+    if (interrupted) CHECK(compared_events == log);
+  }
+}

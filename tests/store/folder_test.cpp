@@ -1,0 +1,98 @@
+// The folders of a store: that they last, and what is said of those that cannot be looked at.
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "tests/catch.hpp"
+#include "tests/store/fixture.hpp"
+
+namespace acid::test {
+void see_fsync(int descriptor);
+}
+
+// In place of the C library's.
+extern "C" int fsync(int descriptor) {
+  acid::test::see_fsync(descriptor);
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+
+namespace acid {
+namespace {
+
+using namespace test;
+namespace fs = std::filesystem;
+
+/// What is said about a store that cannot be opened.
+std::string complaint(const std::string& folder, Store::Access access) {
+  try {
+    const Store store(folder, access);
+    return "no error";
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+}
+
+/// The folders that were synced during its life: by whatever in this program calls fsync.
+class SyncedFolders {
+ public:
+  SyncedFolders() {
+    const std::lock_guard lock(mutex);
+    seen.emplace();
+  }
+  ~SyncedFolders() {
+    const std::lock_guard lock(mutex);
+    seen.reset();
+  }
+  bool include(const std::string& folder) const {
+    struct stat facts {};
+    REQUIRE(stat(folder.c_str(), &facts) == 0);
+    const std::lock_guard lock(mutex);
+    return seen->count({facts.st_dev, facts.st_ino}) == 1;
+  }
+  static void see(int descriptor) {
+    struct stat facts {};
+    const std::lock_guard lock(mutex);
+    if (seen && fstat(descriptor, &facts) == 0) seen->insert({facts.st_dev, facts.st_ino});
+  }
+
+ private:
+  static inline std::mutex mutex;
+  static inline std::optional<std::set<std::pair<dev_t, ino_t>>> seen;
+};
+
+TEST_CASE("every folder that is made for a store is made durable") {
+  TempFolder temp;
+  SyncedFolders synced;
+  const Store store(temp.store() + "/deep/er", Store::Access::write);
+  for (const char* parent : {"", "/store", "/store/deep", "/store/deep/er"}) {
+    INFO(parent);
+    CHECK(synced.include(temp.path() + parent));
+  }
+}
+
+TEST_CASE("what the file system cannot look at is named as a problem of the store") {
+  TempFolder temp;
+  SECTION("the folder is a link to itself") {
+    fs::create_directory_symlink("store", temp.store());
+    CHECK_THAT(complaint(temp.store(), Store::Access::write),
+               Catch::Contains("Too many levels of symbolic links"));
+    CHECK_THAT(complaint(temp.store(), Store::Access::read),
+               Catch::Contains("Too many levels of symbolic links"));
+  }
+  SECTION("the log is no file") {
+    make_store(temp.store(), {});
+    fs::remove(temp.store() + "/store.db-wal");
+    fs::create_directory(temp.store() + "/store.db-wal");
+    CHECK_THAT(complaint(temp.store(), Store::Access::read), Catch::Contains("cannot look into"));
+  }
+}
+
+}  // namespace
+
+void test::see_fsync(int descriptor) { SyncedFolders::see(descriptor); }
+
+}  // namespace acid
