@@ -115,7 +115,7 @@ class Executor {
     StartedRun& started = started_[id];
     if (started.begun || run.attempts.size() == started.attempts) return;
     started.begun = true;
-    not_anew_.erase(id);
+    if (run.attempts.back().resumed_from == 0) not_anew_.erase(id);
     const auto from = std::find_if(
         run.checkpoints.begin(), run.checkpoints.end(),
         [&](const auto& each) { return each.number == run.attempts.back().resumed_from; });
@@ -233,7 +233,7 @@ class Executor {
     // Our worker is gone, so a run that lives belongs to someone else who was faster; or it died
     // where nobody here can see that its process is gone.
     if (run.state == RunState::running) {
-      if (death.alone) started.lost = {ending, death};
+      if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
       return hold(run);
     }
     const bool exited = WIFEXITED(ending.status);

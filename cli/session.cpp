@@ -52,15 +52,16 @@ Session::Session(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) command_line += " " + quoted_for_shell(argv[i]);
 }
 
+std::string wrong_if_empty(const std::string& name) {
+  return name.empty() ? "an empty name names no file" : "";
+}
+
 void add_store_option(CLI::App& command, Session& session) {
   command
       .add_option("--store", session.store_folder,
                   "Folder of the store (default: $ACID_STORE, else ./acid-store)")
-      ->type_name("DIR");
-}
-
-std::string wrong_if_empty(const std::string& name) {
-  return name.empty() ? "an empty name names no file" : "";
+      ->type_name("DIR")
+      ->check(wrong_if_empty);
 }
 
 void add_json_option(CLI::App& command, Format& format) {

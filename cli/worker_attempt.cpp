@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/worker_checkpoints.hpp"
+#include "cli/worker_recording.hpp"
 #include "cli/worker_result.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/drivers/mpi.hpp"
@@ -104,7 +105,7 @@ void Attempt::go_on_with_log(const RunDetail& run) {
   const bool wanted = run_.spec.keep_events;
   for (const AttemptRow& attempt : run.attempts)
     if (attempt.number == from_->row.attempt)
-      run_.spec.keep_events = attempt.environment.value(kEventLogKey, wanted);
+      run_.spec.keep_events = kept_events(attempt, read_events(store_, run.summary.id));
   if (run_.spec.keep_events != wanted)
     remarks_.push_back(
         fmt::format("the run was begun {} an event log and goes on like that: record.events counts "
@@ -134,7 +135,8 @@ Exit Attempt::execute(const Drive& drive) {
 }
 
 AttemptResult Attempt::drive_to_end(const Drive& drive) {
-  RunWriter writer(options_.store_folder, options_.run_id, id_);
+  RunWriter writer(options_.store_folder, options_.run_id, id_,
+                   /*bounded=*/run_.driver != DriverKind::mpi);
   for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
   StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
                                settings_.at("checkpoint"), writer);

@@ -16,9 +16,6 @@
 
 namespace acid {
 
-/// In an attempt's environment: whether it keeps an event log.
-inline constexpr const char* kEventLogKey = "event_log";
-
 /// One attempt at a run, from where it starts to what it leaves behind. One thread at a time.
 class Attempt {
  public:

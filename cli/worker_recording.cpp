@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/worker_attempt.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "store/files.hpp"
@@ -43,13 +42,13 @@ void look_at_file(const Store& store, const CheckpointRow& row, Recording& recor
   recording.altered_files.push_back(fmt::format("the file of checkpoint {}", row.number));
 }
 
-// Attempts of an older acid do not say it. Under the other drivers a log is always kept.
-bool kept_events(const Recording& recording) {
-  const nlohmann::json& environment = recording.run.attempts.back().environment;
-  return environment.value(kEventLogKey, recording.driver != "virtual");
-}
-
 }  // namespace
+
+bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events) {
+  const bool any =
+      std::any_of(events.begin(), events.end(), [](const auto& log) { return !log.empty(); });
+  return any || attempt.environment.value(kEventLogKey, false);
+}
 
 Recording read_recording(const Store& store, const std::string& run_id) {
   Recording recording;
@@ -61,9 +60,10 @@ Recording read_recording(const Store& store, const std::string& run_id) {
     look_at_file(store, row, recording);
   }
   recording.events = read_events(store, run_id);
-  const bool any = std::any_of(recording.events.begin(), recording.events.end(),
-                               [](const auto& log) { return !log.empty(); });
-  if (!any && (recording.run.attempts.empty() || !kept_events(recording))) recording.events.clear();
+  // Under the other drivers a log is always kept.
+  if (recording.driver == "virtual" && !recording.run.attempts.empty() &&
+      !kept_events(recording.run.attempts.back(), recording.events))
+    recording.events.clear();
   recording.series = read_series(store, run_id);
   recording.wrong_summaries = wrong_summaries(store, run_id);
   if (recording.run.result)

@@ -23,6 +23,12 @@ struct Recording {
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
 };
 
+/// In an attempt's environment: whether it keeps an event log.
+inline constexpr const char* kEventLogKey = "event_log";
+/// Whether it does. Where an acid from before that key wrote the attempt, `events` of the run
+/// (read_events()) tell.
+bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events);
+
 /// All but the model's segments. A file that is gone takes nothing from the proof, since its digest
 /// is in the store; an altered one is named. Throws StoreError when the store cannot be read or
 /// holds what no run writes.

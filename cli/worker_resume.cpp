@@ -127,7 +127,9 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
                                        row->position.gradients));
     return found;
   }
-  if (missing != nullptr) refuse_without(*missing, store, run);
+  // Of a run that somebody executes, files come and go; it cannot be begun anyway.
+  if (missing != nullptr && run.summary.state != RunState::running)
+    refuse_without(*missing, store, run);
   if (!complaints.empty()) complaints.push_back("no checkpoint is left: starting again");
   return std::nullopt;
 }

@@ -57,7 +57,7 @@ int checkpoint_when_long(void* folder, sqlite3* handle, const char* database, in
 
 void make_folder(const std::string& folder) {
   try {
-    create_folders(folder + "/checkpoints");
+    create_folders((fs::path(folder) / "checkpoints").string());
   } catch (const StoreError& error) {
     throw StoreError(
         fmt::format("cannot create the store {}: {}, or choose another folder with --store", folder,

@@ -1,5 +1,6 @@
 #include "store/writer.hpp"
 
+#include <cstdint>
 #include <thread>
 
 #include "store/batch_writer.hpp"
@@ -8,10 +9,11 @@
 namespace acid {
 
 struct RunWriter::Impl {
-  Impl(const std::string& store_folder, const std::string& run_id, std::int64_t attempt)
+  Impl(const std::string& store_folder, const std::string& run_id, std::int64_t attempt,
+       bool bounded)
       : folder(store_folder),
         writer(folder, run_id, attempt),
-        queue(writer.next_tick()),
+        queue(writer.next_tick(), bounded ? WriteQueue::kMostRecords : SIZE_MAX),
         thread([this] { loop(); }) {}
 
   ~Impl() {
@@ -45,8 +47,8 @@ struct RunWriter::Impl {
 };
 
 RunWriter::RunWriter(const std::string& store_folder, const std::string& run_id,
-                     std::int64_t attempt)
-    : impl_(std::make_unique<Impl>(store_folder, run_id, attempt)) {}
+                     std::int64_t attempt, bool bounded)
+    : impl_(std::make_unique<Impl>(store_folder, run_id, attempt, bounded)) {}
 
 RunWriter::~RunWriter() = default;
 

@@ -17,7 +17,11 @@ namespace acid {
 /// Store::end_attempt(), so that no failure goes unseen.
 class RunWriter final : public Recorder {
  public:
-  RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt);
+  /// `bounded`: whether sample() and events() may wait as said above. They may not where the
+  /// threads that call them have to keep connections alive meanwhile, as under MPI: then only
+  /// memory ends what can wait.
+  RunWriter(const std::string& store_folder, const std::string& run_id, std::int64_t attempt,
+            bool bounded = true);
   ~RunWriter() override;  // flushes; never throws
 
   // Any thread. They wait for the store only as said above.

@@ -110,6 +110,7 @@ TEST_CASE("bad usage exits with 2, says so on standard error, and names what was
       {{"verify"}, "RUNS is required"},
       {{"resume", "--keep-going", "--fail-fast"}, "excludes"},
       {{"run"}, "RECIPE is required"},
+      {{"list", "--store", ""}, "an empty name"},
       {{"list", "--json", "--csv"}, "excludes"},
       {{"export", "x", "--format", "xml"}, "xml"},
       {{"run", "recipe.toml", "--jobs", "0"}, "--jobs"},

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
@@ -11,6 +12,7 @@ using namespace acid::test;
 
 TEST_CASE("a run goes on with or without a log as it was begun, whatever the recipe says by now") {
   const bool log = GENERATE(true, false);
+  const bool by_an_older_acid = GENERATE(false, true);  // whose attempts do not say it
   const auto events = [](bool kept) {
     return std::vector<std::string>{"--set",
                                     std::string("record.events=") + (kept ? "true" : "false")};
@@ -24,6 +26,11 @@ TEST_CASE("a run goes on with or without a log as it was begun, whatever the rec
     kill(running.pid(), SIGTERM);
     wait_at_most(bench, running, kPatienceSeconds);
     interrupted = bench.runs()[0]["state"] != "finished";
+    if (by_an_older_acid)
+      acid::Store(bench.path("acid-store"), acid::Store::Access::write)
+          .impl()
+          .connection()
+          .execute("UPDATE attempts SET environment = json_remove(environment, '$.event_log')");
     const Result resumed = bench.run(events(!log));
     INFO((log ? "with a log: " : "without: ") << resumed.err);
     REQUIRE(resumed.code == 0);

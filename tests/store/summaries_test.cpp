@@ -46,7 +46,7 @@ TEST_CASE("a summary that disagrees is found, also by whoever inspects the store
       {"UPDATE series SET last = 7 WHERE attempt = 2", "ended with 1003 in the attempt before"},
       {"UPDATE series SET metric = 'eval_loss' WHERE attempt = 2", "eval_loss has no values"},
   };
-  for (const auto& [sql, found] : alterations) {
+  for (const Alteration& alteration : alterations) {
     Story story;
     story.begin();
     story.steps(1, 3);
@@ -54,12 +54,12 @@ TEST_CASE("a summary that disagrees is found, also by whoever inspects the store
     story.begin(story.from(1));
     story.kill();
     REQUIRE(wrong_summaries(story.store, story.run.id) == Sentences{});
-    story.store.impl().connection().execute(sql);
+    story.store.impl().connection().execute(alteration.sql);
     const Sentences wrong = wrong_summaries(story.store, story.run.id);
-    INFO(sql);
+    INFO(alteration.sql);
     REQUIRE_FALSE(wrong.empty());
     const bool named = std::any_of(wrong.begin(), wrong.end(), [&](const std::string& one) {
-      return one.find(found) != std::string::npos;
+      return one.find(alteration.found) != std::string::npos;
     });
     INFO(wrong.front());
     CHECK(named);
