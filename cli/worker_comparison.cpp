@@ -13,14 +13,6 @@
 namespace acid {
 namespace {
 
-constexpr const char* kAltered = "altered in the event log: its check fails";
-
-// Throws DamagedEvent.
-Event event_in(const std::vector<std::byte>& log, int worker, std::int64_t number) {
-  const std::byte* at = log.data() + static_cast<std::size_t>(number) * kEventBytes;
-  return decode_event(std::span<const std::byte, kEventBytes>(at, kEventBytes), worker, number);
-}
-
 bool before(const Position& a, const Position& b) {
   return a.gradients < b.gradients ||
          (a.gradients == b.gradients && a.normalised_time < b.normalised_time);
@@ -81,15 +73,13 @@ void Comparison::events(int worker, std::int64_t first, std::span<const Event> e
 
 void Comparison::compare_event(int worker, std::int64_t number, const Event& event) {
   const auto w = static_cast<std::size_t>(worker);
-  const std::vector<std::byte>& log = recording_.events[w];
-  const std::size_t offset = static_cast<std::size_t>(number) * kEventBytes;
   Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
-  if (offset + kEventBytes > log.size()) {
+  if (number >= event_count(recording_, worker)) {
     if (diverged_ && !simulated_) return;  // how soon everybody hears of it is a matter of luck
     found.what = fmt::format("{} is not in the event log", event_name(event.kind));
   } else {
     try {
-      const Event recorded = event_in(log, worker, number);
+      const Event recorded = event_of(recording_, worker, number);
       if (recorded.kind != event.kind)
         found.what = fmt::format("{} was recorded, {} happened", event_name(recorded.kind),
                                  event_name(event.kind));
@@ -101,7 +91,7 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
       else if (recorded.fingerprint != event.fingerprint)
         found.what = fmt::format("other parameters after {}", event_name(event.kind));
     } catch (const DamagedEvent&) {
-      found.what = kAltered;
+      found.what = kAlteredEvent;
     }
   }
   {
@@ -247,8 +237,7 @@ void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
 // they were written.
 void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
   const auto w = static_cast<std::size_t>(worker);
-  const std::vector<std::byte>& log = recording_.events[w];
-  const auto count = static_cast<std::int64_t>(log.size() / kEventBytes);
+  const std::int64_t count = event_count(recording_, worker);
   std::int64_t next = 0;
   {
     MutexLock lock(mutex_);
@@ -264,9 +253,9 @@ void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) 
       return depart(std::move(departure));
     }
     try {
-      departure.time = event_in(log, worker, *departure.event).time;
+      departure.time = event_of(recording_, worker, *departure.event).time;
     } catch (const DamagedEvent&) {
-      departure.what = kAltered;
+      departure.what = kAlteredEvent;
       return depart(std::move(departure));
     }
   }

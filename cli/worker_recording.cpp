@@ -50,6 +50,17 @@ bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::b
   return any || attempt.environment.value(kEventLogKey, false);
 }
 
+Event event_of(const Recording& recording, int worker, std::int64_t number) {
+  const std::span log(recording.events[static_cast<std::size_t>(worker)]);
+  const std::size_t at = static_cast<std::size_t>(number) * kEventBytes;
+  return decode_event(log.subspan(at).first<kEventBytes>(), worker, number);
+}
+
+std::int64_t event_count(const Recording& recording, int worker) {
+  return static_cast<std::int64_t>(recording.events[static_cast<std::size_t>(worker)].size() /
+                                   kEventBytes);
+}
+
 Recording read_recording(const Store& store, const std::string& run_id) {
   Recording recording;
   recording.run = run_detail(store, run_id);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "engine/checkpoint/safetensors.hpp"
+#include "engine/recorder/event.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -28,6 +30,12 @@ inline constexpr const char* kEventLogKey = "event_log";
 /// Whether it does. Where an acid from before that key wrote the attempt, `events` of the run
 /// (read_events()) tell.
 bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events);
+
+/// Event `number` of a worker, which there must be. Throws DamagedEvent when its check fails.
+Event event_of(const Recording& recording, int worker, std::int64_t number);
+/// How many there are.
+std::int64_t event_count(const Recording& recording, int worker);
+inline constexpr const char* kAlteredEvent = "altered in the event log: its check fails";
 
 /// All but the model's segments. A file that is gone takes nothing from the proof, since its digest
 /// is in the store; an altered one is named. Throws StoreError when the store cannot be read or

@@ -68,23 +68,16 @@ ReplayScript script_of(const Recording& recording, int from, DriverKind driver) 
   script.marks_before = from + 1;
   for (std::size_t w = 0; w < recording.events.size(); ++w) {
     auto& events = script.workers.emplace_back();
-    const std::span<const std::byte> log = recording.events[w];
-    for (std::size_t at = 0; at + kEventBytes <= log.size(); at += kEventBytes)
-      events.push_back(
-          decode_event(std::span<const std::byte, kEventBytes>(log.data() + at, kEventBytes),
-                       static_cast<int>(w), static_cast<std::int64_t>(events.size())));
+    const int worker = static_cast<int>(w);
+    const std::int64_t count = event_count(recording, worker);
+    for (std::int64_t k = 0; k < count; ++k) events.push_back(event_of(recording, worker, k));
   }
   return script;
 }
 
 // When an event that can no longer be read happened: no earlier than the one before it.
 double time_before(const Recording& recording, int worker, std::int64_t number) {
-  const auto& log = recording.events[static_cast<std::size_t>(worker)];
-  if (number == 0) return 0;
-  const std::size_t at = static_cast<std::size_t>(number - 1) * kEventBytes;
-  return decode_event(std::span<const std::byte, kEventBytes>(log.data() + at, kEventBytes), worker,
-                      number - 1)
-      .time;
+  return number == 0 ? 0 : event_of(recording, worker, number - 1).time;
 }
 
 class Reexecution {
@@ -114,7 +107,7 @@ class Reexecution {
            .tensor = ""});
     } catch (const DamagedEvent& damage) {
       comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
-                          .what = "altered in the event log: its check fails",
+                          .what = kAlteredEvent,
                           .worker = damage.worker(),
                           .event = damage.number(),
                           .tensor = ""});

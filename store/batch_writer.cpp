@@ -41,13 +41,13 @@ constexpr const char* kUpdateAttempt = R"sql(
 
 constexpr std::array<std::string_view, 3> kSeverityNames{"info", "warning", "error"};
 
-int special(double value) {
+}  // namespace
+
+int special_of(double value) {
   if (std::isnan(value)) return 1;
   if (std::isinf(value)) return value > 0 ? 2 : 3;
   return 0;
 }
-
-}  // namespace
 
 BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt)
     : connection_(folder, WritingConnection::Durability::batched),
@@ -144,7 +144,7 @@ void BatchWriter::write_series(const Batch& batch, std::uint32_t series, std::si
     ACID_ASSERT(point.tick > last_tick, "two values of {} for worker {} in one sample",
                 names_[series].metric, names_[series].worker);
     last_tick = point.tick;
-    row(id, point.tick, point.value, special(point.value));
+    row(id, point.tick, point.value, special_of(point.value));
   });
 }
 
@@ -162,7 +162,7 @@ std::int64_t BatchWriter::summarise(const Batch& batch, std::uint32_t series, st
     }
   const Batch::Point& last = batch.points[order_[end - 1]];
   upsert_series_.bind(attempt_, name.worker, name.metric, metric ? metric->unit : "1", better,
-                      end - begin, last.tick, last.value, special(last.value),
+                      end - begin, last.tick, last.value, special_of(last.value),
                       best ? std::optional(best->tick) : std::nullopt,
                       best ? std::optional(best->value) : std::nullopt);
   upsert_series_.step();

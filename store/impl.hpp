@@ -63,6 +63,9 @@ std::vector<ValidAttempt> valid_attempts(const sqlite::Connection& connection,
 /// then nothing may be recorded of this one any more.
 std::int64_t run_of(const sqlite::Connection& connection, std::int64_t attempt);
 
+/// The column `special` beside a value (store/schema.sql).
+int special_of(double value);
+
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
 std::string json_text(const nlohmann::json& value);
 /// The other way. Throws StoreError when the text is no JSON: then somebody altered the database.

@@ -30,12 +30,6 @@ struct SummaryRow {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-std::int64_t special_of(double value) {
-  if (std::isnan(value)) return 1;
-  if (std::isinf(value)) return value > 0 ? 2 : 3;
-  return 0;
-}
-
 std::vector<SummaryRow> rows_of(const Connection& connection, std::int64_t attempt) {
   Statement select(connection,
                    "SELECT id, metric, worker, unit, better, count, last_tick, best_tick, last,"

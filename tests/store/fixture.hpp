@@ -87,4 +87,16 @@ inline std::int64_t number(const Store& store, const std::string& sql) {
   return statement.integer(0);
 }
 
+/// What is said about a store that cannot be opened.
+inline std::string error_of(const std::string& folder, Store::Access access) {
+  try {
+    const Store store(folder, access);
+    return "no error";
+  } catch (const StoreError& error) {
+    CHECK(error.code() == Exit::store);
+    CHECK_THAT(error.what(), Catch::Contains(folder));
+    return error.what();
+  }
+}
+
 }  // namespace acid::test

@@ -26,16 +26,6 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-/// What is said about a store that cannot be opened.
-std::string complaint(const std::string& folder, Store::Access access) {
-  try {
-    const Store store(folder, access);
-    return "no error";
-  } catch (const StoreError& error) {
-    return error.what();
-  }
-}
-
 /// The folders that were synced during its life: by whatever in this program calls fsync.
 class SyncedFolders {
  public:
@@ -78,16 +68,16 @@ TEST_CASE("what the file system cannot look at is named as a problem of the stor
   TempFolder temp;
   SECTION("the folder is a link to itself") {
     fs::create_directory_symlink("store", temp.store());
-    CHECK_THAT(complaint(temp.store(), Store::Access::write),
+    CHECK_THAT(error_of(temp.store(), Store::Access::write),
                Catch::Contains("Too many levels of symbolic links"));
-    CHECK_THAT(complaint(temp.store(), Store::Access::read),
+    CHECK_THAT(error_of(temp.store(), Store::Access::read),
                Catch::Contains("Too many levels of symbolic links"));
   }
   SECTION("the log is no file") {
     make_store(temp.store(), {});
     fs::remove(temp.store() + "/store.db-wal");
     fs::create_directory(temp.store() + "/store.db-wal");
-    CHECK_THAT(complaint(temp.store(), Store::Access::read), Catch::Contains("cannot look into"));
+    CHECK_THAT(error_of(temp.store(), Store::Access::read), Catch::Contains("cannot look into"));
   }
 }
 

@@ -18,17 +18,6 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-std::string error_of(const std::string& folder, Store::Access access) {
-  try {
-    const Store store(folder, access);
-    return "no error";
-  } catch (const StoreError& error) {
-    CHECK(error.code() == Exit::store);
-    CHECK_THAT(error.what(), Catch::Contains(folder));
-    return error.what();
-  }
-}
-
 std::string bytes_of(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
