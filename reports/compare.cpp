@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "engine/base/error.hpp"
@@ -27,6 +28,16 @@ constexpr std::array<std::string_view, 3> kFurtherMetrics{"exchanges_to_target",
                                                           "auc_eval_accuracy", "auc_eval_loss"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};
+
+/// Relative: values that differ by less are equal as far as parameters of 32 bits can tell.
+constexpr double kRounding = 1e-6;
+
+std::vector<std::uint64_t> seeds_of(const ComparedGroup& group) {
+  std::vector<std::uint64_t> seeds;
+  for (const RunSummary& run : group.runs) seeds.push_back(run.seed);
+  seeds.insert(seeds.end(), group.diverged.begin(), group.diverged.end());
+  return seeds;
+}
 
 std::vector<std::string> recorded_metrics(const Comparison& comparison) {
   std::set<std::string> names;
@@ -72,20 +83,21 @@ std::vector<double> values_of(const ComparedGroup& group, const std::string& met
   return values;
 }
 
-/// The same where only their order counts: what was not reached was reached infinitely late.
-std::vector<double> ordered_values_of(const ComparedGroup& group, const std::string& metric) {
-  std::vector<double> values = values_of(group, metric);
-  values.insert(values.end(), static_cast<std::size_t>(censored(group, metric)), INFINITY);
+/// The same where only their order counts.
+std::vector<double> outcomes_of(const ComparedGroup& group, const std::string& metric) {
+  std::vector<double> values;
+  for (const std::uint64_t seed : seeds_of(group))
+    if (const auto value = outcome_of(group, seed, metric)) values.push_back(*value);
   return values;
 }
 
 void estimate_metrics(Comparison& comparison) {
   for (ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics) {
-      const std::vector<double> values = values_of(group, metric);
-      if (values.empty()) continue;
-      group.metrics[metric] = estimate(values);
-      group.robust[metric] = robust(ordered_values_of(group, metric));
+      if (const std::vector<double> values = values_of(group, metric); !values.empty())
+        group.metrics[metric] = estimate(values);
+      if (const std::vector<double> outcomes = outcomes_of(group, metric); !outcomes.empty())
+        group.robust[metric] = robust(outcomes);
     }
 }
 
@@ -93,32 +105,75 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
                                   const std::string& metric) {
   const int better = better_direction(metric);
   if (better == 0) return std::nullopt;
-  const std::vector<double> own = ordered_values_of(group, metric);
-  const std::vector<double> other = ordered_values_of(baseline, metric);
+  const std::vector<double> own = outcomes_of(group, metric);
+  const std::vector<double> other = outcomes_of(baseline, metric);
   return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
 void find_differences(Comparison& comparison) {
-  for (const std::string& metric : comparison.metrics) {
-    const std::size_t first = comparison.differences.size();
+  for (const std::string& metric : comparison.metrics)
     for (const ComparedPoint& point : comparison.points) {
       if (!point.baseline) continue;
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       for (const std::size_t g : point.groups) {
         if (g == *point.baseline) continue;
-        const PairedValues pairs = paired_by_seed(comparison.groups[g], baseline, metric);
+        const ComparedGroup& group = comparison.groups[g];
+        const PairedValues pairs = paired_by_seed(group, baseline, metric);
         if (pairs.a.empty()) continue;
-        comparison.differences.push_back({comparison.groups[g].group, baseline.group, metric,
-                                          paired_difference(pairs.a, pairs.b), std::nullopt,
-                                          improvement(comparison.groups[g], baseline, metric)});
+        ComparedDifference difference;
+        difference.group = group.group;
+        difference.baseline = baseline.group;
+        difference.metric = metric;
+        difference.value = paired_difference(pairs.a, pairs.b, kRounding);
+        difference.diverged = diverged_beside(group, baseline);
+        difference.baseline_diverged = diverged_beside(baseline, group);
+        difference.improvement = improvement(group, baseline, metric);
+        comparison.differences.push_back(std::move(difference));
       }
     }
-    std::vector<double> p;
-    for (std::size_t k = first; k < comparison.differences.size(); ++k)
-      if (comparison.differences[k].value.p) p.push_back(*comparison.differences[k].value.p);
-    const std::vector<double> adjusted = holm(p);
-    for (std::size_t k = first, next = 0; k < comparison.differences.size(); ++k)
-      if (comparison.differences[k].value.p) comparison.differences[k].p_holm = adjusted[next++];
+}
+
+/// Holm's p and simultaneous intervals of the differences in one metric.
+void adjust_family(std::span<ComparedDifference> family) {
+  std::vector<double> p, smallest;
+  for (const ComparedDifference& one : family)
+    if (one.value.p) {
+      p.push_back(*one.value.p);
+      smallest.push_back(std::min(1.0, 2 / std::exp2(one.value.unequal)));
+    }
+  const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
+  std::size_t next = 0;
+  for (ComparedDifference& one : family) {
+    one.family = std::max(1, static_cast<int>(p.size()));
+    one.simultaneous = at_level(one.value.difference, 1 - (1 - kLevel) / one.family);
+    if (!one.value.p) continue;
+    one.p_holm = adjusted[next];
+    one.smallest_p_holm = adjusted_smallest[next++];
+  }
+}
+
+void adjust_differences(Comparison& comparison) {
+  auto first = comparison.differences.begin();
+  while (first != comparison.differences.end()) {
+    const auto last =
+        std::find_if(first, comparison.differences.end(),
+                     [&](const ComparedDifference& one) { return one.metric != first->metric; });
+    adjust_family({first, last});
+    first = last;
+  }
+}
+
+void choose_primary(Comparison& comparison) {
+  for (const OutcomeMetric& outcome : kOutcomes) {
+    if (std::ranges::find(comparison.metrics, outcome.name) == comparison.metrics.end()) continue;
+    if (comparison.primary.empty()) comparison.primary = outcome.name;
+    const bool differs =
+        std::ranges::any_of(comparison.differences, [&](const ComparedDifference& one) {
+          return one.metric == outcome.name && one.value.unequal > 0;
+        });
+    if (!differs) continue;
+    comparison.primary = outcome.name;
+    return;
   }
 }
 
@@ -128,6 +183,17 @@ bool all_positive(const ComparedGroup& group, const std::string& metric) {
     return found != run.metrics.end() && found->second > 0 && std::isfinite(found->second);
   };
   return !group.runs.empty() && std::all_of(group.runs.begin(), group.runs.end(), usable);
+}
+
+/// A run that diverged has no ratio to anything.
+void keep_finite(PairedValues& pairs) {
+  PairedValues kept;
+  for (std::size_t k = 0; k < pairs.a.size(); ++k)
+    if (std::isfinite(pairs.a[k]) && std::isfinite(pairs.b[k])) {
+      kept.a.push_back(pairs.a[k]);
+      kept.b.push_back(pairs.b[k]);
+    }
+  pairs = std::move(kept);
 }
 
 void find_ratios(Comparison& comparison) {
@@ -145,8 +211,9 @@ void find_ratios(Comparison& comparison) {
       if (reference == order.end()) continue;
       for (const std::size_t g : point.groups) {
         if (g == *reference) continue;
-        const PairedValues pairs =
+        PairedValues pairs =
             paired_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
+        keep_finite(pairs);
         if (const auto ratio = paired_ratio(pairs.a, pairs.b))
           comparison.ratios.push_back(
               {comparison.groups[g].group, comparison.groups[*reference].group, metric, *ratio});
@@ -177,18 +244,37 @@ void settle_baseline(Comparison& comparison, const CompareOptions& options) {
 
 }  // namespace
 
+std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
+                                 const std::string& metric) {
+  const int better = better_direction(metric);
+  const double worst = better > 0 ? -INFINITY : INFINITY;
+  for (const RunSummary& run : group.runs) {
+    if (run.seed != seed) continue;
+    const auto found = run.metrics.find(metric);
+    if (found != run.metrics.end()) return found->second;
+    return is_to_target(metric) ? std::optional(worst) : std::nullopt;
+  }
+  const bool diverged = std::ranges::find(group.diverged, seed) != group.diverged.end();
+  return diverged && better != 0 ? std::optional(worst) : std::nullopt;
+}
+
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric) {
   PairedValues values;
-  for (const RunSummary& run : a.runs)
-    for (const RunSummary& partner : b.runs) {
-      if (run.seed != partner.seed) continue;
-      const auto mine = run.metrics.find(metric), theirs = partner.metrics.find(metric);
-      if (mine == run.metrics.end() || theirs == partner.metrics.end()) continue;
-      values.a.push_back(mine->second);
-      values.b.push_back(theirs->second);
-    }
+  for (const std::uint64_t seed : seeds_of(a)) {
+    const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
+    if (!mine || !theirs) continue;
+    values.a.push_back(*mine);
+    values.b.push_back(*theirs);
+  }
   return values;
+}
+
+int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
+  const std::vector<std::uint64_t> others = seeds_of(b);
+  return static_cast<int>(std::ranges::count_if(a.diverged, [&](std::uint64_t seed) {
+    return std::ranges::find(others, seed) != others.end();
+  }));
 }
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
@@ -202,6 +288,8 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   choose_metrics(comparison, options);
   estimate_metrics(comparison);
   find_differences(comparison);
+  adjust_differences(comparison);
+  choose_primary(comparison);
   find_ratios(comparison);
   add_notes(comparison, runs, options);
   return comparison;
@@ -220,8 +308,9 @@ bool is_baseline(const Comparison& comparison, std::size_t group) {
 
 int censored(const ComparedGroup& group, const std::string& metric) {
   if (!is_to_target(metric)) return 0;
-  return static_cast<int>(std::ranges::count_if(
-      group.runs, [&](const RunSummary& run) { return !run.metrics.contains(metric); }));
+  const auto missed = std::ranges::count_if(
+      group.runs, [&](const RunSummary& run) { return !run.metrics.contains(metric); });
+  return static_cast<int>(missed) + static_cast<int>(group.diverged.size());
 }
 
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,

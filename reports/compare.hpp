@@ -47,27 +47,48 @@ struct CompareOptions {
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
-  std::string group;                 // digest
-  std::string algorithm, label;      // no two groups of a sweep point share a label
-  nlohmann::json settings;           // of its first run, without the seed
-  std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
-  std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
-  int unfinished = 0;
-  std::map<std::string, Estimate> metrics;  // values over seeds
-  /// The same ones. A run that did not reach a target counts as infinitely late: its place in the
-  /// order is known.
+  std::string group;                    // digest
+  std::string algorithm, label;         // no two groups of a sweep point share a label
+  nlohmann::json settings;              // of its first run, without the seed
+  std::vector<std::string> varying;     // dotted keys whose values tell the groups apart
+  std::vector<RunSummary> runs;         // finished ones, by seed; metrics completed by derived ones
+  std::vector<std::uint64_t> diverged;  // seeds of those that diverged: an outcome too
+  int unfinished = 0;                   // interrupted, failed, or not yet run: no outcome
+  std::map<std::string, Estimate> metrics;  // values over the seeds that finished
+  /// Over all seeds with an outcome: see outcome_of().
   std::map<std::string, Robust> robust;
+
+  std::size_t outcomes() const { return runs.size() + diverged.size(); }
 };
 
+/// The value of a metric that a seed of the group ended with, for figures that rest on order alone.
+/// A run that diverged is worse than every one that finished, and one that did not reach a target
+/// infinitely late: both are infinite, on the worse side. Absent when the run has no outcome or not
+/// this metric, and for a diverged run in a metric without a better direction.
+std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
+                                 const std::string& metric);
+
+/// One group against its baseline in one metric. The differences whose p are adjusted together are
+/// a family: all those in the primary outcome; of any other metric all of that metric.
 struct ComparedDifference {
   std::string group, baseline;  // digests
   std::string metric;
-  PairedDifference value;        // by seed: this group − baseline
-  std::optional<double> p_holm;  // p adjusted over all differences of the metric
+  /// By seed: this group − baseline, of outcome_of(). Mean and interval are over the seeds that
+  /// finished in both, p is of all.
+  PairedDifference value;
+  int diverged = 0, baseline_diverged = 0;  // of the seeds that both have
+  Estimate simultaneous;  // value.difference; the intervals of a family hold all at once at 95 %:
+                          // Student's t at 1 − 0.05/family (Bonferroni)
+  int family = 1;         // how many differences with a p it has
+  std::optional<double> p_holm;           // p adjusted by Holm over the family
+  std::optional<double> smallest_p_holm;  // that so many seeds could give; present where p is
   /// Chance that a run of this group has a better value than one of the baseline, whatever their
-  /// seeds; absent for a metric without a better direction. A target not reached is worse than one
-  /// reached.
+  /// seeds; absent for a metric without a better direction.
   std::optional<Chance> improvement;
+
+  bool is_shown() const { return p_holm && *p_holm <= kSignificance && value.sign != 0; }
+  bool has_too_few_seeds() const { return smallest_p_holm && *smallest_p_holm > kSignificance; }
+  static constexpr double kSignificance = 0.05;
 };
 
 /// How many times larger a positive metric is than the reference's: the honest scale for consensus
@@ -98,6 +119,9 @@ struct Comparison {
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;
+  /// What the verdict is about: the first of kOutcomes that is compared and in which some
+  /// difference is more than rounding; else the first that is compared; empty without any.
+  std::string primary;
   std::vector<std::string> notes;     // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // those compared, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
@@ -124,19 +148,22 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
 /// compare() without the store.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
-/// A metric's values for the seeds that two groups share and that have it in both, in the order of
-/// a's runs.
+/// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, those of `a` that
+/// finished first.
 struct PairedValues {
   std::vector<double> a, b;
 };
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric);
+/// How many seeds of `a` diverged that have an outcome in `b` too.
+int diverged_beside(const ComparedGroup& a, const ComparedGroup& b);
 
 /// The group of that digest, which the comparison has.
 const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
 /// Some point's baseline is this group.
 bool is_baseline(const Comparison& comparison, std::size_t group);
-/// Finished runs of the group that did not reach their target, of a metric that says when they did.
+/// Runs of the group that did not reach their target, of a metric that says when they did. One that
+/// diverged did not.
 int censored(const ComparedGroup& group, const std::string& metric);
 /// nullptr when the group has no difference (ratio) in the metric.
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
@@ -152,29 +179,58 @@ std::string format_metric_value(const std::string& metric, double value);
 /// An estimate in the metric's unit: bytes and seconds in units a person would choose.
 std::string format_metric(const std::string& metric, const Estimate& estimate);
 
+/// What the tests say of a difference in the primary outcome.
+enum class Judgement { better, worse, not_shown, too_few_seeds, equal };
+Judgement judge(const ComparedDifference& difference);
+/// "better", "worse", "not shown", "too few seeds", "equal".
+std::string_view name_of(Judgement judgement);
+/// Every group of a point against its baseline, in plain sentences. "better" and "worse" only where
+/// a p that is adjusted by Holm over the report's whole family is 0.05 or less; a sentence beside
+/// these is an estimate.
+std::vector<std::string> verdict_sentences(const Comparison& comparison,
+                                           const ComparedPoint& point);
+/// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
+/// compared. The part before the first full stop is the result.
+struct Headline {
+  std::string result, rest;
+};
+Headline headline(const Comparison& comparison, const ComparedPoint& point);
+
 /// A group's estimate for a table of many metrics: "–" without a value, and "(2 of 3)" behind it
-/// where the others did not reach the target.
+/// where the others diverged or did not reach the target.
 std::string estimate_cell(const ComparedGroup& group, const std::string& metric);
+/// "3", or "3 (7 of 10 diverged)".
+std::string count_cell(const ComparedGroup& group);
+/// A difference with its simultaneous interval; kSurvivors behind it where runs diverged.
+std::string difference_cell(const ComparedDifference& difference);
+inline constexpr std::string_view kSurvivors = " *";
 
 /// For a terminal 80 columns wide. Colour is the caller's choice. From eight runs on, groups also
 /// have their interquartile mean and their chance to be better than the baseline.
 std::string to_text(const Comparison& comparison, bool colour);
-/// {"schema_version", "baseline", "metrics": [name], "by": [key], "sections": [{"settings": {key:
-/// value}, "groups": [group]}], "groups": [{"group", "algorithm", "label", "settings", "varying":
-/// {key: value}, "n", "unfinished", "runs": [id], "seeds": [seed], "metrics": {name: {"n", "mean",
-/// "sd", "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high", "censored"}}}],
-/// "differences": [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se",
-/// "ci_low", "ci_high", "p", "p_holm", "improvement", "improvement_ci_low",
-/// "improvement_ci_high"}], "ratios": [{"group", "label", "reference", "metric", "n", "mean",
-/// "ci_low", "ci_high"}], "notes": [text]}. A missing interval and a value that is not finite are
-/// null. "censored", of *_to_target only: runs that did not reach the target; all else there but
-/// the median is about those that did.
+/// {"schema_version", "baseline", "primary", "verdict": [sentence], "metrics": [name], "by": [key],
+/// "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group", "algorithm",
+/// "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished", "runs": [id],
+/// "seeds": [seed], "diverged_seeds": [seed], "metrics": {name: {"n", "diverged", "mean", "sd",
+/// "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high", "censored"}}}],
+/// "differences":
+/// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
+/// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
+/// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",
+/// "improvement_ci_low", "improvement_ci_high"}], "ratios": [{"group", "label", "reference",
+/// "metric", "n", "mean", "ci_low", "ci_high"}], "notes": [text]}. A missing interval and a value
+/// that is not finite are null. "n" counts finished runs, "diverged" those that no mean holds.
+/// "censored", of *_to_target only: runs that did not reach the target. "p" is that of one test
+/// alone, "p_holm" the one that every table prints; "test" says which test it is. "verdict", in the
+/// primary outcome only: "better", "worse", "not shown", "too few seeds" or "equal".
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
 /// difference_ci_low, difference_ci_high, p, p_holm, improvement, median, iqm, iqm_ci_low,
-/// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored. Absent numbers are
-/// empty fields. RFC 4180 quoting, "\n" line ends.
+/// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
+/// difference_diverged (shared seeds that diverged in either), simultaneous_ci_low,
+/// simultaneous_ci_high, test, family, verdict. Absent numbers are empty fields. RFC 4180 quoting,
+/// "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
 /// A tabular for the booktabs package, one for each section, with what its numbers are as a comment

@@ -32,11 +32,18 @@ void add_estimate(json& object, const Estimate& e) {
 }
 
 json group_json(const ComparedGroup& group, const std::vector<std::string>& metrics) {
-  json object{{"group", group.group},           {"algorithm", group.algorithm},
-              {"label", group.label},           {"settings", group.settings},
-              {"varying", json::object()},      {"n", group.runs.size()},
-              {"unfinished", group.unfinished}, {"runs", json::array()},
-              {"seeds", json::array()},         {"metrics", json::object()}};
+  json object{{"group", group.group},
+              {"algorithm", group.algorithm},
+              {"label", group.label},
+              {"settings", group.settings},
+              {"varying", json::object()},
+              {"n", group.runs.size()},
+              {"diverged", group.diverged.size()},
+              {"diverged_seeds", group.diverged},
+              {"unfinished", group.unfinished},
+              {"runs", json::array()},
+              {"seeds", json::array()},
+              {"metrics", json::object()}};
   const FlatSettings flat = flatten(group.settings);
   for (const std::string& key : group.varying) object["varying"][key] = value_at(flat, key);
   for (const RunSummary& run : group.runs) {
@@ -46,10 +53,12 @@ json group_json(const ComparedGroup& group, const std::vector<std::string>& metr
   for (const std::string& name : metrics) {
     const auto found = group.metrics.find(name);
     const bool any = found != group.metrics.end();
-    if (!any && censored(group, name) == 0) continue;
+    const auto outcomes = group.robust.find(name);
+    if (!any && outcomes == group.robust.end()) continue;
     json& metric = object["metrics"][name];
     add_estimate(metric, any ? found->second : Estimate{});
-    const Robust robust = any ? group.robust.at(name) : Robust{};
+    metric["diverged"] = group.diverged.size();
+    const Robust robust = outcomes == group.robust.end() ? Robust{} : outcomes->second;
     metric["median"] = number_or_null(robust.median);
     metric["iqm"] = number_or_null(robust.iqm);
     metric["iqm_ci_low"] = number_or_null(robust.iqm_low);
@@ -100,10 +109,11 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   const ComparedDifference* const d = find_difference(comparison, group.group, metric);
   const Estimate e = d ? d->value.difference : Estimate{};
   const Chance chance = d && d->improvement ? *d->improvement : Chance{};
+  const auto if_any = [&](double value) { return e.n > 0 ? std::optional(value) : std::nullopt; };
   fields.push_back(d ? d->baseline : "");
   if (d)
     add_numbers_or_blanks(fields,
-                          {e.mean, e.ci_low, e.ci_high, d->value.p, d->p_holm,
+                          {if_any(e.mean), e.ci_low, e.ci_high, d->value.p, d->p_holm,
                            d->improvement ? std::optional(d->improvement->value) : std::nullopt});
   else
     fields.insert(fields.end(), 6, "");
@@ -113,6 +123,16 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   fields.push_back(d ? std::to_string(e.n) : "");
   add_numbers_or_blanks(fields, {chance.low, chance.high});
   fields.push_back(is_to_target(metric) ? std::to_string(censored(group, metric)) : "");
+  fields.push_back(std::to_string(group.diverged.size()));
+  if (d == nullptr) {
+    fields.insert(fields.end(), 6, "");
+    return fields;
+  }
+  fields.push_back(std::to_string(d->value.pairs - e.n));
+  add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
+  fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
+  fields.push_back(std::to_string(d->family));
+  fields.emplace_back(metric == comparison.primary ? name_of(judge(*d)) : "");
   return fields;
 }
 
@@ -133,10 +153,9 @@ std::string markdown_difference_table(const Comparison& comparison,
       const ComparedGroup& group = comparison.groups[g];
       const ComparedDifference* const d = find_difference(comparison, group.group, metric);
       if (d == nullptr) continue;
-      rows += fmt::format("| {} |{} {} | {} | {} | {} | {} |\n", markdown_cell(group.label),
+      rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
                           markdown_settings(comparison, group), metric, d->value.difference.n,
-                          format_metric(metric, d->value.difference), format_p(d->value.p),
-                          format_p(d->p_holm));
+                          difference_cell(*d), format_p(d->p_holm));
     }
   if (rows.empty()) return "";
   std::string head = "| algorithm |", rule = "|---|";
@@ -145,9 +164,18 @@ std::string markdown_difference_table(const Comparison& comparison,
     rule += "--:|";
   }
   return fmt::format(
-      "Paired differences to {} (mean ± 95 %, exact sign-flip p):\n\n{} metric | n | "
-      "difference | p | p (Holm) |\n{}---|--:|--:|--:|--:|\n{}\n",
+      "Paired differences to {}:\n\n{} metric | n | difference | p (Holm) |\n"
+      "{}---|--:|--:|--:|\n{}\n",
       markdown_cell(comparison.baseline), head, rule, rows);
+}
+
+std::string markdown_verdict(const Comparison& comparison) {
+  std::string text;
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::string& sentence : verdict_sentences(comparison, point))
+      text += fmt::format("- {}{}\n", point.settings.empty() ? "" : point_title(point) + ": ",
+                          sentence);
+  return text.empty() ? text : text + "\n";
 }
 
 }  // namespace
@@ -156,6 +184,7 @@ json to_json(const Comparison& comparison) {
   json result{{"schema_version", kSchemaVersion}, {"baseline", comparison.baseline},
               {"metrics", comparison.metrics},    {"by", comparison.by},
               {"sections", json::array()},        {"groups", json::array()},
+              {"primary", comparison.primary},    {"verdict", json::array()},
               {"differences", json::array()},     {"ratios", json::array()},
               {"notes", comparison.notes}};
   for (const ComparedSection& section : comparison.sections) {
@@ -170,19 +199,32 @@ json to_json(const Comparison& comparison) {
   for (const ComparedDifference& difference : comparison.differences) {
     const ComparedGroup& group = group_of(comparison, difference.group);
     const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
-    json object{{"group", difference.group},
-                {"algorithm", group.algorithm},
-                {"label", group.label},
-                {"baseline", difference.baseline},
-                {"metric", difference.metric},
-                {"p", number_or_null(difference.value.p)},
-                {"p_holm", number_or_null(difference.p_holm)},
-                {"improvement", number_or_null(chance.value)},
-                {"improvement_ci_low", number_or_null(chance.low)},
-                {"improvement_ci_high", number_or_null(chance.high)}};
+    json object{
+        {"group", difference.group},
+        {"algorithm", group.algorithm},
+        {"label", group.label},
+        {"baseline", difference.baseline},
+        {"metric", difference.metric},
+        {"pairs", difference.value.pairs},
+        {"diverged", difference.diverged},
+        {"baseline_diverged", difference.baseline_diverged},
+        {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
+        {"family", difference.family},
+        {"verdict",
+         difference.metric == comparison.primary ? json(name_of(judge(difference))) : json()},
+        {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
+        {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
+        {"p", number_or_null(difference.value.p)},
+        {"p_holm", number_or_null(difference.p_holm)},
+        {"improvement", number_or_null(chance.value)},
+        {"improvement_ci_low", number_or_null(chance.low)},
+        {"improvement_ci_high", number_or_null(chance.high)}};
     add_estimate(object, difference.value.difference);
     result["differences"].push_back(std::move(object));
   }
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::string& sentence : verdict_sentences(comparison, point))
+      result["verdict"].push_back(sentence);
   for (const ComparedRatio& ratio : comparison.ratios)
     result["ratios"].push_back({{"group", ratio.group},
                                 {"label", group_of(comparison, ratio.group).label},
@@ -220,12 +262,19 @@ std::string to_csv(const Comparison& comparison) {
                            "difference_n",
                            "improvement_ci_low",
                            "improvement_ci_high",
-                           "censored"})
+                           "censored",
+                           "diverged",
+                           "difference_diverged",
+                           "simultaneous_ci_low",
+                           "simultaneous_ci_high",
+                           "test",
+                           "family",
+                           "verdict"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics)
-      if (group.metrics.contains(metric) || censored(group, metric) > 0)
+      if (group.metrics.contains(metric) || group.robust.contains(metric))
         text += csv_line(csv_row(comparison, group, metric, keys));
   return text;
 }
@@ -251,13 +300,14 @@ std::string to_markdown(const Comparison& comparison) {
     for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];
       text += fmt::format("| {} |{} {} |", markdown_cell(group.label),
-                          markdown_settings(comparison, group), group.runs.size());
+                          markdown_settings(comparison, group), count_cell(group));
       for (const std::string& metric : comparison.metrics)
         text += fmt::format(" {} |", estimate_cell(group, metric));
       text += "\n";
     }
     text += "\n" + markdown_difference_table(comparison, section);
   }
+  text += markdown_verdict(comparison);
   for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
   return text;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -40,36 +41,67 @@ std::string latex_comment(std::string text) {
   return "% " + text + "\n";
 }
 
+void start_row(std::string& text, const Comparison& comparison, const ComparedGroup& group) {
+  const FlatSettings flat = flatten(group.settings);
+  text += latex_text(group.label);
+  for (const std::string& key : comparison.columns)
+    text += " & " + latex_text(value_text(value_at(flat, key)));
+}
+
+std::string begin_table(const Comparison& comparison, std::size_t further_columns) {
+  std::string text = fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\nAlgorithm",
+                                 std::string(comparison.columns.size() + further_columns, 'r'));
+  for (const std::string& key : comparison.columns) text += " & " + latex_text(key);
+  return text;
+}
+
+constexpr const char* kEndHead = " \\\\\n\\midrule\n";
+constexpr const char* kEndTable = "\\bottomrule\n\\end{tabular}\n";
+
+std::string difference_table(const Comparison& comparison, const ComparedSection& section) {
+  std::string rows;
+  for (const std::size_t g : section.groups)
+    for (const std::string& metric : comparison.metrics) {
+      const ComparedGroup& group = comparison.groups[g];
+      const ComparedDifference* const d = find_difference(comparison, group.group, metric);
+      if (d == nullptr) continue;
+      start_row(rows, comparison, group);
+      rows += fmt::format(" & {} & {} & {} & {} \\\\\n", latex_text(metric), d->value.difference.n,
+                          latex_text(difference_cell(*d)),
+                          d->p_holm ? latex_text(format_p(d->p_holm)) : "--");
+    }
+  if (rows.empty()) return "";
+  return latex_comment("differences to " + comparison.baseline + ", paired by seed") +
+         begin_table(comparison, 4) + " & Metric & $n$ & Difference & $p$ (Holm)" + kEndHead +
+         rows + kEndTable;
+}
+
 }  // namespace
 
 std::string to_latex(const Comparison& comparison) {
   std::string text = latex_comment(
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::string& sentence : verdict_sentences(comparison, point))
+      text += latex_comment(sentence);
   for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));
-    text +=
-        fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\nAlgorithm",
-                    std::string(comparison.columns.size() + 1 + comparison.metrics.size(), 'r'));
-    for (const std::string& key : comparison.columns) text += " & " + latex_text(key);
-    text += " & $n$";
+    text += begin_table(comparison, 1 + comparison.metrics.size()) + " & $n$";
     for (const std::string& metric : comparison.metrics) text += " & " + latex_text(metric);
-    text += " \\\\\n\\midrule\n";
+    text += kEndHead;
     for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      const FlatSettings flat = flatten(group.settings);
-      text += latex_text(group.label);
-      for (const std::string& key : comparison.columns)
-        text += " & " + latex_text(value_text(value_at(flat, key)));
-      text += fmt::format(" & {}", group.runs.size());
+      start_row(text, comparison, group);
+      text += " & " + count_cell(group);
       for (const std::string& metric : comparison.metrics)
         text += " & " + (group.metrics.contains(metric) || censored(group, metric) > 0
                              ? latex_text(estimate_cell(group, metric))
                              : "--");
       text += " \\\\\n";
     }
-    text += "\\bottomrule\n\\end{tabular}\n";
+    text += kEndTable + difference_table(comparison, section);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
@@ -14,7 +15,7 @@
 namespace acid {
 namespace {
 
-constexpr double kSignificance = 0.05;
+constexpr double kSignificance = ComparedDifference::kSignificance;
 
 std::string where(const ComparedPoint& point) {
   return point.settings.empty() ? "" : fmt::format(" at {}", point_title(point));
@@ -23,6 +24,7 @@ std::string where(const ComparedPoint& point) {
 std::set<std::uint64_t> seeds_of(const ComparedGroup& group) {
   std::set<std::uint64_t> seeds;
   for (const RunSummary& run : group.runs) seeds.insert(run.seed);
+  seeds.insert(group.diverged.begin(), group.diverged.end());
   return seeds;
 }
 
@@ -38,15 +40,6 @@ std::vector<std::uint64_t> common_seeds(const ComparedGroup& a, const ComparedGr
 int seeds_needed(std::size_t differences) {
   return static_cast<int>(
       std::ceil(std::log2(2.0 * static_cast<double>(differences) / kSignificance)));
-}
-
-/// The largest number of differences that one metric has: what Holm corrects for.
-std::size_t most_differences(const Comparison& comparison) {
-  std::map<std::string, std::size_t> counts;
-  std::size_t most = 0;
-  for (const ComparedDifference& difference : comparison.differences)
-    if (difference.value.p) most = std::max(most, ++counts[difference.metric]);
-  return most;
 }
 
 void note_seeds(Comparison& comparison) {
@@ -68,7 +61,11 @@ void note_seeds(Comparison& comparison) {
       "n = {} is too small to reach p = 0.05: the smallest p of the exact sign-flip test is {}; "
       "{} seeds could",
       smallest, format_number(2.0 / std::exp2(smallest)), seeds_needed(1));
-  if (const std::size_t most = most_differences(comparison); most > 1)
+  std::size_t most = 1;
+  for (const ComparedDifference& difference : comparison.differences)
+    if (comparison.primary.empty() || difference.metric == comparison.primary)
+      most = std::max(most, static_cast<std::size_t>(difference.family));
+  if (most > 1)
     note +=
         fmt::format(", {} after Holm's correction over {} differences", seeds_needed(most), most);
   comparison.notes.push_back(note);
@@ -97,7 +94,8 @@ void note_points(Comparison& comparison) {
       if (const std::string what = other_settings(group, baseline); !what.empty())
         comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
                                                group.label, where(point), what));
-      if (group.runs.empty() || baseline.runs.empty() || seeds_of(group) == seeds_of(baseline))
+      if (group.outcomes() == 0 || baseline.outcomes() == 0 ||
+          seeds_of(group) == seeds_of(baseline))
         continue;
       const std::vector<std::uint64_t> common = common_seeds(group, baseline);
       comparison.notes.push_back(
@@ -113,19 +111,56 @@ void note_points(Comparison& comparison) {
   }
 }
 
-void note_unfinished(Comparison& comparison, const ComparedGroup& group, const std::string& at,
-                     const std::vector<ComparedRun>& runs) {
+void note_outcomes(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+                   const std::vector<ComparedRun>& runs) {
+  if (!group.diverged.empty())
+    comparison.notes.push_back(fmt::format(
+        "{}{}: {} of {} runs diverged (seed{} {}): worse than every finished run wherever order "
+        "counts, in no mean, no target reached",
+        group.label, at, group.diverged.size(), group.outcomes(),
+        group.diverged.size() == 1 ? "" : "s", fmt::join(group.diverged, ", ")));
   if (group.unfinished == 0) return;
-  std::map<std::string, int> states;
-  for (const ComparedRun& run : runs)
-    if (run.summary.group == group.group && run.summary.state != RunState::finished)
-      ++states[std::string(state_name(run.summary.state))];
+  std::map<std::string, std::vector<std::uint64_t>> seeds;  // by state
+  for (const ComparedRun& run : runs) {
+    const RunState state = run.summary.state;
+    if (run.summary.group == group.group && state != RunState::finished &&
+        state != RunState::diverged)
+      seeds[std::string(state_name(state))].push_back(run.summary.seed);
+  }
   std::string what;
-  for (const auto& [state, count] : states)
-    what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, state);
-  comparison.notes.push_back(
-      fmt::format("{}{}: {} of {} runs are not in the numbers ({})", group.label, at,
-                  group.unfinished, group.unfinished + static_cast<int>(group.runs.size()), what));
+  for (const auto& [state, of] : seeds)
+    what += fmt::format("{}{} {}: seed{} {}", what.empty() ? "" : "; ", of.size(), state,
+                        of.size() == 1 ? "" : "s", fmt::join(of, ", "));
+  comparison.notes.push_back(fmt::format(
+      "{}{}: {} of {} runs are not in the numbers ({})", group.label, at, group.unfinished,
+      static_cast<std::size_t>(group.unfinished) + group.outcomes(), what));
+}
+
+/// What the numbers of differences are, said once.
+void note_tests(Comparison& comparison) {
+  bool any = false, ranks = false, survivors = false;
+  int family = 0;
+  for (const ComparedDifference& difference : comparison.differences) {
+    if (!difference.value.p) continue;
+    any = true;
+    ranks = ranks || difference.value.test == PairedTest::signed_rank;
+    survivors = survivors || difference.diverged + difference.baseline_diverged > 0;
+    if (difference.metric == comparison.primary) family = difference.family;
+  }
+  if (!any) return;
+  std::string note = "p is of the exact two-sided sign-flip test, paired by seed";
+  if (ranks) note += " (of the signed-rank test where a value has only a rank)";
+  note += ", adjusted by Holm over ";
+  if (family > 0)
+    note += fmt::format("the {} of {}", counted(family, "difference"), comparison.primary);
+  note += fmt::format(
+      "{}; the 95 % intervals of differences hold for all of a metric's at once (Bonferroni, "
+      "Student's t)",
+      family > 0 ? ", each other metric's over its own" : "all differences of its metric");
+  comparison.notes.push_back(std::move(note));
+  if (survivors)
+    comparison.notes.push_back(
+        "* mean over the seeds that finished in both; those that diverged are in p alone");
 }
 
 /// Runs that ended before the place where metrics are read have none there.
@@ -161,7 +196,7 @@ void note_targets(Comparison& comparison, const CompareOptions& options) {
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
       const auto target = target_of(group.settings, options);
-      const std::size_t all = group.runs.size();
+      const std::size_t all = group.outcomes();
       const auto missed = static_cast<std::size_t>(censored(group, "gradients_to_target"));
       if (!target || missed == 0) continue;
       const std::string name = group.label + where(point);
@@ -180,16 +215,17 @@ void note_targets(Comparison& comparison, const CompareOptions& options) {
     comparison.notes.push_back(fmt::format("no run reached {}: {}", target, names));
   if (some)
     comparison.notes.push_back(
-        "means and differences of when a target was reached are over the runs that did; a median "
-        "counts the others as later than any");
+        "means and differences of when a target was reached are over the runs that did; medians "
+        "and "
+        "p count the others as later than any");
 }
 
 void note_target_reached(Comparison& comparison, const CompareOptions& options) {
   if (!options.target) return;
   std::size_t all = 0, reached = 0;
   for (const ComparedGroup& group : comparison.groups) {
-    all += group.runs.size();
-    reached += group.runs.size() - static_cast<std::size_t>(censored(group, "gradients_to_target"));
+    all += group.outcomes();
+    reached += group.outcomes() - static_cast<std::size_t>(censored(group, "gradients_to_target"));
   }
   comparison.notes.push_back(fmt::format("{} of {} runs reached {} = {}", reached, all,
                                          options.target->metric,
@@ -237,12 +273,13 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      note_unfinished(comparison, group, where(point), runs);
+      note_outcomes(comparison, group, where(point), runs);
       note_missing(comparison, group, where(point), options.at);
     }
   note_targets(comparison, options);
   note_points(comparison);
   note_seeds(comparison);
+  note_tests(comparison);
   note_area(comparison, options);
   if (const std::string at = describe(options.at); !at.empty())
     comparison.notes.push_back("metrics are read " + at);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "reports/compare.hpp"
@@ -72,7 +73,7 @@ std::vector<Column> setting_columns(const Comparison& comparison, const Compared
   return columns;
 }
 
-/// "2 of 3" where some runs did not reach a target: the mean is not over all of them.
+/// "2 of 3" where some runs diverged or did not reach a target: the mean is not over all of them.
 Column count_column(const Comparison& comparison, const ComparedSection& section,
                     const std::string& metric) {
   Column column{"", "n", Align::right, {}};
@@ -80,11 +81,23 @@ Column count_column(const Comparison& comparison, const ComparedSection& section
     const ComparedGroup& group = comparison.groups[g];
     const auto found = group.metrics.find(metric);
     const int n = found == group.metrics.end() ? 0 : found->second.n;
-    column.cells.push_back(censored(group, metric) == 0
-                               ? std::to_string(n)
-                               : fmt::format("{} of {}", n, group.runs.size()));
+    const bool all = group.diverged.empty() && censored(group, metric) == 0;
+    column.cells.push_back(all ? std::to_string(n) : fmt::format("{} of {}", n, group.outcomes()));
   }
   return column;
+}
+
+/// Absent where no run diverged.
+std::vector<Column> diverged_column(const Comparison& comparison, const ComparedSection& section) {
+  Column column{"", "diverged", Align::right, {}};
+  bool any = false;
+  for (const std::size_t g : section.groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    any = any || !group.diverged.empty();
+    column.cells.push_back(fmt::format("{} of {}", group.diverged.size(), group.outcomes()));
+  }
+  if (!any) return {};
+  return {std::move(column)};
 }
 
 Column mean_column(const Comparison& comparison, const ComparedSection& section,
@@ -106,7 +119,10 @@ std::vector<Column> iqm_column(const Comparison& comparison, const ComparedSecti
   for (const std::size_t g : section.groups) {
     const auto found = comparison.groups[g].robust.find(metric);
     const bool has = found != comparison.groups[g].robust.end() && found->second.iqm;
-    column.cells.push_back(has ? format_metric_value(metric, *found->second.iqm) : "–");
+    column.cells.push_back(!has ? "–"
+                           : std::isinf(*found->second.iqm)
+                               ? "worst"
+                               : format_metric_value(metric, *found->second.iqm));
     any = any || has;
   }
   if (!any) return {};
@@ -133,18 +149,17 @@ std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSe
   return {std::move(column)};
 }
 
-/// The difference, its p and, once there is an interval to it, the chance to be better.
+/// The difference, its p (Holm) and, once there is an interval to it, the chance to be better.
 std::vector<Column> difference_columns(const Comparison& comparison, const ComparedSection& section,
                                        const std::string& metric) {
-  Column difference{"", "difference", Align::right, {}}, p{"", "p", Align::right, {}};
+  Column difference{"", "difference", Align::right, {}}, p{"", "p (Holm)", Align::right, {}};
   Column chance{"", "P(better)", Align::right, {}};
   bool any = false, any_chance = false;
   for (const std::size_t g : section.groups) {
     const auto* found = find_difference(comparison, comparison.groups[g].group, metric);
     const bool baseline = is_baseline(comparison, g);
-    difference.cells.push_back(found ? format_metric(metric, found->value.difference)
-                                     : (baseline ? "baseline" : ""));
-    p.cells.push_back(found ? format_p(found->value.p) : "");
+    difference.cells.push_back(found ? difference_cell(*found) : (baseline ? "baseline" : ""));
+    p.cells.push_back(found ? format_p(found->p_holm) : "");
     const bool has = found != nullptr && found->improvement && found->improvement->low;
     chance.cells.push_back(has ? format_number(found->improvement->value, 2) : "");
     any = any || found != nullptr || baseline;
@@ -213,8 +228,10 @@ std::string settled_table(const Comparison& comparison, const ComparedSection& s
 std::string metric_block(const Comparison& comparison, const ComparedSection& section,
                          const std::string& metric) {
   std::vector<Column> columns{label_column(comparison, section),
-                              count_column(comparison, section, metric),
-                              mean_column(comparison, section, metric)};
+                              count_column(comparison, section, metric)};
+  const std::vector<Column> diverged = diverged_column(comparison, section);
+  columns.insert(columns.end(), diverged.begin(), diverged.end());
+  columns.push_back(mean_column(comparison, section, metric));
   std::vector<Column> more = ratio_columns(comparison, section, metric);
   if (more.empty()) more = difference_columns(comparison, section, metric);
   std::vector<Column> iqm = iqm_column(comparison, section, metric);
@@ -259,8 +276,20 @@ std::string estimate_cell(const ComparedGroup& group, const std::string& metric)
   const auto found = group.metrics.find(metric);
   const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
   const std::string text = format_metric(metric, e);
-  if (censored(group, metric) == 0) return text;
-  return fmt::format("{} ({} of {})", text, e.n, group.runs.size());
+  if (group.diverged.empty() && censored(group, metric) == 0) return text;
+  return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
+}
+
+std::string count_cell(const ComparedGroup& group) {
+  if (group.diverged.empty()) return std::to_string(group.runs.size());
+  return fmt::format("{} ({} of {} diverged)", group.runs.size(), group.diverged.size(),
+                     group.outcomes());
+}
+
+std::string difference_cell(const ComparedDifference& difference) {
+  const std::string text = format_metric(difference.metric, difference.simultaneous);
+  const bool all = difference.diverged + difference.baseline_diverged == 0;
+  return all ? text : text + std::string(kSurvivors);
 }
 
 std::string to_text(const Comparison& comparison, bool colour) {
@@ -282,6 +311,20 @@ std::string to_text(const Comparison& comparison, bool colour) {
     if (!totals.empty())
       text += ink.bold("totals") + ink.dim("  means") + "\n" +
               totals_block(comparison, section, totals);
+  }
+  for (const ComparedPoint& point : comparison.points) {
+    const Headline head = headline(comparison, point);
+    const std::vector<std::string> sentences = verdict_sentences(comparison, point);
+    if (head.result.empty() && sentences.empty()) continue;
+    if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
+    const std::string at = point.settings.empty() ? "" : " at " + point_title(point);
+    text += ink.bold(wrapped("verdict" + at, kTerminalColumns)) + "\n";
+    if (!head.result.empty())
+      text += wrapped("  " + head.result + (head.rest.empty() ? "" : " " + head.rest),
+                      kTerminalColumns, "  ") +
+              "\n";
+    for (const std::string& sentence : sentences)
+      text += wrapped("  - " + sentence, kTerminalColumns, "    ") + "\n";
   }
   if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const std::string& note : comparison.notes)

@@ -134,12 +134,16 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
     ComparedGroup& group = comparison.groups[found->second];
     if (run.summary.state == RunState::finished)
       group.runs.push_back(run.summary);
+    else if (run.summary.state == RunState::diverged)
+      group.diverged.push_back(run.summary.seed);
     else
       ++group.unfinished;
   }
-  for (ComparedGroup& group : comparison.groups)
+  for (ComparedGroup& group : comparison.groups) {
     std::stable_sort(group.runs.begin(), group.runs.end(),
                      [](const RunSummary& a, const RunSummary& b) { return a.seed < b.seed; });
+    std::ranges::sort(group.diverged);
+  }
 }
 
 void form_points(Comparison& comparison) {

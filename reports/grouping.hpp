@@ -4,8 +4,8 @@
 
 namespace acid {
 
-/// Runs by group digest, groups in order of first appearance, finished runs by seed. Labels are
-/// made unique within a sweep point by the algorithm's own settings that differ.
+/// Runs by group digest, groups in order of first appearance, finished and diverged runs by seed.
+/// Labels are made unique within a sweep point by the algorithm's own settings that differ.
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);
 /// Sweep points, and each one's baseline. A key is swept when one label has several values of it: a
 /// key that a recipe sets for one algorithm only does not separate that algorithm from the rest.

@@ -105,4 +105,10 @@ std::string format_count(double count) {
   return in_units(count, kUnits);
 }
 
+std::string with_minus(std::string_view formatted) {
+  std::string result;
+  for (const char c : formatted) result += c == '-' ? std::string("−") : std::string(1, c);
+  return result;
+}
+
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "reports/statistics.hpp"
 
@@ -26,5 +27,8 @@ std::string format_bytes(double bytes);
 std::string format_seconds(double seconds);
 /// "950", "20k", "1.5M": for axis ticks and counts.
 std::string format_count(double count);
+
+/// Hyphens of a formatted number as true minus signs.
+std::string with_minus(std::string_view formatted);
 
 }  // namespace acid

@@ -52,6 +52,50 @@ double sign_flip_p(std::span<const double> differences) {
   return reached / std::exp2(static_cast<double>(differences.size()));
 }
 
+/// The size of every difference as its rank among them, doubled so that mean ranks of ties are
+/// whole, with the difference's sign. Zeros have none.
+std::vector<int> doubled_signed_ranks(std::vector<double> differences) {
+  std::erase(differences, 0.0);
+  std::ranges::sort(differences, {}, [](double d) { return std::abs(d); });
+  std::vector<int> ranks;
+  for (std::size_t first = 0; first < differences.size();) {
+    std::size_t last = first;
+    while (last < differences.size() && std::abs(differences[last]) == std::abs(differences[first]))
+      ++last;
+    const int doubled = static_cast<int>(first + last + 1);  // of places first + 1 … last
+    for (; first < last; ++first) ranks.push_back(differences[first] > 0 ? doubled : -doubled);
+  }
+  return ranks;
+}
+
+/// Share of the 2ⁿ sign patterns whose |sum| reaches the observed one, by the distribution of the
+/// sum of the positive ones: sums of whole numbers are few.
+double signed_rank_p(std::span<const int> ranks) {
+  int total = 0, observed = 0;
+  for (const int rank : ranks) {
+    total += std::abs(rank);
+    observed += rank;
+  }
+  std::vector<double> share(static_cast<std::size_t>(total) + 1, 0.0);  // by the positive sum
+  share[0] = 1;
+  int reached = 0;
+  for (const int rank : ranks) {
+    const int size = std::abs(rank);
+    for (int sum = reached; sum >= 0; --sum) {
+      double& here = share[static_cast<std::size_t>(sum)];
+      here /= 2;
+      share[static_cast<std::size_t>(sum + size)] += here;
+    }
+    reached += size;
+  }
+  double p = 0;
+  for (int sum = 0; sum <= total; ++sum)
+    if (std::abs(2 * sum - total) >= std::abs(observed)) p += share[static_cast<std::size_t>(sum)];
+  return std::min(p, 1.0);
+}
+
+int sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
+
 double median_of(std::span<const double> ascending) {
   const std::size_t middle = ascending.size() / 2;
   if (ascending.size() % 2 == 1) return ascending[middle];
@@ -131,6 +175,13 @@ bool all_finite(std::span<const double> values) {
                      [](double value) { return std::isfinite(value); });
 }
 
+/// a − b, zero where they are equal as far as the precision goes.
+double difference_of(double a, double b, double precision) {
+  if (a == b) return 0;
+  const double largest = std::max(std::abs(a), std::abs(b));
+  return std::isfinite(largest) && std::abs(a - b) <= precision * largest ? 0 : a - b;
+}
+
 }  // namespace
 
 Robust robust(std::span<const double> values) {
@@ -139,7 +190,7 @@ Robust robust(std::span<const double> values) {
   const std::vector<double> ascending = ascending_copy(values);
   const double median = median_of(ascending);
   if (!std::isnan(median)) result.median = median;
-  if (ascending.size() < kFewestForBootstrap || !all_finite(ascending)) return result;
+  if (ascending.size() < kFewestForBootstrap) return result;
   Resampling resampling;
   std::vector<double> means(kResamplings);
   for (double& mean : means)
@@ -176,21 +227,40 @@ Estimate estimate(std::span<const double> values) {
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);
   result.sd = std::sqrt(squares / (result.n - 1));
   result.se = *result.sd / std::sqrt(static_cast<double>(result.n));
-  const double half_width = student_t_quantile(0.975, result.n - 1) * *result.se;
-  result.ci_low = result.mean - half_width;
-  result.ci_high = result.mean + half_width;
-  return result;
+  return at_level(result, kLevel);
 }
 
-PairedDifference paired_difference(std::span<const double> a, std::span<const double> b) {
+Estimate at_level(Estimate estimate, double level) {
+  if (!estimate.se) return estimate;
+  const double half_width = student_t_quantile((1 + level) / 2, estimate.n - 1) * *estimate.se;
+  estimate.ci_low = estimate.mean - half_width;
+  estimate.ci_high = estimate.mean + half_width;
+  return estimate;
+}
+
+std::string_view name_of(PairedTest test) {
+  return test == PairedTest::sign_flip ? "sign-flip" : "signed-rank";
+}
+
+PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
+                                   double precision) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
-  std::vector<double> differences(a.size());
-  for (std::size_t k = 0; k < a.size(); ++k) differences[k] = a[k] - b[k];
+  std::vector<double> differences(a.size()), measured;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    differences[k] = difference_of(a[k], b[k], precision);
+    if (!std::isinf(a[k]) && !std::isinf(b[k])) measured.push_back(a[k] - b[k]);
+  }
   PairedDifference result;
-  result.difference = estimate(differences);
-  const bool finite = std::all_of(differences.begin(), differences.end(),
-                                  [](double d) { return std::isfinite(d); });
-  if (finite && a.size() >= 2 && a.size() <= kMaxExactPairs) result.p = sign_flip_p(differences);
+  result.difference = estimate(measured);
+  result.pairs = static_cast<int>(a.size());
+  result.unequal = result.pairs - static_cast<int>(std::ranges::count(differences, 0.0));
+  if (any_nan(differences)) return result;
+  const bool ranked = a.size() > kMostSignFlips || !all_finite(differences);
+  const std::vector<int> ranks = doubled_signed_ranks(differences);
+  result.test = ranked ? PairedTest::signed_rank : PairedTest::sign_flip;
+  result.sign = sign_of(ranked ? std::accumulate(ranks.begin(), ranks.end(), 0.0)
+                               : std::accumulate(differences.begin(), differences.end(), 0.0));
+  if (a.size() >= 2) result.p = ranked ? signed_rank_p(ranks) : sign_flip_p(differences);
   return result;
 }
 

@@ -2,24 +2,28 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace acid {
 
-/// Mean and its spread over seeds. The interval is Student's t at 95 %; with n = 1 it is absent.
+/// Mean and its spread over seeds. The interval is Student's t; with n = 1 it is absent.
 struct Estimate {
   int n = 0;
   double mean = 0;
   std::optional<double> sd, se, ci_low, ci_high;
 };
+inline constexpr double kLevel = 0.95;
 /// A value that is not finite makes mean and spread not finite: nothing is left out silently.
 Estimate estimate(std::span<const double> values);
+/// The same with the interval at another level, in (0, 1).
+Estimate at_level(Estimate estimate, double level);
 
 /// What a few odd seeds hardly move. The interquartile mean is that of the values left when the
 /// ⌊n/4⌋ lowest and highest are cut off, its interval the 95 % percentile bootstrap (Agarwal et al.
 /// 2021, 2108.13264). Both are absent below kFewestForBootstrap values, where a bootstrap interval
-/// covers far less than it says, and when a value is not finite. The median is absent when there is
-/// no value and when one is not a number.
+/// covers far less than it says. An infinite value counts as beyond all others; what rests on one
+/// is infinite. All are absent when there is no value and when one is not a number.
 struct Robust {
   std::optional<double> median, iqm, iqm_low, iqm_high;
 };
@@ -37,15 +41,31 @@ struct Chance {
 /// Absent without a pair and when a value is not a number.
 std::optional<Chance> chance_above(std::span<const double> a, std::span<const double> b);
 
-/// Differences a − b of values paired by seed: mean, t interval, and the exact two-sided p of the
-/// sign-flip permutation test (absent for n < 2 pairs, for more than kMaxExactPairs, and when a
-/// difference is not finite). Smallest possible p is 2/2ⁿ.
+/// Which exact test a p is of.
+enum class PairedTest { sign_flip, signed_rank };
+/// "sign-flip", "signed-rank".
+std::string_view name_of(PairedTest test);
+
+/// Differences a − b of values paired by seed. An infinite value stands for one that is beyond all
+/// others (a run that diverged, a target not reached), so two equal infinities are no difference;
+/// values that differ by no more than `precision` times the larger of them are equal.
+///   difference  mean and t interval of the pairs with two finite values.
+///   p           exact and two-sided, of all pairs, given how large the differences are: Fisher's
+///               sign-flip test of their sum or, where one is infinite and beyond kMostSignFlips
+///               pairs, Wilcoxon's signed-rank test with mean ranks for ties and without the zeros.
+///               The smallest p of n pairs is 2/2ⁿ. Absent for fewer than 2 pairs and when a value
+///               is not a number.
+///   sign        of what the test looks at: +1 when a is above b, −1 below, 0 neither.
 struct PairedDifference {
   Estimate difference;
   std::optional<double> p;
+  PairedTest test = PairedTest::sign_flip;
+  int pairs = 0, unequal = 0;  // unequal: pairs whose difference is not zero
+  int sign = 0;
 };
-inline constexpr int kMaxExactPairs = 40;
-PairedDifference paired_difference(std::span<const double> a, std::span<const double> b);
+inline constexpr int kMostSignFlips = 40;
+PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
+                                   double precision = 0);
 
 /// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
 /// times larger a is. Absent unless every value is positive and finite and there is a pair.

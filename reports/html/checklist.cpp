@@ -48,7 +48,7 @@ std::set<std::string> recorded(const ReportData& data, const std::string& key) {
 ChecklistItem seeds_item(const ReportData& data) {
   std::set<std::size_t> counts;
   std::set<std::uint64_t> numbers;
-  for (const ComparedGroup& group : data.comparison.groups) counts.insert(group.runs.size());
+  for (const ComparedGroup& group : data.comparison.groups) counts.insert(group.outcomes());
   for (const RunDetail& run : data.runs) numbers.insert(run.summary.seed);
   std::set<std::string> n;
   for (const std::size_t count : counts) n.insert(std::to_string(count));
@@ -58,7 +58,7 @@ ChecklistItem seeds_item(const ReportData& data) {
   if (numbers.size() > 20) list = fmt::format("{} different ones", numbers.size());
   const bool several = !counts.empty() && *counts.begin() > 1;
   return {"Number of runs and their seeds", several ? Answer::yes : Answer::no,
-          fmt::format("n = {} finished runs per algorithm and setting; seeds {}; {} runs in all.{}",
+          fmt::format("{} runs with an outcome per algorithm and setting; seeds {}; {} in all.{}",
                       listed(n), list, data.runs.size(),
                       several ? "" : " One run says nothing about chance.")};
 }
@@ -76,11 +76,13 @@ ChecklistItem variability_item(const ReportData& data) {
 
 ChecklistItem intervals_item(const ReportData& data) {
   bool any = false;
-  for (const ComparedGroup& group : data.comparison.groups) any = any || group.runs.size() > 1;
+  for (const ComparedGroup& group : data.comparison.groups) any = any || group.outcomes() > 1;
   return {"How intervals and tests were computed", any ? Answer::yes : Answer::unknown,
           "Closed form: mean ± Student’s t at 95 % × standard error over seeds, which assumes "
-          "normal values. Differences are paired by seed; p is the exact two-sided sign-flip "
-          "test, adjusted by Holm over all comparisons of a metric."};
+          "normal values. Differences are paired by seed; p is of the exact two-sided sign-flip "
+          "test (signed-rank where a run diverged), adjusted by Holm over all comparisons of the "
+          "report’s primary outcome; the intervals drawn of differences hold for all at once "
+          "(Bonferroni)."};
 }
 
 ChecklistItem settings_item(const ReportData& data) {
@@ -217,10 +219,18 @@ ChecklistItem complete_item(const ReportData& data) {
       ++others[std::string(state_name(run.summary.state))];
     if (run.attempts.size() > 1) ++resumed;
   }
+  const int diverged = others.contains("diverged") ? others.at("diverged") : 0;
+  others.erase("diverged");
   std::string words;
   for (const auto& [state, count] : others)
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, state);
-  words = words.empty() ? "Every run has finished." : words + "; they are not in the numbers.";
+  words = words.empty() ? "Every run has an outcome." : words + "; they are not in the numbers.";
+  if (diverged > 0)
+    words += fmt::format(
+        " {} diverged: worse than every finished run in ranks and tests, short of every target, "
+        "and "
+        "in no mean.",
+        diverged);
   if (resumed > 0) words += fmt::format(" {} took more than one attempt.", counted(resumed, "run"));
   return {"Every run is in the numbers", others.empty() ? Answer::yes : Answer::no, words};
 }

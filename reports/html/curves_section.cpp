@@ -32,7 +32,7 @@ Band coarser(const Band& band, int cells, int most) {
 
 ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std::size_t a) {
   const GroupCurves& curves = data.curves[g][m];
-  ChartSeries series{data.comparison.groups[g].label, data.styles[g], {}, {}};
+  ChartSeries series{curve_label(data.comparison.groups[g]), data.styles[g], {}, {}};
   series.band = coarser(curves.bands[a], data.detail.cells, data.detail.drawn_cells);
   for (const SeedCurve& seed : curves.seeds) {
     std::vector<CurvePoint> line;
@@ -67,8 +67,9 @@ std::string legend(const ReportData& data, const ComparedPoint& point) {
   for (const std::size_t g : point.groups) {
     std::size_t seeds = 0;
     for (const GroupCurves& curves : data.curves[g]) seeds = std::max(seeds, curves.seeds.size());
-    out += fmt::format("<span>{}<bdi>{}</bdi> <span class=\"note\">n = {}</span></span>",
-                       swatch(data.styles[g]), escaped(data.comparison.groups[g].label), seeds);
+    out +=
+        fmt::format("<span>{}<bdi>{}</bdi> <span class=\"note\">n = {}</span></span>",
+                    swatch(data.styles[g]), escaped(curve_label(data.comparison.groups[g])), seeds);
   }
   return out + "</div>\n";
 }

@@ -152,8 +152,11 @@ std::string draw_forest(const Forest& forest) {
     if (drawable(row, forest.logarithmic)) out += interval_mark(row, x, y, forest.logarithmic);
     out += "</g>\n" + svg_text(kWidth, y + 3.5, "end", row.text, "figures");
   }
-  return fmt::format("<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}</svg>\n</figure>\n",
-                     escaped(forest.title), out);
+  const std::string legend =
+      forest.legend.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(forest.legend));
+  return fmt::format(
+      "<figure class=\"chart\">\n<figcaption>{}{}</figcaption>\n{}</svg>\n</figure>\n",
+      escaped(forest.title), legend, out);
 }
 
 }  // namespace acid

@@ -21,6 +21,7 @@ struct Forest {
   std::string id;               // unique in the page
   std::string title;            // plain text
   std::string x_label;          // plain text
+  std::string legend = {};      // plain text: what the intervals are
   std::string better;           // "better →", "← better"; empty where neither is
   bool logarithmic = false;     // ratios
   std::optional<double> line;   // 0 for differences, 1 for ratios; absent: no such line

@@ -34,6 +34,12 @@ std::string full_label(const ReportData& data, std::size_t group) {
   return data.comparison.groups[group].label;
 }
 
+std::string curve_label(const ComparedGroup& group) {
+  if (group.diverged.empty()) return group.label;
+  return fmt::format("{} ({} of {} diverged)", group.label, group.diverged.size(),
+                     group.outcomes());
+}
+
 std::string figures_by_point(const ReportData& data, std::string_view grid, std::string_view what,
                              const std::vector<std::string>& of_group) {
   constexpr std::size_t kMostOpenPoints = 4;

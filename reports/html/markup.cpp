@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
@@ -75,12 +76,6 @@ std::string escaped(std::string_view text) {
 }
 
 Markup text(std::string_view plain) { return {escaped(plain)}; }
-
-std::string with_minus(std::string_view formatted) {
-  std::string result;
-  for (const char c : formatted) result += c == '-' ? std::string("−") : std::string(1, c);
-  return result;
-}
 
 Markup number_text(std::string_view formatted) { return text(with_minus(formatted)); }
 

@@ -16,8 +16,6 @@ struct Markup {
 /// & < > " ' as entities; bytes that are not UTF-8 and control characters become U+FFFD.
 std::string escaped(std::string_view text);
 Markup text(std::string_view plain);
-/// Hyphens of a formatted number as true minus signs; plain text still.
-std::string with_minus(std::string_view formatted);
 Markup number_text(std::string_view formatted);
 /// A rounded number, with all its digits for the table's CSV.
 Markup number_text(std::string_view formatted, double exact);

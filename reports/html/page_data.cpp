@@ -6,6 +6,7 @@
 
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/encoding.hpp"
+#include "reports/html/sections.hpp"
 #include "reports/html/timeline.hpp"
 
 namespace acid {
@@ -49,7 +50,7 @@ Json group_json(const ReportData& data, std::size_t g, std::size_t m) {
       band[std::string(data.axes[a].key)] = band_json(curves.bands[a]);
   for (const SeedCurve& seed : curves.seeds)
     seeds.push_back(seed_json(data, seed, data.gradients_per_epoch[g]));
-  return {{"label", data.comparison.groups[g].label},
+  return {{"label", curve_label(data.comparison.groups[g])},
           {"style", data.styles[g]},
           {"n", curves.seeds.size()},
           {"band", std::move(band)},

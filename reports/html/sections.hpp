@@ -25,6 +25,9 @@ std::string brief_title(const ComparedPoint& point);
 /// A group's name, with its sweep point, brief, where there are several.
 std::string full_label(const ReportData& data, std::size_t group);
 
+/// A group's name beside curves and their mean: "wild (7 of 10 diverged)" where it is not whole.
+std::string curve_label(const ComparedGroup& group);
+
 /// Figures of single groups (HTML, may be empty) in grids of the style sheet's class `grid`, one
 /// per sweep point. Of many points all but the first stand under <details>, named `what`.
 std::string figures_by_point(const ReportData& data, std::string_view grid, std::string_view what,
@@ -33,11 +36,6 @@ std::string figures_by_point(const ReportData& data, std::string_view grid, std:
 /// What a reader should know before believing the page: notes of the comparison, interrupted
 /// attempts, several binaries. Plain sentences.
 std::vector<std::string> warnings(const ReportData& data);
-
-/// The verdict in plain sentences, one list per sweep point. A difference is claimed only when the
-/// 95 % interval of the paired difference does not cover zero.
-std::vector<std::string> verdict_sentences(const Comparison& comparison,
-                                           const ComparedPoint& point);
 
 /// A word a shell takes for one argument, quoted only where it must be.
 std::string shell_word(const std::string& word);

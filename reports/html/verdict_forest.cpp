@@ -54,28 +54,38 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
 std::string difference_forest(const ReportData& data, const OutcomeMetric& metric) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> baselines;
-  bool differs = false;
+  bool differs = false, survivors = false;
+  int family = 1;
   Forest forest;
   forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
     const ComparedGroup& group = comparison.groups[g];
     const auto* difference = find_difference(comparison, group.group, std::string(metric.name));
     if (difference == nullptr) return std::nullopt;
     baselines.push_back(difference->baseline);
-    const Estimate& e = difference->value.difference;
-    differs = differs || e.mean != 0;
-    return ForestRow{group.label,
-                     false,
-                     data.styles[g],
-                     e.mean,
-                     e.ci_low,
-                     e.ci_high,
-                     forest_numbers(e.mean, e.ci_low, e.ci_high)};
+    const Estimate& e = difference->simultaneous;
+    if (e.n == 0) return std::nullopt;
+    differs = differs || difference->value.unequal > 0;
+    family = difference->family;
+    survivors = survivors || e.n < difference->value.pairs;
+    return ForestRow{
+        e.n < difference->value.pairs ? group.label + std::string(kSurvivors) : group.label,
+        false,
+        data.styles[g],
+        e.mean,
+        e.ci_low,
+        e.ci_high,
+        forest_numbers(e.mean, e.ci_low, e.ci_high)};
   });
   if (!differs) return "";
   forest.id = fmt::format("forest-{}", metric.name);
   forest.title = fmt::format("Difference in {}", metric.words);
   forest.x_label =
       fmt::format("difference to {}, paired by seed", common_label(comparison, baselines));
+  forest.legend =
+      family == 1
+          ? "95 % intervals"
+          : fmt::format("95 % intervals that hold for all {} at once; the test decides", family);
+  if (survivors) forest.legend += "; * over the seeds that finished in both";
   forest.line = 0;
   forest.better = better_direction(metric.name) > 0 ? "better →" : "← better";
   return draw_forest(forest);
@@ -99,7 +109,8 @@ std::string ratio_forest(const ReportData& data) {
                      forest_numbers(ratio->value.mean, ratio->value.ci_low, ratio->value.ci_high)};
   });
   if (forest.rows.empty()) return "";
-  forest.id = "forest-consensus";
+  forest.id = "forest-consensus-ratio";
+  forest.legend = "95 % intervals, each for itself; not tested";
   forest.title = "Ratio of mid-run consensus distance";
   forest.x_label =
       fmt::format("times that of {}, paired by seed", common_label(comparison, references));
@@ -113,11 +124,9 @@ std::string ratio_forest(const ReportData& data) {
 
 std::string verdict_forests(const ReportData& data) {
   std::string out;
-  for (const OutcomeMetric& metric : kOutcomes) {
-    // The training loss speaks only where nothing was evaluated.
-    if (metric.name == "train_loss" && !out.empty()) continue;
-    out += difference_forest(data, metric);
-  }
+  for (const OutcomeMetric& metric : kOutcomes)
+    if (metric.name != kMidConsensus || data.comparison.primary == kMidConsensus)
+      out += difference_forest(data, metric);
   return out + ratio_forest(data);
 }
 

@@ -16,16 +16,17 @@ namespace {
 struct VerdictColumn {
   std::string_view metric, head;
 };
-constexpr std::array kVerdictColumns{VerdictColumn{"eval_accuracy", "accuracy"},
-                                     VerdictColumn{"eval_loss", "evaluation loss"},
-                                     VerdictColumn{"train_loss", "training loss"},
-                                     VerdictColumn{"consensus_distance_mid", "consensus, mid-run"},
-                                     VerdictColumn{"gradients_to_target", "gradients to target"},
-                                     VerdictColumn{"seconds_to_target", "time to target"},
-                                     VerdictColumn{"gradients", "gradients"},
-                                     VerdictColumn{"seconds", "time"},
-                                     VerdictColumn{"bytes", "sent"},
-                                     VerdictColumn{"gradients_per_second", "gradients/s"}};
+constexpr std::array kVerdictColumns{
+    VerdictColumn{"eval_accuracy", "accuracy"},
+    VerdictColumn{"eval_loss", "evaluation loss"},
+    VerdictColumn{"train_loss_at_mean", "training loss, mean model"},
+    VerdictColumn{"consensus_distance_mid", "consensus, mid-run"},
+    VerdictColumn{"gradients_to_target", "gradients to target"},
+    VerdictColumn{"seconds_to_target", "time to target"},
+    VerdictColumn{"gradients", "gradients"},
+    VerdictColumn{"seconds", "time"},
+    VerdictColumn{"bytes", "sent"},
+    VerdictColumn{"gradients_per_second", "gradients/s"}};
 
 bool is_compared(const Comparison& comparison, std::string_view metric) {
   return std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) !=
@@ -36,7 +37,7 @@ bool is_compared(const Comparison& comparison, std::string_view metric) {
 std::string reached_text(const ComparedGroup& group, const std::string& metric) {
   const int missed = censored(group, metric);
   if (missed == 0) return "";
-  const int runs = static_cast<int>(group.runs.size());
+  const int runs = static_cast<int>(group.outcomes());
   return fmt::format("reached by {} of {}", runs - missed, runs);
 }
 
@@ -60,7 +61,12 @@ Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
 std::vector<Markup> group_cells(const ReportData& data, const ComparedPoint& point, std::size_t g) {
   std::vector<Markup> row{{swatch(data.styles[g]) + escaped(data.comparison.groups[g].label)}};
   for (const auto& [key, value] : point.settings) row.push_back(text(value_text(value)));
-  row.push_back(text(std::to_string(data.comparison.groups[g].runs.size())));
+  const ComparedGroup& group = data.comparison.groups[g];
+  Markup count = text(std::to_string(group.runs.size()));
+  if (!group.diverged.empty())
+    count.html += fmt::format("<br><small>{} of {} diverged</small>", group.diverged.size(),
+                              group.outcomes());
+  row.push_back(std::move(count));
   return row;
 }
 
@@ -80,23 +86,24 @@ std::string spread_table(const ReportData& data) {
   HtmlTable table;
   table.csv = "spread";
   table.head = group_heads(data.comparison);
-  table.first_number = table.head.size() + 1;
-  table.head.insert(table.head.end(),
-                    {"metric", "mean", "sd", "se", "95 % low", "95 % high", "median", "IQM"});
+  table.first_number = table.head.size() + 2;
+  table.head.insert(table.head.end(), {"diverged", "metric", "mean", "sd", "se", "95 % low",
+                                       "95 % high", "median", "IQM"});
   for (const ComparedPoint& point : data.comparison.points)
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = data.comparison.groups[g];
       for (const std::string& metric : data.comparison.metrics) {
         const auto found = group.metrics.find(metric);
-        if (found == group.metrics.end()) continue;
-        const Estimate& e = found->second;
         const auto robust = group.robust.find(metric);
+        if (found == group.metrics.end() && robust == group.robust.end()) continue;
+        const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
         const Robust known = robust == group.robust.end() ? Robust{} : robust->second;
         std::vector<Markup> row = group_cells(data, point, g);
         row.back() = text(std::to_string(e.n));
+        row.push_back(text(std::to_string(group.diverged.size())));
         row.push_back(text(metric));
-        for (const auto& value :
-             {std::optional(e.mean), e.sd, e.se, e.ci_low, e.ci_high, known.median, known.iqm})
+        for (const auto& value : {e.n > 0 ? std::optional(e.mean) : std::nullopt, e.sd, e.se,
+                                  e.ci_low, e.ci_high, known.median, known.iqm})
           row.push_back(absent_or(value));
         table.rows.push_back(std::move(row));
       }
@@ -111,8 +118,9 @@ std::string verdict_table(const ReportData& data) {
   HtmlTable table;
   table.csv = "verdict";
   table.caption =
-      "Means over seeds, ± the half-width of the 95 % t interval. Accuracy and losses are last "
-      "values; mid-run consensus is the mean of (1/n) Σ ‖xᵢ − x̄‖² between 20 and 50 % of the "
+      "Means over the seeds that finished, ± the half-width of the 95 % t interval. Accuracy and "
+      "losses are last values; mid-run consensus is the mean of (1/n) Σ ‖xᵢ − x̄‖² between 20 and "
+      "50 % of the "
       "budget.";
   table.head = group_heads(comparison);
   table.first_number = table.head.size() - 1;

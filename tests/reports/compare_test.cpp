@@ -58,7 +58,7 @@ TEST_CASE("only seeds that both groups finished are paired") {
   CHECK(comparison.groups[0].unfinished == 1);
   CHECK(comparison.groups[0].metrics.at("eval_loss").n == 2);
   CHECK(comparison.differences[0].value.difference.n == 2);
-  CHECK(noted(comparison, "1 of 3 runs are not in the numbers (1 interrupted)"));
+  CHECK(noted(comparison, "1 of 3 runs are not in the numbers (1 interrupted: seed 1)"));
 }
 
 TEST_CASE("without the baseline the first algorithm stands in, and a note says so") {

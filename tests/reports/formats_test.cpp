@@ -177,7 +177,9 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
   const std::string csv = to_csv(comparison);
   CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
                   "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
-                  "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored\n",
+                  "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored,"
+                  "diverged,difference_diverged,simultaneous_ci_low,simultaneous_ci_high,test,"
+                  "family,verdict\n",
                   0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);
@@ -214,5 +216,5 @@ TEST_CASE("the LaTeX table has a row for every group, and what is special there 
   for (std::size_t at = text.find(" \\\\\n"); at != std::string::npos;
        at = text.find(" \\\\\n", at + 1))
     ++rows;
-  CHECK(rows == 4);
+  CHECK(rows == 4 + 1 + 2 * 9);  // and the differences of two in nine metrics
 }

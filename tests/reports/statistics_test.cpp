@@ -51,8 +51,12 @@ TEST_CASE("a value that is not finite is never left out silently") {
   const double inf = std::numeric_limits<double>::infinity();
   CHECK(std::isnan(estimate(std::vector<double>{1, std::nan("")}).mean));
   CHECK(std::isinf(estimate(std::vector<double>{1, inf}).mean));
-  const auto difference = paired_difference(std::vector<double>{1, inf}, std::vector<double>{0, 0});
-  CHECK_FALSE(difference.p);
+  const std::vector<double> zeros{0, 0};
+  CHECK_FALSE(paired_difference(std::vector<double>{1, std::nan("")}, zeros).p);
+  const PairedDifference one = paired_difference(std::vector<double>{1, inf}, zeros);
+  CHECK(one.pairs == 2);
+  CHECK(one.difference.n == 1);
+  CHECK(*one.p == 0.5);
 }
 
 TEST_CASE("the median, and the interquartile mean where enough values are left to trim") {
@@ -186,7 +190,8 @@ TEST_CASE("the median counts what never came as later than anything") {
   CHECK(std::isinf(*robust(std::vector<double>{3, never}).median));
   std::vector<double> nine{1, 2, 3, 4, 5, 6, 7, 8, never};
   CHECK(*robust(nine).median == 5);
-  CHECK_FALSE(robust(nine).iqm);
+  CHECK(*robust(nine).iqm == 5);
+  CHECK(std::isinf(*robust(std::vector<double>{1, 2, 3, 4, 5, never, never, never}).iqm));
 }
 
 TEST_CASE("the smallest sign-flip p of n pairs is 2/2ⁿ") {
@@ -195,8 +200,51 @@ TEST_CASE("the smallest sign-flip p of n pairs is 2/2ⁿ") {
     CHECK(*paired_difference(a, b).p == Approx(2 / std::exp2(n)));
   }
   CHECK_FALSE(paired_difference(std::vector<double>{2}, std::vector<double>{1}).p);
-  const std::vector<double> many(kMaxExactPairs + 1, 1.0), none(many.size(), 0.0);
-  CHECK_FALSE(paired_difference(many, none).p);
+  const std::vector<double> many(kMostSignFlips + 1, 1.0), none(many.size(), 0.0);
+  CHECK(*paired_difference(many, none).p == Approx(std::exp2(-kMostSignFlips)));
+  CHECK(paired_difference(many, none).test == PairedTest::signed_rank);
+}
+
+TEST_CASE("the signed-rank p equals counting all patterns, with ties, zeros and infinities") {
+  const double inf = std::numeric_limits<double>::infinity();
+  // Differences 1, 2, 0, −2, −∞, ∞, 0: the zeros have no rank, both of size 2 have 2.5, both
+  // infinite ones 4.5.
+  const std::vector<double> a{1, 2, 0, 2, -inf, inf, 7}, b{0, 0, 0, 4, 3, 3, 7};
+  const PairedDifference result = paired_difference(a, b);
+  REQUIRE(result.test == PairedTest::signed_rank);
+  CHECK(result.unequal == 5);
+  CHECK(result.difference.n == 5);
+  const double observed = 1 + 2.5 - 2.5 - 4.5 + 4.5;
+  int reached = 0;
+  for (unsigned pattern = 0; pattern < 32; ++pattern) {
+    double sum = 0;
+    for (unsigned k = 0; k < 5; ++k)
+      sum += ((pattern >> k) & 1 ? 1 : -1) * (k == 0 ? 1 : k < 3 ? 2.5 : 4.5);
+    reached += std::abs(sum) >= observed;
+  }
+  CHECK(*result.p == Approx(reached / 32.0));
+  CHECK(result.sign == 1);
+  // Two that diverged are equal; infinities of one sign everywhere leave the smallest p.
+  CHECK(paired_difference(std::vector<double>{inf, 1}, std::vector<double>{inf, 2}).unequal == 1);
+  const std::vector<double> lost(10, -inf), kept(10, 1.0);
+  CHECK(*paired_difference(lost, kept).p == Approx(2 / 1024.0));
+  // Wilcoxon's table: n = 10 without ties, smaller rank sum 8 has p = 0.04883 (two-sided).
+  const std::vector<double> table{-1, 2, 3, 4, 5, 6, -7, 8, 9, inf}, none(10, 0.0);
+  CHECK(*paired_difference(table, none).p == Approx(0.048828125));
+}
+
+TEST_CASE("values that differ by rounding only are equal, whatever their size") {
+  const std::vector<double> a{1e9, 1e-9, 3}, b{1e9 + 1, 1.0000001e-9, 3.1};
+  CHECK(paired_difference(a, b, 1e-6).unequal == 1);
+  CHECK(paired_difference(a, b).unequal == 3);
+}
+
+TEST_CASE("an interval at another level is as wide as that level's quantile") {
+  const Estimate e = estimate(std::vector<double>{1, 2, 3, 4});
+  const Estimate wide = at_level(e, 0.99);
+  CHECK(*wide.ci_high - wide.mean == Approx(student_t_quantile(0.995, 3) * *e.se));
+  CHECK(*at_level(wide, kLevel).ci_low == *e.ci_low);
+  CHECK_FALSE(at_level(estimate(std::vector<double>{1}), 0.99).ci_low);
 }
 
 TEST_CASE("the sign-flip p counts every pattern that is as extreme") {
