@@ -81,7 +81,9 @@ Column count_column(const Comparison& comparison, const ComparedSection& section
     const ComparedGroup& group = comparison.groups[g];
     const auto found = group.metrics.find(metric);
     const int n = found == group.metrics.end() ? 0 : found->second.n;
-    const bool all = group.diverged.empty() && censored(group, metric) == 0;
+    // Beside the column of those that diverged there is no need to say it twice.
+    const int diverged = static_cast<int>(group.diverged.size());
+    const bool all = censored(group, metric) <= diverged;
     column.cells.push_back(all ? std::to_string(n) : fmt::format("{} of {}", n, group.outcomes()));
   }
   return column;
@@ -237,6 +239,10 @@ std::string metric_block(const Comparison& comparison, const ComparedSection& se
   std::vector<Column> iqm = iqm_column(comparison, section, metric);
   columns.insert(columns.end(), iqm.begin(), iqm.end());
   columns.insert(columns.end(), more.begin(), more.end());
+  // What a line cannot hold is in JSON and CSV.
+  for (const char* spare : {"P(better)", "IQM"})
+    if (!table_of(columns).fits())
+      std::erase_if(columns, [&](const Column& column) { return column.title == spare; });
   return settled_table(comparison, section, columns);
 }
 
@@ -319,12 +325,12 @@ std::string to_text(const Comparison& comparison, bool colour) {
     if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
     const std::string at = point.settings.empty() ? "" : " at " + point_title(point);
     text += ink.bold(wrapped("verdict" + at, kTerminalColumns)) + "\n";
+    const auto add = [&](const std::string& words, const char* indent) {
+      text += "  " + wrapped(words, kTerminalColumns - 2, indent) + "\n";
+    };
     if (!head.result.empty())
-      text += wrapped("  " + head.result + (head.rest.empty() ? "" : " " + head.rest),
-                      kTerminalColumns, "  ") +
-              "\n";
-    for (const std::string& sentence : sentences)
-      text += wrapped("  - " + sentence, kTerminalColumns, "    ") + "\n";
+      add(head.rest.empty() ? head.result : head.result + " " + head.rest, "  ");
+    for (const std::string& sentence : sentences) add("- " + sentence, "    ");
   }
   if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const std::string& note : comparison.notes)

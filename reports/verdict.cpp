@@ -54,7 +54,7 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
   if (const std::string lost = divergence(label, baseline, difference); !lost.empty())
     return fmt::format("{} did {} than {} in {}: {}; {}.", label, better ? "better" : "worse",
                        baseline, words, lost, test_text(difference));
-  return fmt::format("{} ended with {} {} than {} ({}): {}, {}.", label,
+  return fmt::format("{} had {} {} than {} ({}): {}, {}.", label,
                      difference.value.sign > 0 ? "higher" : "lower", words, baseline,
                      better ? "better" : "worse", estimate_text(difference), test_text(difference));
 }
@@ -70,8 +70,8 @@ std::string difference_sentence(const std::string& label, const std::string& bas
       return shown_sentence(label, baseline, words, difference);
     case Judgement::equal:
       return fmt::format(
-          "{} and {} ended with the same {}, to rounding, with each of {}{}.", label, baseline,
-          words, counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"), but);
+          "{} and {} had the same {}, to rounding, with each of {}{}.", label, baseline, words,
+          counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"), but);
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
@@ -204,7 +204,7 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
             (open.empty() ? std::string()
                           : fmt::format("Not told apart from it: {}.", fmt::join(open, ", "))) +
                 lost};
-  if (all_equal) return {fmt::format("All ended with the same {}, to rounding.", words), lost};
+  if (all_equal) return {fmt::format("All had the same {}, to rounding.", words), lost};
   return {fmt::format("No difference in {} to {} was shown.", words, baseline),
           (too_few ? "Too few seeds to show one." : std::string()) + lost};
 }

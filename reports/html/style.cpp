@@ -55,6 +55,7 @@ summary{cursor:pointer;color:var(--soft);font-size:.85rem;width:fit-content}
 :focus-visible{outline:2px solid var(--k1);outline-offset:2px}
 figure{margin:0;min-width:0}
 figcaption{font-size:.88rem;font-weight:600;margin:0 0 .25rem;overflow-wrap:anywhere}
+figcaption small{font-weight:400}
 .note{font-size:.8rem;color:var(--soft);margin:.25rem 0}
 .note+.scroll{margin-top:.4rem}
 .panel{display:none;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));

@@ -44,7 +44,7 @@ std::string without(std::string page, std::string_view part) {
 
 TEST_CASE("the verdict claims a difference only when its test does") {
   CHECK(has(verdict_of(with_losses({0.1, 0.11, 0.12, 0.1, 0.11, 0.12})),
-            "ad-psgd ended with higher evaluation loss than ar-sgd (worse): 0.11 [0.101, 0.119] "
+            "ad-psgd had higher evaluation loss than ar-sgd (worse): 0.11 [0.101, 0.119] "
             "over 6 paired seeds, exact sign-flip p (Holm over 1 comparison) = 0.031."));
   CHECK(has(verdict_of(with_losses({-0.5, 0.6, 0.1, 0.3, -0.2, 0.1})),
             "No difference in evaluation loss between ad-psgd and ar-sgd was shown: 0.0667 ["));

@@ -69,7 +69,7 @@ TEST_CASE("the verdict begins with what the tests show, and nothing else") {
   CHECK(headline_of({0.5, 0.6, 0.55}, {0.7, 0.81, 0.74}).result == open);
   CHECK(headline_of({0.5, 0.6, 0.55}, {0.7, 0.81, 0.74}).rest == "Too few seeds to show one.");
   CHECK(headline_of({0.5}, {0.6}).rest == "Too few seeds to show one.");
-  CHECK(has(headline_of({0.5, 0.5}, {0.5, 0.5}).result, "All ended with the same"));
+  CHECK(has(headline_of({0.5, 0.5}, {0.5, 0.5}).result, "All had the same"));
   CHECK(headline_of({}, {0.5}).result.empty());
 }
 

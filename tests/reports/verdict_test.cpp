@@ -138,7 +138,7 @@ TEST_CASE("survivors never win: no headline, sentence or table hides who diverge
   CHECK_FALSE(has(sentence_of(comparison, "risky"), "better"));
 
   const std::string text = to_text(comparison, false);
-  CHECK(has(text, "3 of 10   7 of 10"));
+  CHECK(has(text, "3   7 of 10"));
   CHECK(has(text, "0.02 ±"));
   CHECK(has(text, std::string(kSurvivors)));
   CHECK(has(text, "wild: 7 of 10 runs diverged"));
@@ -172,7 +172,7 @@ TEST_CASE("a target that a run had no time to reach before it diverged counts as
   CHECK(censored(wild, "gradients_to_target") == 3);
   CHECK(*wild.robust.at("gradients_to_target").median == INFINITY);
   CHECK(comparison.differences[0].improvement->value == Approx(0.25));
-  CHECK(has(to_text(comparison, false), "1 of 4"));
+  CHECK(has(to_text(comparison, false), "1    3 of 4"));
 }
 
 TEST_CASE("where all runs of a method diverged it still has a row, a test and no mean") {
@@ -188,7 +188,7 @@ TEST_CASE("where all runs of a method diverged it still has a row, a test and no
   CHECK(to_json(comparison)["differences"][0]["mean"].is_null());
   CHECK(to_json(comparison)["groups"][1]["metrics"]["eval_accuracy"]["mean"].is_null());
   INFO(to_text(comparison, false));
-  CHECK(has(to_text(comparison, false), "0 of 10  10 of 10"));
+  CHECK(has(to_text(comparison, false), "0  10 of 10"));
   CHECK(has(to_csv(comparison), ",0,,,,,"));
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("differences that are rounding name no winner") {
   const Comparison comparison = compare_runs(runs);
   CHECK(*comparison.differences[0].p_holm == 1);
   CHECK(headline(comparison, comparison.points.front()).result ==
-        "All ended with the same evaluation loss, to rounding.");
+        "All had the same evaluation loss, to rounding.");
   CHECK_FALSE(claims_anything(comparison));
 }
 
