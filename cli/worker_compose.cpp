@@ -140,12 +140,25 @@ LinkCost link_of(const json& section) {
 NetworkModel network_of(const json& section) {
   NetworkModel network;
   network.link = link_of(section);
-  if (section.at("all_reduce") == "tree") network.all_reduce = AllReduceKind::tree;
+  network.all_reduce = all_reduce_kind(text(section, "all_reduce"));
   for (const json& override : section.at("edges")) {
     const int i = override.at("edge").at(0), j = override.at("edge").at(1);
     network.edges[std::minmax(i, j)] = link_of(override);
   }
   return network;
+}
+
+CostModel cost_of(const json& section) {
+  CostModel cost;
+  cost.forward_share = number(section, "forward_share");
+  cost.optimizer_share = number(section, "optimizer_share");
+  if (!section.at("buckets").is_null()) {
+    cost.buckets = static_cast<int>(integer(section, "buckets"));
+  } else {
+    cost.first_bucket_bytes = number(section, "first_bucket_bytes");
+    cost.bucket_bytes = number(section, "bucket_bytes");
+  }
+  return cost;
 }
 
 VirtualOptions virtual_options_of(const json& section, int workers) {
@@ -156,9 +169,7 @@ VirtualOptions virtual_options_of(const json& section, int workers) {
                                                 : GradientClock::duration;
   options.compute = compute_of(section, workers);
   options.network = network_of(section.at("network"));
-  const json& cost = section.at("cost");
-  options.cost = {number(cost, "forward_share"), number(cost, "optimizer_share"),
-                  static_cast<int>(integer(cost, "buckets"))};
+  options.cost = cost_of(section.at("cost"));
   return options;
 }
 

@@ -139,8 +139,10 @@ constexpr std::array kNetwork = {
     Field{.name = "all_reduce",
           .type = FieldType::text,
           .fallback = "\"ring\"",
-          .help = "algorithm whose cost an all-reduce has",
-          .choices = "ring,tree"},
+          .help =
+              "how its messages go: ring (2(n-1) pieces of a vector, each sent as soon as it has "
+              "come), tree, recursive-doubling, blocking (a ring whose every step waits for all)",
+          .choices = "ring,tree,recursive-doubling,blocking"},
 };
 constexpr std::array<std::string_view, 1> kNetworkElsewhere = {"edges"};
 constexpr std::array kEdge = {
@@ -156,25 +158,45 @@ constexpr std::array kEdge = {
           .minimum = 0},
     kBandwidth,
 };
+// Finer buckets than this cost more to simulate than they can tell.
+constexpr double kLeastBucketBytes = 1024;
 constexpr std::array kCost = {
     Field{.name = "forward_share",
           .type = FieldType::number,
           .fallback = "0.3333333333333333",
-          .help = "share of a gradient's time before the first bucket is ready",
+          .help = "the forward pass's share of a gradient; the backward pass is the rest",
           .minimum = 0,
           .maximum = 1},
-    Field{.name = "buckets",
-          .type = FieldType::integer,
-          .fallback = "1",
-          .help = "parts in which an all-reduce overlaps the backward pass",
-          .minimum = 1,
-          .maximum = 1e6},
     Field{.name = "optimizer_share",
           .type = FieldType::number,
           .fallback = "0.0",
-          .help = "the optimiser's time in gradient durations, on top of the gradient",
-          .minimum = 0},
+          .help = "the optimiser's time in gradient durations, on top of the gradient, for every "
+                  "algorithm",
+          .minimum = 0,
+          .maximum = 1e6},
+    Field{
+        .name = "bucket_bytes",
+        .type = FieldType::integer,
+        .fallback = "26214400",
+        .help = "size of the pieces in which exchanges overlap the backward pass (PyTorch: 25 MiB)",
+        .minimum = kLeastBucketBytes,
+        .maximum = 1e15},
+    Field{.name = "first_bucket_bytes",
+          .type = FieldType::integer,
+          .fallback = "null",
+          .help = "size of the first of them; absent: 1 MiB (as PyTorch), at most bucket_bytes",
+          .minimum = kLeastBucketBytes,
+          .maximum = 1e15},
+    Field{.name = "buckets",
+          .type = FieldType::integer,
+          .fallback = "null",
+          .help = "as many equal pieces instead",
+          .minimum = 1,
+          .maximum = 1e6},
 };
+constexpr std::array<std::string_view, 2> kEqualOrSized = {"buckets", "bucket_bytes"};
+constexpr std::array<std::string_view, 2> kEqualOrFirst = {"buckets", "first_bucket_bytes"};
+constexpr std::int64_t kFirstBucketBytes = 1 << 20;
 
 constexpr std::array kThreads = {
     Field{.name = "exchange_threads",
@@ -247,6 +269,26 @@ json links_of(Checker& checker, const Node* node, const json& network) {
   return links;
 }
 
+// Either equal buckets or sizes: of what excludes each other, what was said last holds.
+json cost_of(Checker& checker, const Node* node) {
+  const std::string path = "execution.virtual.cost";
+  json cost = checker.table(node, path, {kCost});
+  const Node* const size = checker.only_one(node, path, kEqualOrSized);
+  const Node* const first = checker.only_one(node, path, kEqualOrFirst);
+  const auto given = [](const Node* chosen) { return chosen != nullptr; };
+  const bool equal =
+      given(size) && given(first) && size->key == "buckets" && first->key == "buckets";
+  if (equal) {
+    cost["bucket_bytes"] = cost["first_bucket_bytes"] = nullptr;
+    return cost;
+  }
+  cost["buckets"] = nullptr;
+  if (cost["first_bucket_bytes"].is_null() && cost["bucket_bytes"].is_number_integer())
+    cost["first_bucket_bytes"] =
+        std::min(kFirstBucketBytes, cost["bucket_bytes"].get<std::int64_t>());
+  return cost;
+}
+
 json virtual_of(Checker& checker, const Node* node) {
   const std::string path = "execution.virtual";
   json out = checker.table(node, path, {kVirtual, kVirtualElsewhere});
@@ -261,7 +303,7 @@ json virtual_of(Checker& checker, const Node* node) {
   const Node* network = member(node, "network");
   out["network"] = checker.table(network, path + ".network", {kNetwork, kNetworkElsewhere});
   out["network"]["edges"] = links_of(checker, member(network, "edges"), out["network"]);
-  out["cost"] = checker.table(member(node, "cost"), path + ".cost", {kCost});
+  out["cost"] = cost_of(checker, member(node, "cost"));
   return out;
 }
 
@@ -282,6 +324,7 @@ void check_durations(Checker& checker, const Node* node, const json& model) {
   refuse_unless(model["slow_workers"].empty(), "slow_workers");
   refuse_unless(model["random_slowdown"] == no_slowdown(), "random_slowdown");
   refuse_unless(model["pauses"].empty(), "pauses");
+  refuse_unless(model["cost"].value("optimizer_share", json()) == 0.0, "cost.optimizer_share");
 }
 
 }  // namespace

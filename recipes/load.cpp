@@ -19,7 +19,8 @@ double exchange_seconds(const nlohmann::json& link, double bytes) {
 double unit_seconds(int workers, const nlohmann::json& model) {
   const nlohmann::json& slowdown = model.at("random_slowdown");
   const double seconds = number(model.at("network"), "gradient_seconds") *
-                         (1 + number(slowdown, "probability") * (number(slowdown, "factor") - 1));
+                         (1 + number(slowdown, "probability") * (number(slowdown, "factor") - 1)) *
+                         (1 + number(model.at("cost"), "optimizer_share"));
   double speeds = workers;
   for (const auto& [worker, factor] : model.at("slow_workers").items())
     speeds += 1 / factor.get<double>() - 1;

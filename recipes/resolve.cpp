@@ -253,8 +253,13 @@ void Resolver::look_at_exchanges() {
     plan_.chi2 = nominal.chi2;
   }
   const Method bare = entry_->make(options, nullptr);
-  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes) * worker_time_;
-  if (entry_->pattern != Pattern::pairwise || s_["execution"]["driver"] != "virtual") return;
+  const bool simulated = s_["execution"]["driver"] == "virtual";
+  const json& network = s_["execution"]["virtual"]["network"];
+  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes,
+                                   simulated ? all_reduce_kind(text(network, "all_reduce"))
+                                             : AllReduceKind::ring) *
+                worker_time_;
+  if (entry_->pattern != Pattern::pairwise || !simulated) return;
   const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
   plan_.largest_load = load.largest;
   plan_.largest_load_worker = load.worker;

@@ -4,7 +4,8 @@ namespace acid {
 
 /// All-reduce SGD, as PyTorch's DistributedDataParallel does it: g = (1/n) Σ gᵢ, and every worker
 /// takes the same optimiser step. Per gradient and worker a ring all-reduce sends 2(n−1)/n vectors
-/// in 2(n−1) messages; the reduction overlaps the backward pass bucket by bucket.
+/// in 2(n−1) messages; the reduction overlaps the backward pass bucket by bucket, as far as the
+/// vector is cut into buckets (CostModel in engine/drivers/round_clock.hpp).
 AlgorithmEntry ar_sgd_entry() {
   return {.name = "ar-sgd",
           .label = "AR-SGD",

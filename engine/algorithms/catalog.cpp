@@ -23,12 +23,13 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   return nullptr;
 }
 
-double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes) {
+double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
+                          AllReduceKind all_reduce) {
   const double n = topology.workers();
   if (n < 2) return 0;
   switch (method.pattern) {
     case Pattern::all_reduce:
-      return 2 * (n - 1) / n * vector_bytes;
+      return all_reduce_vectors(all_reduce, topology.workers()) / n * vector_bytes;
     case Pattern::neighbours: {
       return vector_bytes * 2 * static_cast<double>(topology.edge_count()) / n;
     }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "engine/algorithms/all_reduce.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/base/mixing.hpp"
 #include "engine/topology/spectral.hpp"
@@ -50,7 +51,8 @@ std::span<const AlgorithmEntry> algorithm_catalog();
 const AlgorithmEntry* find_algorithm(std::string_view name);
 
 /// Bytes sent per gradient, summed over workers ÷ gradients, for vectors of `vector_bytes`:
-/// all-reduce 2(n−1)/n · M (ring), neighbours M · mean degree, pairwise r · M.
-double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes);
+/// all-reduce all_reduce_vectors/n · M, neighbours M · mean degree, pairwise r · M.
+double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
+                          AllReduceKind all_reduce = AllReduceKind::ring);
 
 }  // namespace acid

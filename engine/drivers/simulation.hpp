@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/algorithms/all_reduce.hpp"
 #include "engine/base/rng.hpp"
 
 namespace acid {
@@ -41,12 +42,11 @@ struct ComputeModel {
 struct LinkCost {
   double latency_seconds = 0;
   double bytes_per_second = 0;  // 0: unlimited
-  double seconds(double bytes) const {
-    return latency_seconds + (bytes_per_second > 0 ? bytes / bytes_per_second : 0);
+  double transfer_seconds(double bytes) const {
+    return bytes_per_second > 0 ? bytes / bytes_per_second : 0;
   }
+  double seconds(double bytes) const { return latency_seconds + transfer_seconds(bytes); }
 };
-
-enum class AllReduceKind { ring, tree };
 
 struct NetworkModel {
   LinkCost link;
@@ -54,57 +54,27 @@ struct NetworkModel {
   AllReduceKind all_reduce = AllReduceKind::ring;
 
   const LinkCost& between(int i, int j) const;
-  /// ring: 2(n−1)·latency + 2(n−1)/n·bytes/bandwidth. tree (double binary): 2⌈log₂n⌉·latency +
-  /// 2·bytes/bandwidth. The slowest link of the model bounds either.
+
+  /// How long an all-reduce of `bytes` takes from the moment at which every worker is ready until
+  /// every worker has the sum, message by message over the links that it crosses; additions are
+  /// free. Adding begins before the last worker is ready, but its part of the sum still has all
+  /// steps before it, so that the last to be ready rules.
+  ///
+  /// ring (Patarasuk & Yuan 2009; NCCL, gloo): worker i passes 2(n−1) pieces of bytes/n on to
+  ///   i + 1, each as soon as it has come and the one before it has left. On equal links
+  ///   2(n−1)·latency + 2(n−1)/n·bytes/bandwidth; pieces under way on a slow link do not wait for
+  ///   each other, so that one link of high latency is paid twice, not 2(n−1) times.
+  /// tree (double binary, as NCCL's): the parent of worker i is i/2, of the mirrored tree likewise
+  ///   from the other end; the deepest way's latencies twice, and the bytes of the worker whose
+  ///   links carry most. On equal links 2⌈log₂ n⌉·latency + 2·bytes/bandwidth (n = 2: half those
+  ///   bytes).
+  /// recursive doubling: whole vectors with the partner whose number differs in one bit; workers
+  ///   beyond the largest power of two hand theirs to a neighbour before and get the sum after.
+  /// blocking: nobody begins a step of the ring before both neighbours have ended the last, so
+  ///   every step takes as long as the slowest link: 2(n−1) times that.
+  ///
+  /// O(n) where all links are equal, at most O(n²): work it out once, links never change.
   double all_reduce_seconds(int workers, double bytes) const;
-};
-
-/// How one gradient's duration divides: forward pass, `buckets` equal backward pieces, optimiser.
-struct CostModel {
-  double forward_share = 1.0 / 3;
-  double optimizer_share = 0;
-  int buckets = 1;
-};
-
-/// Max-plus recurrences of one synchronous round (Decent-DP's and DDP's bucket schedules). Exact in
-/// the cases of the closed forms: all-reduce T = max(F + G + c, F + g + Bc) + U; neighbour average
-/// with overlap, in steady state, T = max(F + G + U, Bc, c + U).
-class RoundClock {
- public:
-  RoundClock(int workers, const CostModel& cost) : cost_(cost), ready_(size(workers), 0.0) {}
-
-  /// Gradients of durations[i] seconds and an all-reduce of bucket_seconds per bucket, in bucket
-  /// order, overlapping the backward pass. Returns when the round ends, for all workers alike.
-  double all_reduce(const std::vector<double>& durations, double bucket_seconds);
-
-  /// One neighbour average per bucket that starts when the buckets of the last round are done at
-  /// both ends and must end before this round's update of that bucket; bucket_seconds[i] is worker
-  /// i's cost, neighbours[i] lists whom it waits for. Returns the time the last worker is done.
-  double overlapped(const std::vector<double>& durations, const std::vector<double>& bucket_seconds,
-                    const std::vector<std::vector<int>>& neighbours);
-
-  /// Compute, then wait for the neighbours, then average for exchange_seconds[i].
-  double sequential(const std::vector<double>& durations,
-                    const std::vector<double>& exchange_seconds,
-                    const std::vector<std::vector<int>>& neighbours);
-
-  /// When worker i starts its next round.
-  double ready_seconds(int worker) const { return ready_[static_cast<std::size_t>(worker)]; }
-  /// Seconds each worker has waited so far.
-  const std::vector<double>& idle_seconds() const { return idle_; }
-
-  template <class Archive>
-  void persist(Archive& archive) {
-    archive(ready_, done_, link_free_, idle_);
-  }
-
- private:
-  static std::size_t size(int workers) { return static_cast<std::size_t>(workers); }
-  CostModel cost_;
-  std::vector<double> ready_;              // when each worker starts its next round
-  std::vector<std::vector<double>> done_;  // per worker and bucket, of the last round
-  std::vector<double> link_free_;          // per worker: end of its last bucket exchange
-  std::vector<double> idle_ = std::vector<double>(ready_.size(), 0.0);
 };
 
 }  // namespace acid

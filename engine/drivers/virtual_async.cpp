@@ -55,7 +55,7 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
   }
   if (poisson()) rings_.emplace(spec.workers, options.compute.mean_seconds(0), spec.seeds);
   for (int w = 0; w < spec.workers; ++w) {
-    state(w).mean_seconds = options.compute.mean_seconds(w);
+    state(w).mean_seconds = options.compute.mean_seconds(w) * with_optimizer();
     state(w).backlog_limit = spec.backlog_limit(w);
   }
   if (continuity.resume != nullptr)
@@ -217,7 +217,7 @@ void VirtualAsync::begin_waiting(int w) {
 
 void VirtualAsync::schedule_gradient(int w) {
   WorkerState& s = state(w);
-  const double duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds);
+  const double duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds) * with_optimizer();
   ++s.begun;
   s.computing_since = seconds_;
   push({.seconds = options_.compute.end_seconds(w, seconds_, duration), .worker = w});
@@ -329,7 +329,8 @@ void VirtualAsync::take_sample(double time) {
   notes_.clear();
 }
 
-// After the last gradient: every edge that is due is executed, in its order; time stands still.
+// After the last gradient: every edge that is due is executed, in its order. Time stands still: no
+// synchronous method is charged for what would follow its last round, either.
 void VirtualAsync::drain() {
   ended_ = true;
   waiting_at_end_ = matchmaker_.waiting();
@@ -339,7 +340,6 @@ void VirtualAsync::drain() {
     const Occurrence occurrence = occurrences_.top();
     occurrences_.pop();
     if (occurrence.kind != Occurrence::Kind::exchange_done) continue;
-    seconds_ = occurrence.seconds;
     handle(occurrence);
   }
   ACID_ASSERT(matchmaker_.idle(), "{} exchanges left", matchmaker_.waiting());

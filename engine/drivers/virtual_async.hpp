@@ -126,6 +126,11 @@ class VirtualAsync {
 
   bool poisson() const { return options_.gradient_clock == GradientClock::poisson; }
   bool consensus_only() const { return options_.gradient_clock == GradientClock::none; }
+  /// What a gradient's duration is multiplied by to include the step. Events take no time.
+  double with_optimizer() const {
+    return options_.gradient_clock == GradientClock::duration ? 1 + options_.cost.optimizer_share
+                                                              : 1;
+  }
   /// Where worker w's offer lies; not when every exchange is instantaneous.
   std::span<float> offer(int w);
   std::span<const float> offer(int w) const;

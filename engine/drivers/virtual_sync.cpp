@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace acid {
@@ -17,31 +18,35 @@ std::vector<const float*> pointers(const std::vector<Arena<float>>& arenas) {
 
 }  // namespace
 
-RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const CostModel& cost,
-                     double vector_bytes) {
+RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network,
+                     const std::vector<double>& bucket_shares, double vector_bytes) {
   RoundPlan plan;
   const int n = spec.workers;
   if (spec.method.pattern == Pattern::all_reduce) {
-    plan.bucket_seconds = network.all_reduce_seconds(n, vector_bytes / cost.buckets);
-    plan.bytes = static_cast<std::int64_t>(2 * (n - 1) * vector_bytes);
+    std::map<double, double> seconds;  // of a share; most buckets are of one size
+    for (const double share : bucket_shares) {
+      const auto [known, added] = seconds.try_emplace(share, 0.0);
+      if (added) known->second = network.all_reduce_seconds(n, share * vector_bytes);
+      plan.bucket_seconds.push_back(known->second);
+    }
+    plan.bytes =
+        static_cast<std::int64_t>(all_reduce_vectors(network.all_reduce, n) * vector_bytes);
     return plan;
   }
   plan.weights = spec.method.uniform_weights ? uniform_weights(*spec.topology)
                                              : metropolis_weights(*spec.topology);
   plan.neighbours.resize(static_cast<std::size_t>(n));
   // A worker's transfers share its link: latencies overlap, bytes add up.
-  const bool overlaps = spec.method.order == Order::combine_while_adapt;
-  const double piece = overlaps ? vector_bytes / cost.buckets : vector_bytes;
   for (int i = 0; i < n; ++i) {
-    double latency = 0, transfer = 0;
+    NeighbourCost cost;
     for (const Neighbour& neighbour : plan.weights.neighbours[static_cast<std::size_t>(i)]) {
       plan.neighbours[static_cast<std::size_t>(i)].push_back(neighbour.worker);
       const LinkCost& link = network.between(i, neighbour.worker);
-      latency = std::max(latency, link.latency_seconds);
-      transfer += link.seconds(piece) - link.latency_seconds;
+      cost.latency_seconds = std::max(cost.latency_seconds, link.latency_seconds);
+      cost.transfer_seconds += link.transfer_seconds(vector_bytes);
       plan.bytes += static_cast<std::int64_t>(vector_bytes);
     }
-    plan.exchange_seconds.push_back(latency + transfer);
+    plan.exchanges.push_back(cost);
   }
   return plan;
 }
@@ -55,8 +60,9 @@ VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Obj
       continuity_(continuity),
       ensemble_(spec, objective),
       log_(spec.workers, spec.keep_events, recorder),
-      round_plan_(plan_round(spec, options.network, options.cost, ensemble_.vector_bytes())),
-      round_clock_(spec.workers, options.cost),
+      bucket_shares_(options.cost.bucket_shares(ensemble_.vector_bytes())),
+      round_plan_(plan_round(spec, options.network, bucket_shares_, ensemble_.vector_bytes())),
+      round_clock_(spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(spec.workers),
       losses_(static_cast<std::size_t>(spec.workers)),
       pool_(spec.workers, options.threads),
@@ -83,11 +89,16 @@ void VirtualSync::save_cut() {
                                  .state = saved_state(*this)});
 }
 
-bool VirtualSync::budget_spent() const {
+bool VirtualSync::budget_spent() {
   const Budget& budget = spec_.budget;
   const Position& now = totals_.position;
-  return now.gradients >= budget.gradients || now.normalised_time >= budget.normalised_time ||
-         now.seconds >= budget.seconds || static_cast<double>(now.bytes) >= budget.bytes;
+  if (now.gradients >= budget.gradients || now.normalised_time >= budget.normalised_time ||
+      static_cast<double>(now.bytes) >= budget.bytes)
+    return true;
+  if (budget.seconds == kNever) return false;
+  if (!ahead_) ahead_ = look_ahead();
+  // What rounding alone puts beyond the limit is not late.
+  return ahead_->seconds > budget.seconds * (1 + 1e-9);
 }
 
 Outcome VirtualSync::run(std::stop_token stop) {
@@ -215,24 +226,37 @@ void VirtualSync::neighbour_round() {
   }
 }
 
-void VirtualSync::advance_clock() {
-  std::vector<double> begun, durations;
+// Durations never depend on parameters, so a round's end is known before it begins.
+VirtualSync::Ahead VirtualSync::look_ahead() const {
+  Ahead next{.clock = round_clock_, .work = {}};
+  const double share = options_.cost.optimizer_share;
+  const bool step_follows = spec_.method.order == Order::adapt_then_combine &&
+                            spec_.method.pattern == Pattern::neighbours;
   for (int w = 0; w < spec_.workers; ++w) {
     const double start = round_clock_.ready_seconds(w);
-    begun.push_back(start);
-    const double work = options_.compute.draw_seconds(w, round_, spec_.seeds);
-    durations.push_back(options_.compute.end_seconds(w, start, work) - start);
+    const double gradient = options_.compute.draw_seconds(w, round_, spec_.seeds);
+    const double step = share * gradient;
+    // A step that follows its gradient at once may fall into a pause as well.
+    const double over =
+        options_.compute.end_seconds(w, start, step_follows ? gradient + step : gradient);
+    next.work.push_back({step_follows ? over - start - step : over - start, step});
   }
-  Position& position = totals_.position;
   if (spec_.method.pattern == Pattern::all_reduce)
-    position.seconds = round_clock_.all_reduce(durations, round_plan_.bucket_seconds);
-  else if (spec_.method.order == Order::combine_while_adapt)
-    position.seconds =
-        round_clock_.overlapped(durations, round_plan_.exchange_seconds, round_plan_.neighbours);
+    next.seconds = next.clock.all_reduce(next.work, round_plan_.bucket_seconds);
+  else if (step_follows)
+    next.seconds = next.clock.sequential(next.work, round_plan_.exchanges, round_plan_.neighbours);
   else
-    position.seconds =
-        round_clock_.sequential(durations, round_plan_.exchange_seconds, round_plan_.neighbours);
-  add_spans(begun, durations);
+    next.seconds = next.clock.overlapped(next.work, round_plan_.exchanges, round_plan_.neighbours);
+  return next;
+}
+
+void VirtualSync::advance_clock() {
+  if (!ahead_) ahead_ = look_ahead();
+  add_spans();
+  round_clock_ = std::move(ahead_->clock);
+  Position& position = totals_.position;
+  position.seconds = ahead_->seconds;
+  ahead_.reset();
   ++round_;
   position.gradients += spec_.workers;
   position.normalised_time = static_cast<double>(round_);
@@ -242,25 +266,32 @@ void VirtualSync::advance_clock() {
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
 }
 
-// Until those it waits for have computed, a worker waits; then the exchange is on.
-void VirtualSync::add_spans(const std::vector<double>& begun,
-                            const std::vector<double>& durations) {
-  const auto computed = [&](std::size_t i) { return begun[i] + durations[i]; };
+// Until those it waits for have computed, a worker waits; then the exchange is on. After an
+// all-reduce it takes the optimiser's step, otherwise that was part of computing.
+void VirtualSync::add_spans() {
+  const bool all_reduce = spec_.method.pattern == Pattern::all_reduce;
+  const auto computed = [&](std::size_t i) {
+    const RoundWork& work = ahead_->work[i];
+    return round_clock_.ready_seconds(static_cast<int>(i)) + work.gradient_seconds +
+           (all_reduce ? 0 : work.optimizer_seconds);
+  };
   double slowest = 0;
-  for (std::size_t i = 0; i < begun.size(); ++i) slowest = std::max(slowest, computed(i));
-  for (std::size_t i = 0; i < begun.size(); ++i) {
+  for (std::size_t i = 0; i < ahead_->work.size(); ++i) slowest = std::max(slowest, computed(i));
+  for (std::size_t i = 0; i < ahead_->work.size(); ++i) {
     const int w = static_cast<int>(i);
-    const double done = round_clock_.ready_seconds(w);
+    const double done = ahead_->clock.ready_seconds(w);
+    const double exchanged = done - (all_reduce ? ahead_->work[i].optimizer_seconds : 0);
     double others = slowest;
-    if (spec_.method.pattern != Pattern::all_reduce) {
+    if (!all_reduce) {
       others = computed(i);
       for (const int j : round_plan_.neighbours[i])
         others = std::max(others, computed(static_cast<std::size_t>(j)));
     }
-    others = std::min(others, done);
-    timeline_.add(w, SpanKind::compute, begun[i], computed(i));
+    others = std::min(others, exchanged);
+    timeline_.add(w, SpanKind::compute, round_clock_.ready_seconds(w), computed(i));
     if (others > computed(i)) timeline_.add(w, SpanKind::wait, computed(i), others);
-    if (done > others) timeline_.add(w, SpanKind::exchange, others, done);
+    if (exchanged > others) timeline_.add(w, SpanKind::exchange, others, exchanged);
+    if (done > exchanged) timeline_.add(w, SpanKind::compute, exchanged, done);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/drivers/ensemble.hpp"
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
+#include "engine/drivers/round_clock.hpp"
 #include "engine/drivers/sampler.hpp"
 #include "engine/drivers/timeline.hpp"
 #include "engine/drivers/virtual_time.hpp"
@@ -19,15 +21,17 @@ namespace acid {
 struct RoundPlan {
   MixingMatrix weights;                      // neighbours pattern
   std::vector<std::vector<int>> neighbours;  // neighbours pattern: whom worker i waits for
-  std::vector<double> exchange_seconds;      // neighbours pattern: per worker, whole vector
-  double bucket_seconds = 0;                 // all-reduce pattern: per bucket
+  std::vector<NeighbourCost> exchanges;      // neighbours pattern: per worker
+  std::vector<double> bucket_seconds;        // all-reduce pattern
   std::int64_t bytes = 0;                    // sent per round, summed over workers
 };
-RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network, const CostModel& cost,
-                     double vector_bytes);
+/// `bucket_shares`: of the vector, see CostModel.
+RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network,
+                     const std::vector<double>& bucket_shares, double vector_bytes);
 
 /// One synchronous run in virtual time: rounds of one gradient per worker; round k ends at
-/// normalised time k + 1. The vectors of worker i belong to chain i of the pool.
+/// normalised time k + 1. Under a budget of seconds the run ends with the last round that every
+/// worker has ended by then. The vectors of worker i belong to chain i of the pool.
 class VirtualSync {
  public:
   VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
@@ -51,10 +55,18 @@ class VirtualSync {
   /// Commits every worker's step with the gradient that gradient_of(i) names, at the round's end.
   template <class GradientOf>
   void commit_all(GradientOf gradient_of);
+  /// The round that comes next, as far as it is known before it happens.
+  struct Ahead {
+    RoundClock clock;  // at its end
+    std::vector<RoundWork> work;
+    double seconds = 0;  // when its last worker is done
+  };
+  Ahead look_ahead() const;
   void advance_clock();
-  void add_spans(const std::vector<double>& begun, const std::vector<double>& durations);
+  void add_spans();
   void take_sample();
-  bool budget_spent() const;
+  /// Also when the next round would end too late.
+  bool budget_spent();
 
   const RunSpec& spec_;
   const VirtualOptions& options_;
@@ -63,8 +75,10 @@ class VirtualSync {
   const Continuity continuity_;
   Ensemble ensemble_;
   EventLog log_;  // worker i's: chain i
-  RoundPlan round_plan_;
+  const std::vector<double> bucket_shares_;
+  const RoundPlan round_plan_;
   RoundClock round_clock_;
+  std::optional<Ahead> ahead_;  // of round_, once somebody asked
   Timeline timeline_;
   std::vector<Arena<float>> averages_;   // neighbours: h of each worker; all-reduce: [0] is ḡ
   std::vector<Arena<float>> published_;  // neighbours: the vectors that others read this round

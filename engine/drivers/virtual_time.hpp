@@ -3,6 +3,7 @@
 #include <stop_token>
 
 #include "engine/drivers/cut.hpp"
+#include "engine/drivers/round_clock.hpp"
 #include "engine/drivers/run_spec.hpp"
 #include "engine/drivers/simulation.hpp"
 #include "engine/worker/objective.hpp"
@@ -19,7 +20,8 @@ enum class GradientClock {
 
 struct VirtualOptions {
   GradientClock gradient_clock = GradientClock::duration;
-  /// Except under `duration`, gradient_seconds is all that counts of it, and the pauses.
+  /// Except under `duration`, gradient_seconds is all that counts of it, and the pauses. Where
+  /// gradients are instantaneous so is the optimiser.
   ComputeModel compute;
   NetworkModel network;
   CostModel cost;
@@ -30,6 +32,10 @@ struct VirtualOptions {
 /// Discrete-event simulation with real gradients. When events happen never depends on parameter
 /// values, so the schedule runs ahead of the arithmetic, which follows on a pool of threads in each
 /// worker's order of events: the same bits for any number of threads.
+///
+/// Under a budget of seconds asynchronous workers go on until then, and a synchronous run ends with
+/// the last round that was over by then. Either way the run's seconds end with its last gradient or
+/// its limit: exchanges that are due then are still executed, without being charged.
 ///
 /// Returns at the end of the budget, when `stop` is requested (Ending::stopped, after a last cut),
 /// or when a loss or the consensus distance is no longer finite (Ending::diverged). The objective

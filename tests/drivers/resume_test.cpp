@@ -76,6 +76,13 @@ const std::vector<Case>& cases() {
          s.virtual_time.network.link.latency_seconds = 0.3;
          s.virtual_time.cost.buckets = 3;
        }},
+      {"ar-sgd whose last round would end too late",
+       [](Setup& s) {
+         s.algorithm = "ar-sgd";
+         s.virtual_time.cost = {.optimizer_share = 0.2};
+         s.virtual_time.network.link = {0.02, 1e4};
+         s.spec.budget.seconds = 128;
+       }},
       {"ad-psgd", [](Setup& s) { s.algorithm = "ad-psgd"; }},
       {"a2cid2 with adam",
        [](Setup& s) {

@@ -232,6 +232,46 @@ TEST_CASE("limits and targets end a run early") {
       CHECK(outcome.position.gradients == 8 * 30);
     }
   }
+  SECTION("seconds: a round that would end too late does not count, for any worker") {
+    for (const char* algorithm : {"ar-sgd", "d-psgd"}) {
+      INFO(algorithm);
+      Setup setup;
+      setup.algorithm = algorithm;
+      setup.virtual_time.compute.gradient_seconds = 1.75;
+      setup.virtual_time.compute.slow_factors = {1, 1, 1, 1, 2, 1, 1, 1};
+      setup.spec.budget.gradients = 100'000;
+      setup.spec.budget.seconds = 30;
+      const Outcome outcome = setup.run();
+      CHECK(outcome.position.gradients == 8 * 8);  // of 3.5 s each
+      CHECK(outcome.worker_gradients == std::vector<std::int64_t>(8, 8));
+      CHECK(outcome.position.seconds == Approx(28));
+      CHECK(setup.recorder.series("eval_loss").back().position.seconds == Approx(28));
+    }
+  }
+  SECTION("seconds: nothing is over before the first round") {
+    Setup setup;
+    setup.algorithm = "ar-sgd";
+    setup.spec.budget.gradients = 100'000;
+    setup.spec.budget.seconds = 0.5;
+    const Outcome outcome = setup.run();
+    CHECK(outcome.ending == Ending::finished);
+    CHECK(outcome.position.gradients == 0);
+    CHECK(setup.recorder.series("eval_loss").size() == 1);
+  }
+  SECTION("exchanges that are due at the end are executed without being charged") {
+    Setup setup;
+    setup.virtual_time.network.link.latency_seconds = 0.7;
+    setup.spec.budget.gradients = 100'000;
+    setup.spec.budget.seconds = 10;
+    const Outcome outcome = setup.run();
+    CHECK(outcome.position.seconds == 10);
+    CHECK(outcome.exchanges_waiting > 0);
+    CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+    Setup counted;
+    counted.virtual_time.network.link.latency_seconds = 0.7;
+    counted.spec.budget.gradients = outcome.position.gradients;
+    CHECK(counted.run().position.seconds == 10);  // of the last gradient
+  }
   SECTION("bytes") {
     Setup setup;
     setup.spec.budget.gradients = 100'000;

@@ -46,6 +46,42 @@ TEST_CASE("a small recipe resolves to settings with nothing left to default") {
   CHECK(s["streams"].empty());
 }
 
+TEST_CASE("buckets are sizes or a number of equal ones, and what was said last holds") {
+  const auto cost = [](const std::string& keys, const std::vector<std::string>& overrides = {}) {
+    const std::string section = "[execution.virtual.cost]\n" + keys + "\n";
+    return compiled(section, overrides).runs.at(0).settings["execution"]["virtual"]["cost"];
+  };
+  const auto check = [](const nlohmann::json& got, const nlohmann::json& equal,
+                        const nlohmann::json& first, const nlohmann::json& size) {
+    INFO(got.dump());
+    CHECK(got["buckets"] == equal);
+    CHECK(got["first_bucket_bytes"] == first);
+    CHECK(got["bucket_bytes"] == size);
+  };
+  constexpr int kMiB = 1 << 20;
+  check(cost(""), nullptr, kMiB, 25 * kMiB);
+  check(cost("bucket_bytes = 2000000"), nullptr, kMiB, 2'000'000);
+  check(cost("bucket_bytes = 2000"), nullptr, 2000, 2000);
+  check(cost("first_bucket_bytes = 2000"), nullptr, 2000, 25 * kMiB);
+  check(cost("buckets = 3"), 3, nullptr, nullptr);
+  check(cost("bucket_bytes = 2000", {"execution.virtual.cost.buckets=3"}), 3, nullptr, nullptr);
+  check(cost("buckets = 3", {"execution.virtual.cost.bucket_bytes=2000"}), nullptr, 2000, 2000);
+}
+
+TEST_CASE("the bytes of a plan are those that the all-reduce sends") {
+  const auto bytes = [](const std::string& kind) {
+    return compiled(
+               "[[algorithms]]\nkind = \"ar-sgd\"\n[execution.virtual.network]\nall_reduce = \"" +
+               kind + "\"\n")
+        .runs.at(0)
+        .bytes;
+  };
+  CHECK(bytes("tree") == bytes("ring"));
+  CHECK(bytes("blocking") == bytes("ring"));
+  // Four workers: 2 · 3 vectors in all, or 2 each.
+  CHECK(bytes("recursive-doubling") == Approx(bytes("ring") * 8 / 6));
+}
+
 TEST_CASE("a run without gradients plans none, but the same exchanges and samples") {
   const std::string rest = "[budget]\nnormalised_time = 50\n[execution.virtual]\n";
   const PlannedRun with = compiled(rest).runs.at(0);

@@ -38,6 +38,12 @@ TEST_CASE("slow workers lengthen the unit of normalised time") {
   CHECK(random.largest_load == Approx(0.05));
 }
 
+TEST_CASE("the optimiser's time lengthens a gradient, so that exchanges load it less") {
+  const PlannedRun run_with =
+      run("latency_seconds = 0.1", "[execution.virtual.cost]\noptimizer_share = 0.25");
+  CHECK(run_with.largest_load == Approx(0.08));
+}
+
 TEST_CASE("one slow link loads its two workers") {
   const PlannedRun slow = run("edges = [{ edge = [2, 3], latency_seconds = 0.4 }]");
   CHECK(slow.largest_load == Approx(0.2));  // λ₂₃ = ½
