@@ -227,7 +227,7 @@ bool MpiAsync::place_mark() {
   reporter_.mark(mark.kind, t, worker_, report_);
   if (mark.kind == MarkKind::measured) {
     report_.notes.clear();
-    calendar_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0});
+    calendar_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0}, 0);
   } else if (mark.kind == MarkKind::checkpoint) {
     cut_ = WorkerClock::kFree;
   } else {

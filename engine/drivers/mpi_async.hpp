@@ -46,16 +46,16 @@ class MpiAsync {
     MarkKind kind = MarkKind::measured;
   };
 
-  bool commit(double loss, double began, bool begin_next) EXCLUDES_LOCK(mutex_);
+  /// The next gradient begins with it unless the throttle holds it. False when nothing was
+  /// committed, or nothing should be any more.
+  bool commit(double loss, double began) EXCLUDES_LOCK(mutex_);
   /// What the worker has done since then, by clock_, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex_);
-  void begin() EXCLUDES_LOCK(mutex_);
-  bool behind() EXCLUDES_LOCK(mutex_);
-  void catch_up() EXCLUDES_LOCK(mutex_);
-  /// What the gradient thread finds: nothing when there is no run.
-  enum class Begin { never, anew, in_hand };
-  Begin wait_for_start() EXCLUDES_LOCK(mutex_);
-  bool must_wait() const REQUIRES_LOCK(mutex_);
+  void wait_for_start() EXCLUDES_LOCK(mutex_);
+  /// Begins the next gradient, once the throttle lets it, unless one is in hand. False when the run
+  /// is closing.
+  bool has_gradient() EXCLUDES_LOCK(mutex_);
+  bool behind() REQUIRES_LOCK(mutex_);
   void hold_until(double until) EXCLUDES_LOCK(mutex_);
   void become_quiet() EXCLUDES_LOCK(mutex_);
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex_);

@@ -1,5 +1,6 @@
 // The gradient thread of an asynchronous run under the mpi driver.
 #include <cmath>
+#include <optional>
 
 #include "engine/drivers/gradient_pace.hpp"
 #include "engine/drivers/mpi_async.hpp"
@@ -7,35 +8,45 @@
 namespace acid {
 
 void MpiAsync::train() {
-  Begin begin_as = wait_for_start();
-  if (begin_as == Begin::anew) {
-    if (behind()) catch_up();
-    begin();
-  }
+  wait_for_start();
   GradientPace pace(options_.slow_factor, clock_);
-  while (begin_as != Begin::never) {
+  while (has_gradient()) {
     const double began = clock_.seconds();
     pace.begin();
     const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
                                             worker_.gradient_buffers(), worker_.gradient());
     hold_until(pace.end());
-    const bool held = behind();
-    if (!commit(loss, began, !held)) break;
+    if (!commit(loss, began)) break;
     post_.wake();
-    if (held) {
-      catch_up();
-      begin();
-    }
   }
   become_quiet();
 }
 
-// A gradient that was in hand at a checkpoint is computed anew from its snapshot.
-MpiAsync::Begin MpiAsync::wait_for_start() {
+void MpiAsync::wait_for_start() {
   MutexLock lock(mutex_);
   while (!begun_ && !closing_) changed_.wait(mutex_);
-  if (!begun_) return Begin::never;
-  return report_.computing ? Begin::in_hand : Begin::anew;
+}
+
+// One that began with the commit before is in hand already, and one that was at a checkpoint is
+// computed anew from its snapshot.
+bool MpiAsync::has_gradient() {
+  MutexLock lock(mutex_);
+  if (!begun_) return false;
+  if (report_.computing) return true;
+  std::optional<double> held_since;
+  while (!closing_ && (behind() || lent_)) {
+    if (!held_since && behind()) {
+      held_since = clock_.seconds();
+      ++report_.holds;
+    }
+    changed_.wait(mutex_);
+  }
+  if (held_since) report_.idle_seconds += end_span(SpanKind::wait, *held_since);
+  if (closing_) return false;
+  worker_.begin_gradient(time_.time());
+  report_.computing = true;
+  log(EventKind::begin_gradient);
+  return true;
 }
 
 void MpiAsync::become_quiet() {
@@ -50,18 +61,9 @@ void MpiAsync::log(EventKind kind, std::uint64_t exchange) {
   reporter_.log().add(rank_, kind, time_.time(), worker_, exchange);
 }
 
-void MpiAsync::begin() {
-  MutexLock lock(mutex_);
-  while (lent_ && !closing_) changed_.wait(mutex_);
-  if (lent_) return;  // the run is over
-  worker_.begin_gradient(time_.time());
-  report_.computing = true;
-  log(EventKind::begin_gradient);
-}
-
 // Waits where the run's other gradients are given to others, or are not known to be left, and while
 // the partner of an exchange has the worker's vectors.
-bool MpiAsync::commit(double loss, double began, bool begin_next) {
+bool MpiAsync::commit(double loss, double began) {
   MutexLock lock(mutex_);
   end_span(SpanKind::compute, began);
   if (committed_ >= allowed_ || lent_) {
@@ -80,6 +82,7 @@ bool MpiAsync::commit(double loss, double began, bool begin_next) {
   note.loss = loss;
   note.position = {.gradients = count, .normalised_time = t, .seconds = 0, .bytes = 0};
   if (report_.notes.size() == 1) note.norm = euclidean_norm(worker_.gradient());
+  const bool begin_next = !behind();
   worker_.commit_gradient(t, worker_.gradient(), spec_.schedule.rate(spec_.budget.progress(count)),
                           begin_next);
   note.staleness = worker_.staleness();
@@ -89,23 +92,10 @@ bool MpiAsync::commit(double loss, double began, bool begin_next) {
   return !closing_;
 }
 
-bool MpiAsync::must_wait() const {
-  return static_cast<double>(edges_.size()) - (in_hand_ ? 1 : 0) > backlog_limit_;
-}
-
+// The throttle, of a gradient that would begin now.
 bool MpiAsync::behind() {
-  MutexLock lock(mutex_);
   make_due();
-  return must_wait();
-}
-
-// The throttle.
-void MpiAsync::catch_up() {
-  MutexLock lock(mutex_);
-  const double since = clock_.seconds();
-  ++report_.holds;
-  while (must_wait() && !closing_) changed_.wait(mutex_);
-  report_.idle_seconds += end_span(SpanKind::wait, since);
+  return static_cast<double>(edges_.size()) - (in_hand_ ? 1 : 0) > backlog_limit_;
 }
 
 double MpiAsync::end_span(SpanKind kind, double since) {

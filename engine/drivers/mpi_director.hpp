@@ -28,7 +28,7 @@ class Director {
   /// Until the run has ended, or `failed` says that it cannot go on.
   Outcome direct(const std::function<bool()>& failed);
 
-  static constexpr std::string_view kLayout = "mpi-async/2";
+  static constexpr std::string_view kLayout = "mpi-async/3";
 
   /// The state at a checkpoint, the vectors apart.
   template <class Archive>

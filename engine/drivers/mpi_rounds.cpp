@@ -114,7 +114,7 @@ bool RoundLead::decide() {
     return true;
   }
   if (sample) {
-    calendar_.pass(here);
+    calendar_.pass(here, 0);
     evaluating_ = true;
     directive_.sample = round;
   }

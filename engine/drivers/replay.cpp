@@ -124,7 +124,7 @@ void Replay::resume(const CheckpointFile& file) {
       edges_.add(step->worker, step->partner);
     if (step->kind == EventKind::checkpoint) ++passed;
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position_at_mark(step->time));
+      sampler_.pass(position_at_mark(step->time), order_.exchanges());
       sampled = order_.commits();
     }
   }

@@ -184,9 +184,9 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
       committed_[static_cast<std::size_t>(step.gradient)] = true;
     ++commits_;
     ++c.gradients;
-    c.last_change = event.time;
     wake_waiting(commits_);
   }
+  c.last_change = event.time;
   c.in_hand = event.kind != EventKind::commit_gradient;
   proceed(worker);
   step.computes = c.in_hand && c.at < c.last_commit;

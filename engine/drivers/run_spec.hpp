@@ -82,6 +82,12 @@ struct EdgeUse {
   }
 };
 
+/// Samples that a run against the clock did not take, because it had gone on when it came to them.
+struct SkippedSamples {
+  std::int64_t samples = 0;  // of the consensus distance
+  std::int64_t evaluations = 0;
+};
+
 /// What a run leaves behind. Vectors are indexed by worker.
 struct Outcome {
   Ending ending = Ending::finished;
@@ -100,6 +106,7 @@ struct Outcome {
   std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
   std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
   std::int64_t holds = 0;              // times a worker held its next gradient (throttle)
+  SkippedSamples skipped;              // by this execution
 };
 
 }  // namespace acid

@@ -172,24 +172,47 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   check_target("consensus_distance", mean.consensus_distance);
   if (next_evaluates()) evaluate_mean(values, mean);
   recorder_.sample(totals.position, values.list);
-  pass(totals.position);
+  pass(totals.position, totals.exchanges);
 }
 
-void Sampler::pass(const Position& here) {
-  last_ = {here, next_evaluates()};
-  const double now = std::max(next(), here.normalised_time);
-  const auto skip_past = [now](double every, std::int64_t& count) {
-    while (moment(every, count) < now || same_moment(moment(every, count), now)) ++count;
+void Sampler::pass(const Position& here, std::int64_t exchanges) {
+  last_ = {here, exchanges, next_evaluates()};
+  const double due = next(), now = std::max(due, here.normalised_time);
+  const auto move_on = [&](double every, std::int64_t& count, std::int64_t& skipped) {
+    const bool taken = same_moment(moment(every, count), due);
+    skipped += move_past(now, every, count).places - (taken ? 1 : 0);
   };
-  skip_past(spec_.cadence.consensus_every, consensus_count_);
-  skip_past(spec_.cadence.evaluate_every, evaluation_count_);
+  move_on(spec_.cadence.consensus_every, consensus_count_, skipped_.samples);
+  move_on(spec_.cadence.evaluate_every, evaluation_count_, skipped_.evaluations);
+}
+
+// Gradients are what a run against the clock moves on by, so between two of them is one place.
+Sampler::Passed Sampler::move_past(double now, double every, std::int64_t& count) const {
+  const auto gradients = [this](double time) { return std::ceil(time * spec_.workers - 1e-9); };
+  const double first = moment(every, count);
+  Passed passed;
+  std::int64_t moments = 0;
+  for (; moment(every, count) < now || same_moment(moment(every, count), now); ++count) {
+    ++moments;
+    passed.now = gradients(moment(every, count)) >= gradients(now);
+  }
+  if (moments > 0)
+    passed.places =
+        std::min(moments, static_cast<std::int64_t>(gradients(now) - gradients(first)) + 1);
+  return passed;
 }
 
 void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
                          const GradientNotes& notes) {
-  // A run may end right at a sample: what that one recorded is not recorded twice.
   const bool sampled = last_ && last_->position.gradients == totals.position.gradients &&
-                       last_->position.normalised_time == totals.position.normalised_time;
+                       last_->position.normalised_time == totals.position.normalised_time &&
+                       last_->exchanges == totals.exchanges;
+  const auto move_on = [&](double every, std::int64_t& count, std::int64_t& skipped) {
+    const Passed passed = move_past(totals.position.normalised_time, every, count);
+    skipped += passed.places - (passed.now ? 1 : 0);
+  };
+  move_on(spec_.cadence.consensus_every, consensus_count_, skipped_.samples);
+  move_on(spec_.cadence.evaluate_every, evaluation_count_, skipped_.evaluations);
   Values values;
   if (!sampled) begin(values, mean, totals, notes);
   if (!sampled || !last_->evaluated) evaluate_mean(values, mean);

@@ -72,9 +72,11 @@ class Sampler {
   /// What has been gathered since the last sample. Not part of persist(): only drivers that gather
   /// have any.
   NoteSums& gathered() { return gathered_; }
-  /// Moves the calendar past the sample that another execution of the run took here.
-  void pass(const Position& here);
-  /// The sample at the end: always evaluates, and evaluates workers when the spec says so.
+  /// Moves the calendar past the sample that another execution of the run took here, after so many
+  /// exchanges.
+  void pass(const Position& here, std::int64_t exchanges);
+  /// The sample at the end, after the last event: always evaluates, and evaluates workers when the
+  /// spec says so. What a sample of this very state has recorded is not recorded twice.
   void take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
                   const GradientNotes& notes);
 
@@ -94,6 +96,11 @@ class Sampler {
   static constexpr std::int64_t kStalest = 255;
   const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
+  /// Of the calendar up to the last sample, the end's included: how much fell out because the run
+  /// was past it before it could be taken. Of cadences finer than a gradient only what was due at
+  /// different numbers of gradients counts. Not part of persist(): this execution's alone.
+  const SkippedSamples& skipped() const { return skipped_; }
+
   /// Where the calendar stands. Not once the run has reached its target or diverged.
   template <class Archive>
   void persist(Archive& archive) {
@@ -109,6 +116,12 @@ class Sampler {
              const GradientNotes& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
   void evaluate_workers(Values& values, const Ensemble& ensemble);
+  /// What a move of the calendar passes.
+  struct Passed {
+    std::int64_t places = 0;  // at which samples were due
+    bool now = false;         // the last of them is now
+  };
+  Passed move_past(double now, double every, std::int64_t& count) const;
   void check_target(std::string_view metric, double value);
 
   const RunSpec& spec_;
@@ -117,10 +130,11 @@ class Sampler {
   ParallelFor parallel_for_;
   struct Taken {
     Position position;
+    std::int64_t exchanges = 0;  // finished by then
     bool evaluated = false;
     template <class Archive>
     void persist(Archive& archive) {
-      archive(position, evaluated);
+      archive(position, exchanges, evaluated);
     }
   };
   std::optional<Taken> last_;
@@ -129,6 +143,7 @@ class Sampler {
   std::optional<double> last_finite_loss_;
   std::vector<std::int64_t> staleness_;
   NoteSums gathered_;
+  SkippedSamples skipped_;
 };
 
 /// Euclidean norm, accumulated in double.

@@ -12,7 +12,7 @@ namespace acid {
 
 /// Cut::layout of synchronous runs against the wall clock, on threads and under mpi: where one of
 /// the two took a cut the other can go on.
-inline constexpr std::string_view kSyncLayout = "threads-sync/3";
+inline constexpr std::string_view kSyncLayout = "threads-sync/4";
 
 /// What is kept of such a run between two rounds, the vectors apart; of its driver's own.
 struct SyncState {

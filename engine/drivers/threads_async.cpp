@@ -118,6 +118,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   outcome.exchanges_drawn = matchmaker_.due();
   outcome.exchanges_waiting = waiting;
   outcome.holds = holds_;
+  outcome.skipped = sampler_.skipped();
   for (int w = 0; w < spec_.workers; ++w)
     outcome.worker_idle_seconds.push_back(slot(w).idle_seconds);
   outcome.worker_spans = timeline_.take();
@@ -126,48 +127,51 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
 
 void ThreadsAsync::work(int w) {
   if (!start_line_.wait()) return;  // nobody gets ahead while the others' threads are being made
-  if (!slot(w).computing) {  // otherwise it was when the checkpoint was taken: it begins anew
-    if (behind(w)) catch_up(w);
-    begin(w);
-  }
   while (true) {
+    // In hand already: it began with the commit before, or it had when the checkpoint was taken.
+    if (!slot(w).computing && !begin_once_caught_up(w)) return;
     const double started = seconds();
     Worker& worker = ensemble_.worker(w);
     // The snapshot, its buffers and the count of gradients change only in this thread's own events.
     const double loss = objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
                                             worker.gradient_buffers(), ensemble_.gradient(w));
     pace_.keep(w, seconds() - started, closing_);
-    const bool must_wait = behind(w);
-    if (!commit(w, loss, started, !must_wait)) return;
-    {
-      MutexLock lock(matching_);
-      if (options_.exchange_threads == 0) {
-        execute_ready();
-      } else {
-        make_due();
-        exchange_ready_.notify_all();
-      }
-    }
-    if (must_wait) {
-      {
-        MutexLock lock(matching_);
-        ++holds_;
-      }
-      catch_up(w);
-      begin(w);
+    if (!commit(w, loss, started)) return;
+    MutexLock lock(matching_);
+    if (options_.exchange_threads == 0) {
+      execute_ready();
+    } else {
+      make_due();
+      exchange_ready_.notify_all();
     }
   }
 }
 
-void ThreadsAsync::begin(int w) {
+bool ThreadsAsync::begin_once_caught_up(int w) {
+  bool held = false;
+  while (!begin(w)) {
+    if (closing_.is_set()) return false;
+    if (!held) {
+      MutexLock lock(matching_);
+      ++holds_;
+    }
+    held = true;
+    catch_up(w);
+  }
+  return true;
+}
+
+bool ThreadsAsync::begin(int w) {
   MutexLock lock(slot(w).mutex);
   const double t = now();
+  if (behind(w)) return false;
   ensemble_.worker(w).begin_gradient(t);
   slot(w).computing = true;
   log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+  return true;
 }
 
-bool ThreadsAsync::commit(int w, double loss, double started, bool begin_next) {
+bool ThreadsAsync::commit(int w, double loss, double started) {
   Slot& s = slot(w);
   Worker& worker = ensemble_.worker(w);
   if (closing_.is_set()) return false;
@@ -187,6 +191,7 @@ bool ThreadsAsync::commit(int w, double loss, double started, bool begin_next) {
   note.position = here;
   note.position.bytes = 0;  // which exchanges came before is no fact while others are under way
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
+  const bool begin_next = !behind(w);
   worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
   note.staleness = worker.staleness();
   s.computing = begin_next;
@@ -202,6 +207,7 @@ bool ThreadsAsync::commit(int w, double loss, double started, bool begin_next) {
 
 bool ThreadsAsync::behind(int w) {
   MutexLock lock(matching_);
+  make_due();
   return matchmaker_.backlog(w) > slot(w).backlog_limit;
 }
 
@@ -292,7 +298,7 @@ void ThreadsAsync::watch(std::stop_token stop) {
     if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
     const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();
     if (!sleep_until(std::min(sampler_.next(), cut))) continue;
-    if (now() < sampler_.next() - 1e-9 || commits_.load() >= budget.gradients) continue;
+    if (now() < sampler_.next() - 1e-9) continue;
     take_sample();
     if (sampler_.diverged() || sampler_.target_reached()) close();
   }
@@ -319,11 +325,13 @@ GradientNotes ThreadsAsync::collect_notes() {
   return notes;
 }
 
-// With every mutex held no event is half done, so the copies are one consistent cut.
+// With every mutex held no event is half done, so the copies are one consistent cut. After the last
+// commit it is too late: the sample there is the final one, after the exchanges that are still due.
 void ThreadsAsync::take_sample() {
   lock_workers();
   Totals totals;
   totals.position = position(commits_.load());
+  if (totals.position.gradients >= spec_.budget.gradients) return unlock_workers();
   totals.exchanges = exchanges_.load();
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;

@@ -19,15 +19,15 @@ namespace acid {
 ///
 /// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
 /// notes, its idle time, its events); an exchange holds two of them, lower index first; measuring
-/// holds all, in index order. matching_ guards the list of due edges. Nobody waits for matching_
-/// with a worker's mutex in hand; a cut holds matching_ and then takes all of the workers'.
+/// holds all, in index order. matching_ guards the list of due edges and comes last: nobody waits
+/// for a worker's mutex with matching_ in hand.
 class ThreadsAsync {
  public:
   ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
                Recorder& recorder, const Continuity& continuity, const Clock& clock);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "threads-async/2";
+  static constexpr std::string_view kLayout = "threads-async/3";
 
   /// The state, the vectors apart, while nothing happens: no exchange is in hand, and the caller
   /// holds matching_ and every worker's mutex or is the only thread there is.
@@ -50,9 +50,15 @@ class ThreadsAsync {
   Outcome finish(const Position& end, std::int64_t waiting) NO_LOCK_ANALYSIS;
   void work(int w);
   void exchange_until_over() EXCLUDES_LOCK(matching_);
-  /// False when the budget is spent (or the run is closing): nothing was committed.
-  bool commit(int w, double loss, double started, bool begin_next);
-  void begin(int w);
+  /// The next gradient begins with it unless the throttle holds it. False when the budget is spent
+  /// (or the run is closing): nothing was committed.
+  bool commit(int w, double loss, double started) EXCLUDES_LOCK(matching_);
+  /// False when the throttle holds the gradient.
+  bool begin(int w) EXCLUDES_LOCK(matching_);
+  /// As often as the throttle holds it. False when the run is closing.
+  bool begin_once_caught_up(int w) EXCLUDES_LOCK(matching_);
+  /// Asked with the worker's mutex in hand, it holds for as long as that is: nothing moves the
+  /// worker's edges, and of those due by the time of an event now all are counted.
   bool behind(int w) EXCLUDES_LOCK(matching_);
   void catch_up(int w) EXCLUDES_LOCK(matching_);
   /// Makes edges due up to now and executes what may start, until nothing may. Lets go of matching_
@@ -68,7 +74,11 @@ class ThreadsAsync {
   void take_sample() NO_LOCK_ANALYSIS;
   void resume(const CheckpointFile& file);
   void save_cut() EXCLUDES_LOCK(matching_);
-  void save_settled() NO_LOCK_ANALYSIS;
+  /// Waits for the exchanges in hand; false when they do not come to an end. From then on nobody
+  /// starts another until unsettle().
+  bool settle() EXCLUDES_LOCK(matching_);
+  void unsettle() EXCLUDES_LOCK(matching_);
+  void save_settled() EXCLUDES_LOCK(matching_);
   void lock_workers() NO_LOCK_ANALYSIS;
   void unlock_workers() NO_LOCK_ANALYSIS;
   Position position(std::int64_t gradients) const;

@@ -34,27 +34,36 @@ void ThreadsAsync::unlock_workers() {
 // Nobody starts an exchange meanwhile; those in hand come to their end first. Gradients go on until
 // the workers are locked.
 void ThreadsAsync::save_cut() {
-  MutexLock lock(matching_);
-  settling_ = true;
-  while (in_hand_ > 0 && !exchanging_over_) settled_.wait(matching_);
-  if (in_hand_ > 0) {  // somebody failed, and the run ends with that
-    settling_ = false;
-    return;
-  }
+  if (!settle()) return;  // somebody failed, and the run ends with that
   lock_workers();
   try {
     save_settled();
   } catch (...) {
     unlock_workers();
-    settling_ = false;
+    unsettle();
     throw;
   }
   unlock_workers();
-  settling_ = false;
+  unsettle();
+  MutexLock lock(matching_);
   execute_ready();  // whoever wanted to start one meanwhile may be asleep by now
 }
 
+bool ThreadsAsync::settle() {
+  MutexLock lock(matching_);
+  settling_ = true;
+  while (in_hand_ > 0 && !exchanging_over_) settled_.wait(matching_);
+  settling_ = in_hand_ == 0;
+  return settling_;
+}
+
+void ThreadsAsync::unsettle() {
+  MutexLock lock(matching_);
+  settling_ = false;
+}
+
 void ThreadsAsync::save_settled() {
+  MutexLock lock(matching_);
   const Position here = position(commits_.load());
   log_.mark(EventKind::checkpoint, here.normalised_time, ensemble_);
   log_.flush();

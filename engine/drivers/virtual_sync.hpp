@@ -38,7 +38,7 @@ class VirtualSync {
               Recorder& recorder, const Continuity& continuity);
   Outcome run(std::stop_token stop);
 
-  static constexpr std::string_view kLayout = "virtual-sync/3";
+  static constexpr std::string_view kLayout = "virtual-sync/4";
 
   /// The state between two rounds, the vectors apart.
   template <class Archive>

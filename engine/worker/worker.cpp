@@ -51,11 +51,13 @@ T BasicWorker<T>::advance(double t) {
 
 template <class T>
 void BasicWorker<T>::begin_gradient(double t) {
-  ACID_ASSERT(t >= last_, "event at {} after one at {}", t, last_);
+  const kernels::Mixed<T> mixed{x_, tilde(), advance(t)};
   if (T* const snapshot = own(kSnapshot).data())
     in_parts(*settings_, dimension(), [&](std::size_t first, std::size_t size) {
-      kernels().copy(x_ + first, snapshot + first, size);
+      kernels().mix_and_copy(from(mixed, first), snapshot + first, size);
     });
+  else if (mixed.x_tilde != nullptr)
+    mix(mixed);
   take_snapshot_notes();
 }
 
@@ -157,10 +159,14 @@ void BasicWorker<T>::assign(double t, std::span<const T> values) {
 }
 
 template <class T>
-void BasicWorker<T>::finish(double t_end) {
-  const kernels::Mixed<T> mixed{x_, tilde(), advance(t_end)};
+void BasicWorker<T>::mix(const kernels::Mixed<T>& mixed) {
   in_parts(*settings_, dimension(),
            [&](std::size_t first, std::size_t size) { kernels().mix(from(mixed, first), size); });
+}
+
+template <class T>
+void BasicWorker<T>::finish(double t_end) {
+  mix({x_, tilde(), advance(t_end)});
 }
 
 template <class T>

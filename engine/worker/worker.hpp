@@ -45,8 +45,8 @@ class alignas(64) BasicWorker {
   /// x ← x0, x̃ ← x0; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
 
-  /// Snapshot s ← x, without mixing. Where settings keep no snapshots, nothing may change x until
-  /// the gradient has been computed.
+  /// Mixes to t; snapshot s ← x. Where settings keep no snapshots, nothing may change x until the
+  /// gradient has been computed.
   void begin_gradient(double t);
   /// Mixes to t; the optimiser turns g into a step u; x −= γu, x̃ −= γu. With `begin_next` the next
   /// gradient begins at the same t in the same pass, as if begin_gradient(t) followed.
@@ -144,6 +144,7 @@ class alignas(64) BasicWorker {
   void take_snapshot_notes();
   /// Moves the clock to t; the coefficient that mixes the elapsed time.
   T advance(double t);
+  void mix(const kernels::Mixed<T>& mixed);
   void step(T c, std::span<const T> g, double learning_rate, T* snapshot);
   template <class Step>
   using StepKernel = void (*)(kernels::Mixed<T>, const Step&, T* snapshot, std::size_t size);
