@@ -20,20 +20,11 @@ struct Sampler::Values {
 
 namespace {
 
-// Multiples of two cadences that differ by rounding only are one moment.
-bool same_moment(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b));
-}
-
 Position later(const Position& a, const Position& b) {
   return {.gradients = std::max(a.gradients, b.gradients),
           .normalised_time = std::max(a.normalised_time, b.normalised_time),
           .seconds = std::max(a.seconds, b.seconds),
           .bytes = std::max(a.bytes, b.bytes)};
-}
-
-double moment(double every, std::int64_t count) {
-  return count == 0 ? 0 : every * static_cast<double>(count);
 }
 
 }  // namespace
@@ -49,16 +40,8 @@ Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
     : spec_(spec),
       objective_(objective),
       recorder_(recorder),
-      parallel_for_(std::move(parallel_for)) {}
-
-double Sampler::next() const {
-  return std::min(moment(spec_.cadence.consensus_every, consensus_count_),
-                  moment(spec_.cadence.evaluate_every, evaluation_count_));
-}
-
-bool Sampler::next_evaluates() const {
-  return same_moment(moment(spec_.cadence.evaluate_every, evaluation_count_), next());
-}
+      parallel_for_(std::move(parallel_for)),
+      calendar_(spec.cadence) {}
 
 // The first cause stands.
 void Sampler::diverge(std::string what) {
@@ -170,19 +153,14 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   Values values;
   begin(values, mean, totals, notes);
   check_target("consensus_distance", mean.consensus_distance);
-  if (next_evaluates()) evaluate_mean(values, mean);
+  if (calendar_.evaluates()) evaluate_mean(values, mean);
   recorder_.sample(totals.position, values.list);
   pass(totals.position);
 }
 
 void Sampler::pass(const Position& here) {
-  last_ = {here, next_evaluates()};
-  const double now = std::max(next(), here.normalised_time);
-  const auto skip_past = [now](double every, std::int64_t& count) {
-    while (moment(every, count) < now || same_moment(moment(every, count), now)) ++count;
-  };
-  skip_past(spec_.cadence.consensus_every, consensus_count_);
-  skip_past(spec_.cadence.evaluate_every, evaluation_count_);
+  last_ = {here, calendar_.evaluates()};
+  calendar_.pass(here);
 }
 
 void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,

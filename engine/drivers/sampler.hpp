@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/drivers/calendar.hpp"
 #include "engine/drivers/ensemble.hpp"
 #include "engine/drivers/run_spec.hpp"
 
@@ -53,17 +54,14 @@ struct NoteSums {
   }
 };
 
-/// The calendar of samples and what goes into them. Owned by the thread that measures.
+/// Takes the samples of a calendar. Owned by the thread that measures.
 class Sampler {
  public:
   Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder, ParallelFor parallel_for);
 
-  /// Normalised time of the next sample.
-  double next() const;
-  /// Whether the sample at next() evaluates the model.
-  bool next_evaluates() const;
+  const Calendar& calendar() const { return calendar_; }
 
-  /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
+  /// Takes the sample that is due (or wherever the run stands now, if later) and moves the calendar
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
   /// The next sample will count these notes, which come before those it is given: for a driver that
@@ -97,7 +95,7 @@ class Sampler {
   /// Where the calendar stands. Not once the run has reached its target or diverged.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(last_, consensus_count_, evaluation_count_, last_finite_loss_, staleness_);
+    archive(last_, calendar_, last_finite_loss_, staleness_);
   }
 
  private:
@@ -124,7 +122,7 @@ class Sampler {
     }
   };
   std::optional<Taken> last_;
-  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind
+  Calendar calendar_;
   std::optional<std::string> target_reached_, diverged_;
   std::optional<double> last_finite_loss_;
   std::vector<std::int64_t> staleness_;

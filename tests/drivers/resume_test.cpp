@@ -333,7 +333,7 @@ TEST_CASE("a checkpoint of another driver is refused") {
   noisy_task(other);
   other.on_threads = true;
   other.continuity.resume = &from;
-  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/3") && Catch::Contains("--force"));
+  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/4") && Catch::Contains("--force"));
 }
 
 }  // namespace acid::test
