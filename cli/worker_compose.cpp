@@ -257,9 +257,11 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   spec.schedule = schedule_of(settings);
   spec.budget = budget_of(settings.at("budget"));
   const json& evaluation = settings.at("evaluation");
-  spec.cadence = {
-      number(evaluation, "consensus_every_time"), number(evaluation, "every_time"),
-      evaluation.at("workers") == "never" ? WorkerEvaluation::never : WorkerEvaluation::at_end};
+  spec.cadence.consensus_every = or_never(evaluation.at("consensus_every_time"));
+  spec.cadence.evaluate_every = or_never(evaluation.at("every_time"));
+  if (evaluation.contains("every_seconds"))
+    spec.cadence.every_seconds = number(evaluation, "every_seconds");
+  if (evaluation.at("workers") == "never") spec.cadence.workers = WorkerEvaluation::never;
   spec.seeds = seeds_of(settings);
   const json& execution = settings.at("execution");
   spec.max_backlog = number(execution, "max_backlog");

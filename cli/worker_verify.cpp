@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "cli/worker_claims.hpp"
 #include "cli/worker_comparison.hpp"
@@ -59,6 +60,14 @@ int index_of_cut(const Recording& recording, int number) {
   throw UsageError(fmt::format("run {} has no file of a checkpoint {} any more; {}",
                                recording.run.summary.id, number,
                                known.empty() ? "leave --from out" : "it has " + known));
+}
+
+/// Where the clock had samples taken, in gradients.
+std::vector<std::int64_t> samples_of(const Recording& recording) {
+  std::set<std::int64_t> places;
+  for (const Series& series : recording.series)
+    for (const SeriesPoint& point : series.points) places.insert(point.position.gradients);
+  return {places.begin(), places.end()};
 }
 
 /// The log as a script. Throws DamagedEvent at the first altered event.
@@ -147,6 +156,7 @@ class Reexecution {
         end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
     spec.budget.seconds = spec.budget.bytes = kNever;
     run_.threads_options.slow_factors.clear();
+    if (spec.cadence.every_seconds < kNever) spec.cadence.at_gradients = samples_of(recording_);
     return run_threads(spec, run_.threads_options, *run_.objective, comparison_, continuity,
                        SteadyClock(), enough);
   }
@@ -171,7 +181,7 @@ class Reexecution {
     if (now < next_look_) return;
     next_look_ = now + 0.5;
     std::cerr << fmt::format("\rverifying run {}: {:.0f} %", recording_.run.summary.id,
-                             100 * run_.spec.budget.progress(position.gradients))
+                             100 * run_.spec.budget.progress(position))
               << std::flush;
   }
 

@@ -13,6 +13,7 @@ using nlohmann::json;
 constexpr double kEvaluations = 20;         // of a run whose recipe does not say
 constexpr double kConsensusSamples = 2000;  // at most, of such a run
 constexpr double kLargestBudget = 1e15;
+constexpr double kMostSamples = 1e7;  // of one cadence: a day's work for the store alone
 
 std::optional<double> take(json& section, const char* key) {
   const auto found = section.find(key);
@@ -43,6 +44,22 @@ std::optional<double> every_time(json& section, const std::string& path, const P
 // A quotient that should be whole must not be rounded up because of its last bit.
 double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
 
+void check_fineness(double every, double end, const std::string& path, const char* unit,
+                    const Report& report) {
+  if (end / every <= kMostSamples) return;
+  report(path,
+         {fmt::format("{} = {:.3g} asks for {:.2g} samples of a run of {:.3g} {}", path, every,
+                      end / every, end, unit),
+          fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
+}
+
+// The key that a cadence was given by.
+std::string key_of(const json& section) {
+  for (const char* key : {"every_gradients", "every_epochs"})
+    if (section.contains(key)) return key;
+  return "every_time";
+}
+
 }  // namespace
 
 bool resolve_budget(json& budget, const Pace& pace, const Report& report) {
@@ -70,13 +87,24 @@ bool resolve_budget(json& budget, const Pace& pace, const Report& report) {
   return true;
 }
 
-void resolve_evaluation(json& evaluation, const Pace& pace, double end, const Report& report) {
+void resolve_evaluation(json& evaluation, const Pace& pace, double end, double seconds,
+                        const Report& report) {
+  if (const auto every = take(evaluation, "every_seconds")) {
+    check_fineness(*every, seconds, "evaluation.every_seconds", "seconds", report);
+    evaluation["every_seconds"] = *every;
+    evaluation["every_time"] = nullptr;
+    return;
+  }
   const bool by_time = evaluation.contains("every_time");
+  const std::string key = "evaluation." + key_of(evaluation);
   const auto given = every_time(evaluation, "evaluation", pace, report);
   const double every = given.value_or(end / kEvaluations);
   evaluation["every_time"] = every;
+  if (given) check_fineness(every, end, key, "units of normalised time", report);
   json& consensus = evaluation["consensus_every_time"];
-  if (!consensus.is_null()) return;
+  if (!consensus.is_null())
+    return check_fineness(consensus.get<double>(), end, "evaluation.consensus_every_time",
+                          "units of normalised time", report);
   if (by_time)
     consensus = every;
   else

@@ -27,8 +27,9 @@ using Report = std::function<void(std::string_view path, Problem problem)>;
 /// target}; false after reporting.
 bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& report);
 /// evaluation {every_time, consensus_every_time, workers}, in normalised time, of a run that lasts
-/// until `end`.
-void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, double end,
+/// until `end`; with every_seconds it has that too and both others are null. `seconds`: at most
+/// that long by the clock, as far as is known; 0: unknown. Reports cadences that are absurdly fine.
+void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, double end, double seconds,
                         const Report& report);
 /// checkpoint {every_time, every_seconds, keep}; both null: the worker decides by itself.
 void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, const Report& report);

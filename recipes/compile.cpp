@@ -50,6 +50,7 @@ class Compiler {
   std::vector<std::string> sections_;
   Checker checker_;
   Facts facts_;
+  UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
   std::map<std::string, std::size_t> owners_;  // digest → index of its [[algorithms]] entry
 };
@@ -62,6 +63,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
     if (out_.error_count() > kEnoughErrors) break;
     compile_point(root, point, plan);
   }
+  unused_.warn(out_);
 }
 
 void Compiler::check_top(const Node& root) {
@@ -145,7 +147,7 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   own.erase("set");
   tree.children.push_back(std::move(own));
   const Draft draft = check_sections(checker_, tree);
-  add(resolve(tree, draft, label, seeds_, facts_, out_), index, algorithm.place, plan);
+  add(resolve(tree, draft, label, seeds_, facts_, unused_, out_), index, algorithm.place, plan);
 }
 
 void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,

@@ -213,6 +213,15 @@ constexpr Field kFactor = {.name = "slow_workers",
                            .help = "worker = factor by which its gradients take longer",
                            .minimum = 0,
                            .minimum_excluded = true};
+// What threads and processes compute really takes its time.
+constexpr Field kRealFactor = {
+    .name = kFactor.name,
+    .type = kFactor.type,
+    .fallback = {},
+    .help =
+        "worker = factor by which its gradients take longer; a real gradient cannot be made "
+        "faster: slow the others down instead, or use driver = \"virtual\"",
+    .minimum = 1};
 
 const Node* member(const Node* node, std::string_view name) {
   return node == nullptr ? nullptr : node->find(name);
@@ -225,7 +234,8 @@ bool is_index(std::string_view key) {
 }
 
 // { "0": 4.0 }: whether the workers exist is known only with their count.
-json slow_workers_of(Checker& checker, const Node* node, const std::string& path) {
+json slow_workers_of(Checker& checker, const Node* node, const std::string& path,
+                     const Field& field) {
   json factors = json::object();
   if (node == nullptr || !checker.is_type(node, Node::Type::table, path, "a table { 0 = 4.0 }"))
     return factors;
@@ -233,7 +243,7 @@ json slow_workers_of(Checker& checker, const Node* node, const std::string& path
     if (!is_index(child.key))
       checker.unknown(child.key_place, path + " worker", child.key,
                       std::vector<std::string>{"a worker's number, counted from 0"});
-    else if (auto factor = checker.value(child, kFactor, fmt::format("{}.{}", path, child.key)))
+    else if (auto factor = checker.value(child, field, fmt::format("{}.{}", path, child.key)))
       factors[child.key] = *factor;
   }
   return factors;
@@ -294,7 +304,7 @@ json virtual_of(Checker& checker, const Node* node) {
   json out = checker.table(node, path, {kVirtual, kVirtualElsewhere});
   out["compute"] = checker.kinded(member(node, "compute"), path + ".compute", kCompute, "constant");
   out["slow_workers"] =
-      slow_workers_of(checker, member(node, "slow_workers"), path + ".slow_workers");
+      slow_workers_of(checker, member(node, "slow_workers"), path + ".slow_workers", kFactor);
   const Node* slowdown = member(node, "random_slowdown");
   out["random_slowdown"] = slowdown == nullptr
                                ? no_slowdown()
@@ -336,12 +346,12 @@ json check_execution(Checker& checker, const Node* node) {
   check_durations(checker, simulated, execution["virtual"]);
   const Node* threads = member(node, "threads");
   execution["threads"] = checker.table(threads, "execution.threads", {kThreads, kThreadsElsewhere});
-  execution["threads"]["slow_workers"] =
-      slow_workers_of(checker, member(threads, "slow_workers"), "execution.threads.slow_workers");
+  execution["threads"]["slow_workers"] = slow_workers_of(
+      checker, member(threads, "slow_workers"), "execution.threads.slow_workers", kRealFactor);
   const Node* mpi = member(node, "mpi");
   json processes = check_mpi(checker, mpi);
-  processes["slow_workers"] =
-      slow_workers_of(checker, member(mpi, "slow_workers"), "execution.mpi.slow_workers");
+  processes["slow_workers"] = slow_workers_of(checker, member(mpi, "slow_workers"),
+                                              "execution.mpi.slow_workers", kRealFactor);
   // Other runs do not have it: they were digested before there was such a table.
   if (execution["driver"] == "mpi") execution["mpi"] = std::move(processes);
   return execution;

@@ -1,5 +1,7 @@
 #include "recipes/facts.hpp"
 
+#include <algorithm>
+
 #include "engine/base/digest.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
@@ -28,10 +30,14 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
   });
 }
 
-std::int64_t Facts::parameters(const nlohmann::json& model, const nlohmann::json& dataset) {
-  return once(parameters_, {model, dataset}, [&] {
+const Facts::Model& Facts::model(const nlohmann::json& model, const nlohmann::json& dataset) {
+  return once(models_, {model, dataset}, [&] {
     const DataInfo info = find_dataset(text(dataset, "kind"))->inspect(dataset);
-    return find_model(text(model, "kind"))->layout(model, info.shape).parameter_count();
+    const Layout layout = find_model(text(model, "kind"))->layout(model, info.shape);
+    return Model{layout.parameter_count(), layout.buffer_count(),
+                 std::ranges::all_of(layout.parameters, [](const LayoutTensor& tensor) {
+                   return tensor.segment.shape.size() < 2;
+                 })};
   });
 }
 

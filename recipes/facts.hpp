@@ -23,8 +23,12 @@ class Facts {
   };
   /// Sizes and files of a data set; `parameters` only for analytic ones.
   const Task& dataset(const nlohmann::json& options);
-  /// Number of parameters of a model on a data set.
-  std::int64_t parameters(const nlohmann::json& model, const nlohmann::json& dataset);
+  struct Model {
+    std::int64_t parameters = 0, buffers = 0;
+    bool all_one_dimensional = false;  // every tensor of parameters is a vector
+  };
+  /// A model on a data set.
+  const Model& model(const nlohmann::json& model, const nlohmann::json& dataset);
   const Topology& topology(int workers, const nlohmann::json& options);
   /// workers ≥ 2, rate > 0.
   const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);
@@ -33,7 +37,7 @@ class Facts {
 
  private:
   std::map<nlohmann::json, Task> datasets_;
-  std::map<nlohmann::json, std::int64_t> parameters_;
+  std::map<nlohmann::json, Model> models_;
   std::map<nlohmann::json, Topology> topologies_;
   std::map<nlohmann::json, Spectral> spectra_;
   std::map<std::string, std::string> digests_;

@@ -54,6 +54,8 @@ constexpr std::array kEvaluation = {
     positive("every_epochs", "evaluate loss and accuracy once per this many epochs"),
     positive_count("every_gradients", "evaluate once per this many gradients in total"),
     positive("every_time", "evaluate once per this much normalised time"),
+    positive("every_seconds",
+             "evaluate once per this many seconds, wall clock or simulated; not under mpi"),
     positive("consensus_every_time", "sample the consensus distance, normalised time"),
     Field{.name = "workers",
           .type = FieldType::text,
@@ -61,8 +63,11 @@ constexpr std::array kEvaluation = {
           .help = "when to evaluate each worker's own model besides the mean",
           .choices = "end,never"},
 };
-constexpr std::array<std::string_view, 3> kEvaluationCadence = {"every_epochs", "every_gradients",
-                                                                "every_time"};
+constexpr std::array<std::string_view, 4> kEvaluationCadence = {"every_epochs", "every_gradients",
+                                                                "every_time", "every_seconds"};
+// By the clock every sample evaluates, and its log need not say which.
+constexpr std::array<std::string_view, 2> kConsensusCadence = {"every_seconds",
+                                                               "consensus_every_time"};
 
 // In every help text of a cadence, since that is shown with the one key that is wrong.
 #define ACID_UNLESS_CADENCE \
@@ -133,6 +138,9 @@ nlohmann::json check_budget(Checker& checker, const Node* node) {
 nlohmann::json check_evaluation(Checker& checker, const Node* node) {
   nlohmann::json evaluation = checker.table(node, "evaluation", {kEvaluation});
   keep_one(checker, node, "evaluation", kEvaluationCadence, evaluation);
+  const Node* both = checker.only_one(node, "evaluation", kConsensusCadence);
+  if (both != nullptr && both->key == "every_seconds") evaluation["consensus_every_time"] = nullptr;
+  if (both != nullptr && both->key != "every_seconds") evaluation.erase("every_seconds");
   return evaluation;
 }
 

@@ -32,8 +32,14 @@ std::string feasible_rate(double rate, double load) {
 
 class Resolver {
  public:
-  Resolver(const Node& tree, const Draft& draft, Facts& facts, Diagnostics& diagnostics)
-      : tree_(tree), draft_(draft), s_(draft.settings), facts_(facts), out_(diagnostics) {}
+  Resolver(const Node& tree, const Draft& draft, Facts& facts, UnusedKeys& unused,
+           Diagnostics& diagnostics)
+      : tree_(tree),
+        draft_(draft),
+        s_(draft.settings),
+        facts_(facts),
+        unused_(unused),
+        out_(diagnostics) {}
 
   std::vector<PlannedRun> runs(const std::string& label, std::span<const std::uint64_t> seeds) {
     const int before = out_.reported();
@@ -42,6 +48,7 @@ class Resolver {
     look_at_workers();
     look_at_algorithm();
     look_at_gradients();
+    look_at_optimizer();
     look_at_cadence();
     look_at_record();
     if (!draft_.broken.empty() || out_.reported() > before) return {};
@@ -50,6 +57,10 @@ class Resolver {
     plan_.workers = workers_;
     plan_.settings = s_;
     look_at_exchanges();
+    unused_.look_at(tree_, {.settings = s_,
+                            .entry = *entry_,
+                            .workers = workers_,
+                            .has_buffers = model_->buffers > 0});
     std::vector<PlannedRun> runs;
     for (const std::uint64_t seed : seeds) runs.push_back(run(seed));
     if (out_.reported() > before) return {};
@@ -78,7 +89,9 @@ class Resolver {
   void look_at_workers();
   void look_at_algorithm();
   void look_at_gradients();
+  void look_at_optimizer();
   void look_at_cadence();
+  double known_seconds() const;
   void look_at_record();
   void look_at_exchanges();
   PlannedRun run(std::uint64_t seed);
@@ -88,10 +101,12 @@ class Resolver {
   const Draft& draft_;
   json s_;  // the settings, on their way to being resolved
   Facts& facts_;
+  UnusedKeys& unused_;
   Diagnostics& out_;
 
   int workers_ = 0;
-  std::optional<std::int64_t> train_size_, parameters_;
+  std::optional<std::int64_t> train_size_;
+  std::optional<Facts::Model> model_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;
   bool consensus_only_ = false;  // no gradients
@@ -107,10 +122,10 @@ void Resolver::look_at_task() {
                          [&] { return facts_.dataset(task["dataset"]); });
   if (!facts) return;
   train_size_ = facts->train_size;
-  parameters_ = facts->parameters;
+  model_ = Facts::Model{facts->parameters, 0, true};
   if (!task["model"].is_null())
-    parameters_ = ask("task.model", "choose a model that fits the data set",
-                      [&] { return facts_.parameters(task["model"], task["dataset"]); });
+    model_ = ask("task.model", "choose a model that fits the data set",
+                 [&] { return facts_.model(task["model"], task["dataset"]); });
   const json& partition = task["partition"];
   if (partition.is_object() && partition["kind"] != "shared" && workers_ > *train_size_)
     error(
@@ -206,6 +221,22 @@ void Resolver::look_at_gradients() {
           "say how long it is: [budget] with normalised_time");
 }
 
+// What would quietly not do what it says.
+void Resolver::look_at_optimizer() {
+  if (!draft_.sound({"task", "optimizer"}) || !model_) return;
+  const json& optimizer = s_["optimizer"];
+  if (optimizer["schedule"]["scale_with_workers"] != "none" && s_["task"]["batch_size"].is_null())
+    error("optimizer.schedule.scale_with_workers",
+          "the learning rate scales with the total batch, and the task has no batch_size",
+          "remove it and set optimizer.learning_rate to what you mean");
+  if (number(optimizer, "weight_decay") > 0 && !optimizer["decay_one_dimensional"].get<bool>() &&
+      model_->all_one_dimensional)
+    error(
+        "optimizer.decay_one_dimensional",
+        "everything that is trained here is one-dimensional: without it weight_decay does nothing",
+        "remove decay_one_dimensional, or weight_decay");
+}
+
 void Resolver::look_at_cadence() {
   const auto report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
@@ -225,8 +256,24 @@ void Resolver::look_at_cadence() {
   plan_.budget_gradients = s_["budget"]["gradients"];
   if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
   if (draft_.sound({"evaluation"}))
-    resolve_evaluation(s_["evaluation"], pace, worker_time_ / workers_, report);
+    resolve_evaluation(s_["evaluation"], pace, worker_time_ / workers_, known_seconds(), report);
+  if (draft_.sound({"evaluation", "execution"}) && s_["evaluation"].contains("every_seconds") &&
+      s_["execution"]["driver"] == "mpi")
+    report("evaluation.every_seconds",
+           {"evaluation.every_seconds is not for the mpi driver: its processes must know where the "
+            "next sample is before they are there, and each has a clock of its own",
+            "use every_time, every_gradients or every_epochs"});
   if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);
+}
+
+// How long the run takes at most, or about; 0 where only the machine knows.
+double Resolver::known_seconds() const {
+  const json& limit = s_["budget"]["seconds"];
+  const double most = limit.is_null() ? 0 : limit.get<double>();
+  if (!draft_.sound({"execution"}) || s_["execution"]["driver"] != "virtual") return most;
+  const double simulated =
+      worker_time_ / workers_ * number(s_["execution"]["virtual"]["network"], "gradient_seconds");
+  return most > 0 ? std::min(most, simulated) : simulated;
 }
 
 // Whether the event log is kept. A run against the wall clock happens once: its log proves it.
@@ -245,8 +292,8 @@ void Resolver::look_at_record() {
 void Resolver::look_at_exchanges() {
   const json& options = s_["algorithm"];
   const double rate = options.value("communication_rate", 0.0);
-  const double bytes = 4.0 * static_cast<double>(*parameters_);
-  plan_.parameters = *parameters_;
+  const double bytes = 4.0 * static_cast<double>(model_->parameters);
+  plan_.parameters = model_->parameters;
   if (workers_ > 1 && rate > 0) {
     const Spectral& nominal = facts_.spectral(workers_, s_["topology"], rate);
     plan_.chi1 = nominal.chi1;
@@ -346,8 +393,8 @@ PlannedRun Resolver::run(std::uint64_t seed) {
 
 std::vector<PlannedRun> resolve(const Node& tree, const Draft& draft, const std::string& label,
                                 std::span<const std::uint64_t> seeds, Facts& facts,
-                                Diagnostics& diagnostics) {
-  return Resolver(tree, draft, facts, diagnostics).runs(label, seeds);
+                                UnusedKeys& unused, Diagnostics& diagnostics) {
+  return Resolver(tree, draft, facts, unused, diagnostics).runs(label, seeds);
 }
 
 }  // namespace acid

@@ -205,7 +205,7 @@ void MpiAsync::make_due() {
 // A sample at the very end is the final one.
 MpiAsync::Mark MpiAsync::next_mark() const {
   Mark next;
-  const double sample = std::ceil(calendar_.next() * spec_.workers - 1e-9);
+  const double sample = std::ceil(calendar_.calendar().next() * spec_.workers - 1e-9);
   const auto most = static_cast<double>(std::min(spec_.budget.gradients - 1, end_));
   if (sample <= most) next = {static_cast<std::int64_t>(sample), MarkKind::measured};
   if (cut_ < next.count) next = {cut_, MarkKind::checkpoint};

@@ -83,8 +83,8 @@ bool MpiAsync::commit(double loss, double began) {
   note.position = {.gradients = count, .normalised_time = t, .seconds = 0, .bytes = 0};
   if (report_.notes.size() == 1) note.norm = euclidean_norm(worker_.gradient());
   const bool begin_next = !behind();
-  worker_.commit_gradient(t, worker_.gradient(), spec_.schedule.rate(spec_.budget.progress(count)),
-                          begin_next);
+  worker_.commit_gradient(t, worker_.gradient(),
+                          spec_.schedule.rate(spec_.budget.progress(note.position)), begin_next);
   note.staleness = worker_.staleness();
   report_.computing = begin_next;
   log(begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient);

@@ -103,9 +103,10 @@ Position Director::position(const Gathered& gathered) const {
 }
 
 Totals Director::totals(const Gathered& gathered) const {
-  return {.position = position(gathered),
+  const Position here = position(gathered);
+  return {.position = here,
           .exchanges = gathered.exchanges(),
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(gathered.gradients)),
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here)),
           .idle_seconds = gathered.idle_seconds()};
 }
 

@@ -93,7 +93,7 @@ std::int64_t RoundLead::rounds_ahead() const {
 bool RoundLead::decide() {
   const std::int64_t round = directive_.allowed;
   const Position here = position(round);
-  const bool sample = calendar_.next() <= here.normalised_time;
+  const bool sample = calendar_.calendar().due(here);
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
@@ -222,7 +222,7 @@ bool RoundDirector::enough() const { return sampler_.target_reached() || sampler
 Totals RoundDirector::totals(const Gathered& gathered) const {
   Totals totals;
   totals.position = lead_.position(std::llround(gathered.time));
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   totals.idle_seconds = gathered.idle_seconds();
   return totals;
 }

@@ -256,7 +256,7 @@ void MpiSync::commit(std::span<const float> gradient) {
   if (rank_ == 0 && report_.notes.size() == 1) note.norm = euclidean_norm(gradient);
   if (!std::isfinite(note.loss)) diverged_ = true;
   worker_.commit_gradient(note.position.normalised_time, gradient,
-                          spec_.schedule.rate(spec_.budget.progress(note.position.gradients)));
+                          spec_.schedule.rate(spec_.budget.progress(note.position)));
   reporter_.log().add(rank_, EventKind::commit_gradient, note.position.normalised_time, worker_);
 }
 

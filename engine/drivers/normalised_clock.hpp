@@ -1,53 +1,93 @@
 #pragma once
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
-#include <map>
 
 namespace acid {
 
-/// Normalised time as a function of simulated seconds: it advances at (1/n)·Σ 1/E[durationᵢ] over
-/// the workers that are computing, so that one unit is one gradient per worker on average, and a
-/// held or paused worker does not advance it (DESIGN §3). Piecewise linear; only a change of rate
-/// moves the anchor, so reading it never changes later values.
+/// Normalised time as a function of simulated seconds: it advances at (1/n)·Σ 1/durationᵢ over the
+/// workers that are computing, where durationᵢ is that of the gradient in hand. So every gradient
+/// advances it by 1/n, evenly while it is computed, and r exchanges per worker and unit are r per
+/// gradient whatever the durations, also where their mean is never realised; a held or paused
+/// worker does not advance it (DESIGN §3). Piecewise linear; only a change of rate moves the
+/// anchor, so reading it never changes later values.
 class NormalisedClock {
  public:
-  explicit NormalisedClock(int workers) : workers_(workers) {}
+  /// `gradient_seconds`: a typical duration, in units of which speeds are counted.
+  NormalisedClock(int workers, double gradient_seconds)
+      : workers_(workers), unit_(gradient_seconds) {}
 
-  double time_at(double seconds) const { return time_ + (seconds - seconds_) * rate_; }
+  double time_at(double seconds) const { return time_ + (seconds - seconds_) * rate(); }
   /// Infinite while nobody computes.
   double seconds_at(double time) const {
-    if (rate_ == 0) return std::numeric_limits<double>::infinity();
-    return seconds_ + (time - time_) / rate_;
+    if (time <= time_) return seconds_;
+    if (speeds_ == 0) return std::numeric_limits<double>::infinity();
+    return seconds_ + (time - time_) / rate();
   }
-  /// A worker whose gradients take mean_seconds on average begins or ends computing.
-  void begins(double seconds, double mean_seconds) { change(seconds, mean_seconds, +1); }
-  void ends(double seconds, double mean_seconds) { change(seconds, mean_seconds, -1); }
+  /// A worker begins a gradient that takes so long. One that takes next to no time counts at once.
+  void begins(double seconds, double duration) {
+    move_anchor(seconds);
+    if (takes_no_time(duration))
+      time_ += 1.0 / workers_;
+    else
+      speeds_ += speed(duration);
+  }
+  /// It is done, or paused.
+  void ends(double seconds, double duration) {
+    move_anchor(seconds);
+    speeds_ -= speed(duration);
+  }
+  /// It is computed on after a pause.
+  void goes_on(double seconds, double duration) {
+    move_anchor(seconds);
+    speeds_ += speed(duration);
+  }
+  /// Its worker has begun another. As ends() and begins(), but equal durations move no anchor.
+  void follows(double seconds, double before, double duration) {
+    if (before == duration && !takes_no_time(duration)) return;
+    ends(seconds, before);
+    begins(seconds, duration);
+  }
   /// Nobody computes any more; time stands still from here on.
   void stop(double seconds, double time) {
-    computing_.clear();
-    rate_ = 0;
+    speeds_ = 0;
     seconds_ = seconds;
     time_ = time;
   }
   template <class Archive>
   void persist(Archive& archive) {
-    archive(computing_, rate_, time_, seconds_);
+    auto high = static_cast<std::int64_t>(speeds_ >> 64);
+    auto low = static_cast<std::uint64_t>(speeds_);
+    archive(high, low, time_, seconds_);
+    speeds_ = static_cast<Speed>(static_cast<Bits>(high) << 64 | low);
   }
 
  private:
-  void change(double seconds, double mean_seconds, int by) {
+  // In units of 2⁻⁶⁰ gradients per unit_. Sums of whole numbers are exact, so the order in which
+  // workers came and went leaves no trace. There is room for 2³⁷ of the fastest.
+  __extension__ using Speed = __int128;
+  __extension__ using Bits = unsigned __int128;
+  static constexpr int kBinaryPlaces = 60;
+  static constexpr double kFastest = 1 << 30;
+
+  double rate() const {
+    return std::ldexp(static_cast<double>(speeds_), -kBinaryPlaces) / workers_ / unit_;
+  }
+  bool takes_no_time(double duration) const { return unit_ / duration > kFastest; }
+  Speed speed(double duration) const {
+    if (takes_no_time(duration)) return 0;
+    return static_cast<Speed>(std::ldexp(unit_ / duration, kBinaryPlaces));
+  }
+  void move_anchor(double seconds) {
     time_ = time_at(seconds);
     seconds_ = seconds;
-    computing_[mean_seconds] += by;
-    // Summed by distinct duration, so the order in which workers came and went leaves no trace.
-    double rate = 0;
-    for (const auto& [mean, count] : computing_) rate += count / mean;
-    rate_ = rate / workers_;
   }
 
   int workers_;
-  std::map<double, int> computing_;  // mean duration → workers
-  double rate_ = 0, time_ = 0, seconds_ = 0;
+  double unit_;
+  Speed speeds_ = 0;
+  double time_ = 0, seconds_ = 0;
 };
 
 }  // namespace acid

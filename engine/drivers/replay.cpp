@@ -206,7 +206,7 @@ void Replay::commit(const ReplayStep& step) {
   GradientNote& note = notes_.emplace_back();
   note.worker = w;
   note.position = position(step.gradient, 0);
-  const double rate = spec_.schedule.rate(spec_.budget.progress(step.gradient));
+  const double rate = spec_.schedule.rate(spec_.budget.progress(note.position));
   pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
                [this, w, first, rate, &note, kind = step.kind, t = step.time](int) {
                  Worker& worker = ensemble_.worker(w);
@@ -296,7 +296,7 @@ Position Replay::position_at_mark(double time) const {
 Totals Replay::totals(const Position& here) const {
   return {.position = here,
           .exchanges = order_.exchanges(),
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here.gradients))};
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here))};
 }
 
 // After a resume the first sample would tell of a part of its gradients only and is better silent

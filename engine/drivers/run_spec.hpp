@@ -31,18 +31,27 @@ struct Budget {
   };
   std::optional<Target> target;  // checked at every evaluation
 
-  /// Global progress in [0, 1] after so many gradients of all workers.
-  double progress(std::int64_t committed) const {
-    return std::min(1.0, static_cast<double>(committed) / static_cast<double>(gradients));
+  /// Global progress in [0, 1]: of the normalised time where that binds, so that a schedule lasts
+  /// as long as the run whatever number of gradients falls into it, else of the gradients.
+  double progress(const Position& here) const {
+    return std::min(1.0, normalised_time < kNever ? here.normalised_time / normalised_time
+                                                  : static_cast<double>(here.gradients) /
+                                                        static_cast<double>(gradients));
   }
 };
 
 enum class WorkerEvaluation { never, at_end };
 
-/// How often to look, in normalised time. Looking changes nothing.
+/// How often to look, in normalised time or in seconds. Looking changes nothing.
 struct Cadence {
   double consensus_every = 1;
   double evaluate_every = kNever;
+  /// Finite: samples are by the clock, and each evaluates; the two above are kNever. Not under mpi,
+  /// whose processes have to know where a sample is before they are there.
+  double every_seconds = kNever;
+  /// Where samples by the clock were, in gradients, ascending: for executing again what happened
+  /// once. Takes the place of every_seconds.
+  std::optional<std::vector<std::int64_t>> at_gradients = {};
   WorkerEvaluation workers = WorkerEvaluation::at_end;
 };
 
@@ -86,6 +95,11 @@ struct EdgeUse {
 struct SkippedSamples {
   std::int64_t samples = 0;  // of the consensus distance
   std::int64_t evaluations = 0;
+  SkippedSamples& operator+=(const SkippedSamples& other) {
+    samples += other.samples;
+    evaluations += other.evaluations;
+    return *this;
+  }
 };
 
 /// What a run leaves behind. Vectors are indexed by worker.

@@ -20,20 +20,11 @@ struct Sampler::Values {
 
 namespace {
 
-// Multiples of two cadences that differ by rounding only are one moment.
-bool same_moment(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b));
-}
-
 Position later(const Position& a, const Position& b) {
   return {.gradients = std::max(a.gradients, b.gradients),
           .normalised_time = std::max(a.normalised_time, b.normalised_time),
           .seconds = std::max(a.seconds, b.seconds),
           .bytes = std::max(a.bytes, b.bytes)};
-}
-
-double moment(double every, std::int64_t count) {
-  return count == 0 ? 0 : every * static_cast<double>(count);
 }
 
 }  // namespace
@@ -49,16 +40,8 @@ Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
     : spec_(spec),
       objective_(objective),
       recorder_(recorder),
-      parallel_for_(std::move(parallel_for)) {}
-
-double Sampler::next() const {
-  return std::min(moment(spec_.cadence.consensus_every, consensus_count_),
-                  moment(spec_.cadence.evaluate_every, evaluation_count_));
-}
-
-bool Sampler::next_evaluates() const {
-  return same_moment(moment(spec_.cadence.evaluate_every, evaluation_count_), next());
-}
+      parallel_for_(std::move(parallel_for)),
+      calendar_(spec.cadence) {}
 
 // The first cause stands.
 void Sampler::diverge(std::string what) {
@@ -170,36 +153,14 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   Values values;
   begin(values, mean, totals, notes);
   check_target("consensus_distance", mean.consensus_distance);
-  if (next_evaluates()) evaluate_mean(values, mean);
+  if (calendar_.evaluates()) evaluate_mean(values, mean);
   recorder_.sample(totals.position, values.list);
   pass(totals.position, totals.exchanges);
 }
 
 void Sampler::pass(const Position& here, std::int64_t exchanges) {
-  last_ = {here, exchanges, next_evaluates()};
-  const double due = next(), now = std::max(due, here.normalised_time);
-  const auto move_on = [&](double every, std::int64_t& count, std::int64_t& skipped) {
-    const bool taken = same_moment(moment(every, count), due);
-    skipped += move_past(now, every, count).places - (taken ? 1 : 0);
-  };
-  move_on(spec_.cadence.consensus_every, consensus_count_, skipped_.samples);
-  move_on(spec_.cadence.evaluate_every, evaluation_count_, skipped_.evaluations);
-}
-
-// Gradients are what a run against the clock moves on by, so between two of them is one place.
-Sampler::Passed Sampler::move_past(double now, double every, std::int64_t& count) const {
-  const auto gradients = [this](double time) { return std::ceil(time * spec_.workers - 1e-9); };
-  const double first = moment(every, count);
-  Passed passed;
-  std::int64_t moments = 0;
-  for (; moment(every, count) < now || same_moment(moment(every, count), now); ++count) {
-    ++moments;
-    passed.now = gradients(moment(every, count)) >= gradients(now);
-  }
-  if (moments > 0)
-    passed.places =
-        std::min(moments, static_cast<std::int64_t>(gradients(now) - gradients(first)) + 1);
-  return passed;
+  last_ = {here, exchanges, calendar_.evaluates()};
+  skipped_ += calendar_.pass(here, spec_.workers);
 }
 
 void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
@@ -207,12 +168,7 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
   const bool sampled = last_ && last_->position.gradients == totals.position.gradients &&
                        last_->position.normalised_time == totals.position.normalised_time &&
                        last_->exchanges == totals.exchanges;
-  const auto move_on = [&](double every, std::int64_t& count, std::int64_t& skipped) {
-    const Passed passed = move_past(totals.position.normalised_time, every, count);
-    skipped += passed.places - (passed.now ? 1 : 0);
-  };
-  move_on(spec_.cadence.consensus_every, consensus_count_, skipped_.samples);
-  move_on(spec_.cadence.evaluate_every, evaluation_count_, skipped_.evaluations);
+  skipped_ += calendar_.end(totals.position, spec_.workers);
   Values values;
   if (!sampled) begin(values, mean, totals, notes);
   if (!sampled || !last_->evaluated) evaluate_mean(values, mean);

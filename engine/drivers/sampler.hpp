@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/drivers/calendar.hpp"
 #include "engine/drivers/ensemble.hpp"
 #include "engine/drivers/run_spec.hpp"
 
@@ -53,17 +54,14 @@ struct NoteSums {
   }
 };
 
-/// The calendar of samples and what goes into them. Owned by the thread that measures.
+/// Takes the samples of a calendar. Owned by the thread that measures.
 class Sampler {
  public:
   Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder, ParallelFor parallel_for);
 
-  /// Normalised time of the next sample.
-  double next() const;
-  /// Whether the sample at next() evaluates the model.
-  bool next_evaluates() const;
+  const Calendar& calendar() const { return calendar_; }
 
-  /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
+  /// Takes the sample that is due (or wherever the run stands now, if later) and moves the calendar
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
   void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
   /// The next sample will count these notes, which come before those it is given: for a driver that
@@ -97,14 +95,13 @@ class Sampler {
   const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
   /// Of the calendar up to the last sample, the end's included: how much fell out because the run
-  /// was past it before it could be taken. Of cadences finer than a gradient only what was due at
-  /// different numbers of gradients counts. Not part of persist(): this execution's alone.
+  /// was past it before it could be taken. Not part of persist(): this execution's alone.
   const SkippedSamples& skipped() const { return skipped_; }
 
   /// Where the calendar stands. Not once the run has reached its target or diverged.
   template <class Archive>
   void persist(Archive& archive) {
-    archive(last_, consensus_count_, evaluation_count_, last_finite_loss_, staleness_);
+    archive(last_, calendar_, last_finite_loss_, staleness_);
   }
 
  private:
@@ -116,12 +113,6 @@ class Sampler {
              const GradientNotes& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
   void evaluate_workers(Values& values, const Ensemble& ensemble);
-  /// What a move of the calendar passes.
-  struct Passed {
-    std::int64_t places = 0;  // at which samples were due
-    bool now = false;         // the last of them is now
-  };
-  Passed move_past(double now, double every, std::int64_t& count) const;
   void check_target(std::string_view metric, double value);
 
   const RunSpec& spec_;
@@ -138,7 +129,7 @@ class Sampler {
     }
   };
   std::optional<Taken> last_;
-  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // samples taken so far of each kind
+  Calendar calendar_;
   std::optional<std::string> target_reached_, diverged_;
   std::optional<double> last_finite_loss_;
   std::vector<std::int64_t> staleness_;

@@ -110,7 +110,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   Totals totals;
   totals.position = end;
   totals.exchanges = exchanges_.load();
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(end.gradients));
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(end));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
   Outcome outcome = conclude(ensemble_, sampler_, now(), totals, collect_notes());
   MutexLock lock(matching_);
@@ -182,13 +182,13 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   } while (!commits_.compare_exchange_weak(before, before + 1));
   const std::int64_t number = before + 1;
   const double t = static_cast<double>(number) / spec_.workers;
-  const double rate = spec_.schedule.rate(spec_.budget.progress(number));
   GradientNote& note = s.notes.emplace_back();
   note.worker = w;
   note.step = worker.gradients();
   note.loss = loss;
   const Position here = position(number);
   note.position = here;
+  const double rate = spec_.schedule.rate(spec_.budget.progress(here));
   note.position.bytes = 0;  // which exchanges came before is no fact while others are under way
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
   const bool begin_next = !behind(w);
@@ -297,22 +297,23 @@ void ThreadsAsync::watch(std::stop_token stop) {
     Checkpoints* const checkpoints = continuity_.checkpoints;
     if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
     const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();
-    if (!sleep_until(std::min(sampler_.next(), cut))) continue;
-    if (now() < sampler_.next() - 1e-9) continue;
+    const Calendar& calendar = sampler_.calendar();
+    sleep_until(std::min(calendar.next(), cut), calendar.next_seconds());
+    if (!calendar.due(position(commits_.load()))) continue;
     take_sample();
     if (sampler_.diverged() || sampler_.target_reached()) close();
   }
 }
 
 // Wakes for the end of the budget too, and now and then to look at what no commit tells.
-bool ThreadsAsync::sleep_until(double time) {
+void ThreadsAsync::sleep_until(double time, double until_seconds) {
   constexpr double kWatchSeconds = 0.2;
   const double gradients = std::ceil(time * spec_.workers - 1e-9);
   MutexLock lock(matching_);
   next_watch_ =
       static_cast<std::int64_t>(std::min(gradients, static_cast<double>(spec_.budget.gradients)));
-  if (commits_.load() < next_watch_) watch_due_.wait_for(matching_, kWatchSeconds);
-  return commits_.load() >= next_watch_;
+  const double most = std::min(kWatchSeconds, until_seconds - seconds());
+  if (commits_.load() < next_watch_ && most > 0) watch_due_.wait_for(matching_, most);
 }
 
 GradientNotes ThreadsAsync::collect_notes() {
@@ -333,7 +334,7 @@ void ThreadsAsync::take_sample() {
   totals.position = position(commits_.load());
   if (totals.position.gradients >= spec_.budget.gradients) return unlock_workers();
   totals.exchanges = exchanges_.load();
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
   const MeanModel mean = log_.measure(now(), ensemble_);
   const GradientNotes notes = collect_notes();

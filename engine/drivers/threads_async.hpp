@@ -69,8 +69,8 @@ class ThreadsAsync {
   void done(const DueEdge& edge) REQUIRES_LOCK(matching_);
 
   void watch(std::stop_token stop);
-  /// Whether that many gradients have been committed when it returns.
-  bool sleep_until(double time) EXCLUDES_LOCK(matching_);
+  /// Until this normalised time, these seconds, or a little while.
+  void sleep_until(double time, double until_seconds) EXCLUDES_LOCK(matching_);
   void take_sample() NO_LOCK_ANALYSIS;
   void resume(const CheckpointFile& file);
   void save_cut() EXCLUDES_LOCK(matching_);

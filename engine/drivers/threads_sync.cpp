@@ -22,6 +22,7 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
       losses_(static_cast<std::size_t>(spec.workers)),
       idle_seconds_(static_cast<std::size_t>(spec.workers)),
       barrier_(spec.workers),
+      calendar_(spec.cadence),
       sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
   bytes_per_round_ = bytes_per_round(spec, ensemble_.dimension());
   started_seconds_ = clock.seconds();
@@ -32,7 +33,7 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
     ensemble_.restore(*continuity.resume);
     rounds_done_.store(first_round_);
     started_seconds_ -= seconds;
-    next_sample_ = sampler_.next();
+    calendar_ = sampler_.calendar();
   }
   if (all_reduce_) {
     averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
@@ -80,7 +81,7 @@ Outcome ThreadsSync::run(std::stop_token stop) {
   if (sampler_.diverged() || diverged_.load())
     return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position.gradients));
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   Outcome outcome = conclude(ensemble_, sampler_,
                              std::max(totals.position.normalised_time, ensemble_.latest_event()),
                              totals, collect_notes());
@@ -176,13 +177,13 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
     return;
   }
   MutexLock lock(samples_mutex_);
-  if (next_sample_ > here.normalised_time) return;
+  if (!calendar_.due(here)) return;
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-  if (next_sample_ > here.normalised_time) return;
+  if (!calendar_.due(here)) return;
   Measured measured{log_.measure(ensemble_.latest_event(), ensemble_), {}, collect_notes()};
   measured.totals.position = here;
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here.gradients));
+  measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here));
   samples_.push_back(std::move(measured));
   samples_changed_.notify_all();
 }
@@ -202,7 +203,7 @@ void ThreadsSync::watch() {
     if (reached || sampler_.diverged()) end_wanted_.store(true);
     MutexLock lock(samples_mutex_);
     samples_.pop_front();  // only now: a waiting round may add the next
-    next_sample_ = sampler_.next();
+    calendar_ = sampler_.calendar();
     samples_changed_.notify_all();
   }
 }
@@ -262,7 +263,7 @@ void ThreadsSync::commit(int w, std::span<const float> gradient) {
   if (w == 0 && notes.size() == 1) note.norm = euclidean_norm(gradient);
   if (!std::isfinite(note.loss)) diverged_.store(true);
   worker.commit_gradient(note.position.normalised_time, gradient,
-                         spec_.schedule.rate(spec_.budget.progress(note.position.gradients)));
+                         spec_.schedule.rate(spec_.budget.progress(note.position)));
   log_.add(w, EventKind::commit_gradient, note.position.normalised_time, worker);
 }
 

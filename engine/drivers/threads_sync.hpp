@@ -84,7 +84,7 @@ class ThreadsSync {
   Condition samples_changed_;
   std::deque<Measured> samples_ GUARDED_BY(samples_mutex_);
   bool watching_ GUARDED_BY(samples_mutex_) = true;  // false once the rounds are over
-  double next_sample_ GUARDED_BY(samples_mutex_) = 0;
+  Calendar calendar_ GUARDED_BY(samples_mutex_);     // the sampler's, once samples_ is empty
   Sampler sampler_;  // calling thread; others while samples_ is empty and they hold samples_mutex_
 };
 

@@ -38,7 +38,7 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
       states_(static_cast<std::size_t>(spec.workers)),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
       matchmaker_(spec.workers),
-      clock_(spec.workers),
+      clock_(spec.workers, options.compute.gradient_seconds),
       timeline_(spec.workers),
       pool_(2 * spec.workers, options.threads),
       sampler_(spec, objective, recorder,
@@ -55,7 +55,7 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
   }
   if (poisson()) rings_.emplace(spec.workers, options.compute.mean_seconds(0), spec.seeds);
   for (int w = 0; w < spec.workers; ++w) {
-    state(w).mean_seconds = options.compute.mean_seconds(w) * with_optimizer();
+    state(w).duration = options.compute.mean_seconds(w) * with_optimizer();
     state(w).backlog_limit = spec.backlog_limit(w);
   }
   if (continuity.resume != nullptr)
@@ -107,13 +107,16 @@ Outcome VirtualAsync::run(std::stop_token stop) {
 bool VirtualAsync::step() {
   const double limit = time_limit();
   const double next = time_at(next_seconds());
-  const double edge = schedule_.peek().due, sample = sampler_.next();
+  const double edge = schedule_.peek().due;
+  const double sample_seconds = sampler_.calendar().next_seconds();
+  const bool by_clock = sample_seconds < kNever;
+  const double sample = by_clock ? time_at(sample_seconds) : sampler_.calendar().next();
   if (edge <= std::min({next, sample, limit})) {
     advance_to(edge, clock_.seconds_at(edge));
     handle_due_edge();
   } else if (sample < std::min(next, limit) - simultaneous(sample)) {
-    advance_to(sample, clock_.seconds_at(sample));
-    take_sample(sample);
+    advance_to(sample, by_clock ? sample_seconds : clock_.seconds_at(sample));
+    take_sample(by_clock ? time_ : sample);
     return !sampler_.diverged() && !sampler_.target_reached();
   } else if (next > limit + simultaneous(limit)) {
     advance_to(limit, clock_.seconds_at(limit));
@@ -180,7 +183,9 @@ void VirtualAsync::gradient_done(int w) {
   if (budget_spent()) return;
   if (behind) return hold(w);
   submit_compute(w);
+  const double before = state(w).duration;
   schedule_gradient(w);
+  if (!state(w).paused) clock_.follows(seconds_, before, state(w).duration);
 }
 
 // Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
@@ -207,20 +212,21 @@ bool VirtualAsync::is_behind(int w) const {
 
 // Worker w begins to compute after having waited (or at the very start).
 void VirtualAsync::begin_waiting(int w) {
-  clock_.begins(seconds_, state(w).mean_seconds);
   state(w).computing_since = seconds_;
-  if (options_.gradient_clock != GradientClock::duration) return;
-  submit_begin(w);
-  submit_compute(w);
-  schedule_gradient(w);
+  if (options_.gradient_clock == GradientClock::duration) {
+    submit_begin(w);
+    submit_compute(w);
+    schedule_gradient(w);
+  }
+  clock_.begins(seconds_, state(w).duration);
 }
 
 void VirtualAsync::schedule_gradient(int w) {
   WorkerState& s = state(w);
-  const double duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds) * with_optimizer();
+  s.duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds) * with_optimizer();
   ++s.begun;
   s.computing_since = seconds_;
-  push({.seconds = options_.compute.end_seconds(w, seconds_, duration), .worker = w});
+  push({.seconds = options_.compute.end_seconds(w, seconds_, s.duration), .worker = w});
 }
 
 void VirtualAsync::end_span(int w, SpanKind kind, double since) {
@@ -249,7 +255,7 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   ++position.gradients;
   position.normalised_time = time_;
   position.seconds = seconds_;
-  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
+  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
   if (notes_.size() >= kMostNotes) gather_notes();
   const bool first = notes_.empty() && sampler_.gathered().count == 0;
   GradientNote& note = notes_.emplace_back();
@@ -283,7 +289,7 @@ void VirtualAsync::hold(int w) {
   s.held = true;
   s.held_since = seconds_;
   ++holds_;
-  if (!s.paused) clock_.ends(seconds_, s.mean_seconds);
+  if (!s.paused) clock_.ends(seconds_, s.duration);
 }
 
 void VirtualAsync::release_if_caught_up(int w) {
@@ -304,9 +310,9 @@ void VirtualAsync::pause(int w, bool begins) {
   if (s.held) {
     if (!begins) release_if_caught_up(w);
   } else if (begins) {
-    clock_.ends(seconds_, s.mean_seconds);
+    clock_.ends(seconds_, s.duration);
   } else {
-    clock_.begins(seconds_, s.mean_seconds);
+    clock_.goes_on(seconds_, s.duration);
   }
 }
 

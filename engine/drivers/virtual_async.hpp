@@ -57,7 +57,7 @@ class VirtualAsync {
     }
   };
   struct WorkerState {
-    double mean_seconds = 0;  // E[duration]
+    double duration = 0;  // seconds, of the gradient in hand; where there is none, of a nominal one
     double backlog_limit = 0;
     std::int64_t begun = 0;  // gradients begun, each with a duration
     bool held = false;       // by the throttle
@@ -71,7 +71,7 @@ class VirtualAsync {
     double loss = 0;  // of the gradient in hand; chain n + i
     template <class Archive>
     void persist(Archive& archive) {
-      archive(begun, held, paused, held_since, partner, offered, idle_seconds);
+      archive(duration, begun, held, paused, held_since, partner, offered, idle_seconds);
     }
   };
 

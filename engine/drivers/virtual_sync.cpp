@@ -110,7 +110,7 @@ Outcome VirtualSync::run(std::stop_token stop) {
         (stopping ? !checkpoints->has(round_) : checkpoints->due(round_, totals_.position)))
       save_cut();
     if (stopping) return ended_early(Ending::stopped, "", totals_.position);
-    if (sampler_.next() <= totals_.position.normalised_time && !budget_spent()) take_sample();
+    if (sampler_.calendar().due(totals_.position) && !budget_spent()) take_sample();
     if (sampler_.diverged()) return diverged_now();
     if (budget_spent() || sampler_.target_reached()) break;
     if (spec_.method.pattern == Pattern::all_reduce)
@@ -263,7 +263,7 @@ void VirtualSync::advance_clock() {
   position.bytes += round_plan_.bytes;
   const auto& idle = round_clock_.idle_seconds();
   totals_.idle_seconds = std::accumulate(idle.begin(), idle.end(), 0.0);
-  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position.gradients));
+  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
 }
 
 // Until those it waits for have computed, a worker waits; then the exchange is on. After an

@@ -67,7 +67,7 @@ void LaggingRun::act() {
       break;
   }
   const double now = time_of(commits_);
-  if (sampler_.next() <= now && random_.below(4) == 0) return measure();
+  if (sampler_.calendar().next() <= now && random_.below(4) == 0) return measure();
   Checkpoints* const checkpoints = continuity_.checkpoints;
   if (checkpoints != nullptr && checkpoints->due(commits_, position(now))) save_cut(*checkpoints);
 }
@@ -103,7 +103,7 @@ void LaggingRun::commit(int w) {
   if (self.notes.empty()) note.norm = euclidean_norm(ensemble_.gradient(w));
   self.computing = random_.below(3) > 0;
   worker.commit_gradient(t, ensemble_.gradient(w),
-                         spec_.schedule.rate(spec_.budget.progress(number)), self.computing);
+                         spec_.schedule.rate(spec_.budget.progress(note.position)), self.computing);
   note.staleness = worker.staleness();
   log_.add(w, self.computing ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
   self.notes.push_back(note);
@@ -168,7 +168,7 @@ void LaggingRun::settle(double at_least) {
 }
 
 void LaggingRun::measure() {
-  settle(sampler_.next());
+  settle(sampler_.calendar().next());
   const double t = time_of(own(0).clock);
   for (int w = 0; w < spec_.workers; ++w) log_.mark(w, EventKind::measured, t, ensemble_.worker(w));
   sampler_.take(mean(), totals(t), collect_notes());
@@ -231,7 +231,7 @@ Position LaggingRun::position(double time) const {
 Totals LaggingRun::totals(double time) const {
   return {.position = position(time),
           .exchanges = exchanges_,
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(commits_))};
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(position(time)))};
 }
 
 }  // namespace acid::test

@@ -167,7 +167,7 @@ TEST_CASE("a slow link overrides the network's, whoever names it first") {
 }
 
 TEST_CASE("normalised time stands still while nobody computes") {
-  NormalisedClock clock(2);
+  NormalisedClock clock(2, 1.0);
   clock.begins(0, 0.5);
   clock.begins(0, 2.0);  // rate (2 + 0.5)/2 = 1.25 per second
   CHECK(clock.time_at(4) == Approx(5));

@@ -225,6 +225,11 @@ TEST_CASE("cadences become normalised time") {
             "[evaluation]\nevery_time = 3\nconsensus_every_time = 0.5")["evaluation"]
                                                                        ["consensus_every_time"] ==
         0.5);
+  const auto by_clock = evaluation("[evaluation]\nevery_seconds = 3")["evaluation"];
+  CHECK(by_clock["every_seconds"] == 3.0);
+  CHECK(by_clock["every_time"].is_null());
+  CHECK(by_clock["consensus_every_time"].is_null());
+  CHECK_FALSE(by_time.contains("every_seconds"));  // nor in the digests that stores hold
   CHECK(evaluation("[checkpoint]\nevery_epochs = 1")["checkpoint"]["every_time"] == 25.0);
   CHECK(compiled("[budget]\nnormalised_time = 8000")
             .runs[0]

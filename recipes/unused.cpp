@@ -1,0 +1,185 @@
+#include "recipes/unused.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/base/fields.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+using Run = UnusedKeys::Run;
+
+const json& simulated(const Run& run) { return run.settings["execution"]["virtual"]; }
+bool has_driver(const Run& run, std::string_view driver) {
+  return run.settings["execution"]["driver"] == driver;
+}
+bool pairwise(const Run& run) { return run.entry.pattern == Pattern::pairwise; }
+bool reduces(const Run& run) { return run.entry.pattern == Pattern::all_reduce; }
+bool alone(const Run& run) { return run.workers == 1; }
+bool gossips(const Run& run) {
+  return pairwise(run) && !alone(run) &&
+         number(run.settings["algorithm"], "communication_rate") > 0;
+}
+bool has_gradients(const Run& run) { return simulated(run)["gradient_clock"] != "none"; }
+bool link_is_instant(const json& link) {
+  return number(link, "latency_seconds") == 0 && link["bandwidth_bytes_per_second"].is_null();
+}
+bool instant(const Run& run) {
+  const json& network = simulated(run)["network"];
+  for (const json& link : network["edges"])
+    if (!link_is_instant(link)) return false;
+  return link_is_instant(network);
+}
+// Whose communication is cut into buckets that overlap the backward pass.
+bool has_buckets(const Run& run) {
+  return reduces(run) || run.settings["algorithm"].value("order", "") == "combine-while-adapt";
+}
+bool draws_durations(const Run& run) {
+  const json& model = simulated(run);
+  return has_driver(run, "virtual") && has_gradients(run) &&
+         (model["gradient_clock"] == "poisson" || model["compute"]["kind"] != "constant" ||
+          number(model["random_slowdown"], "probability") > 0);
+}
+
+constexpr const char* kAlone = "one worker has nobody to talk to";
+constexpr const char* kNoGradients = "there are no gradients";
+constexpr const char* kNobodyGossips = "no exchanges are drawn";
+constexpr const char* kInstant = "messages take no time";
+
+/// A key and why a run does not look at it; nullptr: it does.
+struct Rule {
+  std::string_view path;
+  const char* (*why_not)(const Run& run);
+};
+
+const char* simulation_without(const Run& run) {
+  return has_driver(run, "virtual") ? nullptr : "it is the virtual driver's, and another is used";
+}
+const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
+const char* of_gradients(const Run& run) { return has_gradients(run) ? nullptr : kNoGradients; }
+const char* of_messages(const Run& run) { return alone(run) ? kAlone : nullptr; }
+const char* of_buckets(const Run& run) {
+  if (alone(run)) return kAlone;
+  if (instant(run)) return kInstant;
+  return has_buckets(run) ? nullptr
+                          : "no algorithm here overlaps its messages with the backward pass";
+}
+
+constexpr std::array kRules = {
+    Rule{"task.buffers",
+         [](const Run& run) -> const char* {
+           return run.has_buffers ? nullptr : "what is trained has no batch-norm statistics";
+         }},
+    Rule{"task.batch_size", &of_gradients},
+    Rule{"optimizer", &of_gradients},
+    Rule{"optimizer.decay_one_dimensional",
+         [](const Run& run) -> const char* {
+           return number(run.settings["optimizer"], "weight_decay") > 0 ? nullptr
+                                                                        : "weight_decay is 0";
+         }},
+    Rule{"optimizer.schedule.reference_batch",
+         [](const Run& run) -> const char* {
+           return run.settings["optimizer"]["schedule"]["scale_with_workers"] == "none"
+                      ? "scale_with_workers is \"none\""
+                      : nullptr;
+         }},
+    Rule{"topology",
+         [](const Run& run) -> const char* {
+           if (alone(run)) return kAlone;
+           return reduces(run) ? "an all-reduce is among all workers" : nullptr;
+         }},
+    Rule{"algorithm.communication_rate", &of_messages},
+    Rule{"algorithm.alpha", &of_messages},
+    Rule{"algorithm.alpha_tilde", &of_messages},
+    Rule{"algorithm.eta", &of_messages},
+    Rule{"algorithm.order", &of_messages},
+    Rule{"algorithm.weights", &of_messages},
+    Rule{"algorithm.spectral",
+         [](const Run& run) -> const char* {
+           const json& options = run.settings["algorithm"];
+           if (!gossips(run)) return kNobodyGossips;
+           return options["eta"].is_number() && options["alpha_tilde"].is_number()
+                      ? "eta and alpha_tilde are given"
+                      : nullptr;
+         }},
+    Rule{"streams.data", &of_gradients},
+    Rule{"streams.gossip", &of_gossip},
+    Rule{"streams.compute",
+         [](const Run& run) -> const char* {
+           return draws_durations(run) ? nullptr : "no duration is drawn at random";
+         }},
+    Rule{"execution.max_backlog",
+         [](const Run& run) -> const char* {
+           if (!gossips(run)) return kNobodyGossips;
+           return has_driver(run, "virtual") && instant(run) ? kInstant : nullptr;
+         }},
+    Rule{"execution.virtual", &simulation_without},
+    Rule{"execution.virtual.gradient_clock",
+         [](const Run& run) -> const char* {
+           return pairwise(run) ? nullptr : "the rounds of a synchronous method have durations";
+         }},
+    Rule{"execution.virtual.network.latency_seconds", &of_messages},
+    Rule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
+    Rule{"execution.virtual.network.edges", &of_messages},
+    Rule{"execution.virtual.network.all_reduce",
+         [](const Run& run) -> const char* {
+           if (alone(run)) return kAlone;
+           if (instant(run)) return kInstant;
+           return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
+         }},
+    Rule{"execution.virtual.cost.buckets", &of_buckets},
+    Rule{"execution.virtual.cost.forward_share", &of_buckets},
+    Rule{"execution.threads",
+         [](const Run& run) -> const char* {
+           return has_driver(run, "threads") ? nullptr : "the driver is not threads";
+         }},
+    Rule{"execution.threads.exchange_threads", &of_gossip},
+    Rule{"execution.mpi",
+         [](const Run& run) -> const char* {
+           return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
+         }},
+    Rule{"execution.mpi.all_reduce",
+         [](const Run& run) -> const char* {
+           return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
+         }},
+};
+
+const Node* node_at(const Node& tree, std::string_view path) {
+  const Node* node = &tree;
+  for (const std::string& name : split_path(path)) {
+    node = node->find(name);
+    if (node == nullptr) return nullptr;
+  }
+  return node;
+}
+
+}  // namespace
+
+void UnusedKeys::look_at(const Node& tree, const Run& run) {
+  std::string_view unused_table;  // what is in it needs no finding of its own
+  for (const Rule& rule : kRules) {
+    const Node* node = node_at(tree, rule.path);
+    if (node == nullptr) continue;
+    const Place& place = node->key_place;
+    if (!unused_table.empty() && rule.path.starts_with(unused_table)) continue;
+    const char* why_not = rule.why_not(run);
+    if (why_not != nullptr && node->is_table()) unused_table = rule.path;
+    const auto key = std::tuple(place.override_index, place.line, place.column, rule.path);
+    Finding& finding = written_.try_emplace(key, Finding{place, false, {}}).first->second;
+    if (why_not == nullptr)
+      finding.used = true;
+    else
+      finding.problem = {fmt::format("{} has no effect: {}", rule.path, why_not),
+                         "remove it, or make a run use it"};
+  }
+}
+
+void UnusedKeys::warn(Diagnostics& diagnostics) const {
+  for (const auto& [key, finding] : written_)
+    if (!finding.used) diagnostics.warn(finding.place, finding.problem);
+}
+
+}  // namespace acid

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <tuple>
+
+#include "engine/algorithms/method.hpp"
+#include "recipes/diagnostics.hpp"
+#include "recipes/node.hpp"
+
+namespace acid {
+
+/// Finds keys that a recipe writes and that none of its runs looks at: what only some of its
+/// algorithms, or points of its sweep, use is used. Defaults are nobody's mistake.
+class UnusedKeys {
+ public:
+  /// What decides whether a run looks at a key.
+  struct Run {
+    const nlohmann::json& settings;  // resolved
+    const AlgorithmEntry& entry;
+    int workers = 1;
+    bool has_buffers = false;  // batch-norm statistics
+  };
+  /// `tree` is what the run was resolved from.
+  void look_at(const Node& tree, const Run& run);
+  /// A warning for each of them, once every run has been looked at.
+  void warn(Diagnostics& diagnostics) const;
+
+ private:
+  struct Finding {
+    Place place;
+    bool used = false;
+    Problem problem;
+  };
+  // By override, line, column and path: tables that --set creates stand where their keys do.
+  std::map<std::tuple<int, int, int, std::string_view>, Finding> written_;
+};
+
+}  // namespace acid

@@ -1,0 +1,76 @@
+// Keys that are written and that no run looks at.
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+using namespace acid;
+using test::compiled;
+
+namespace {
+
+std::vector<std::string> warnings(const std::string& text,
+                                  const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> messages;
+  for (const Diagnostic& warning : compiled(text, overrides).warnings)
+    messages.push_back(warning.message);
+  return messages;
+}
+
+struct Unused {
+  const char* recipe;
+  const char* message;
+  int line;
+};
+constexpr Unused kUnused[] = {
+    {"[execution.threads]\nexchange_threads = 2", "execution.threads has no effect", 1},
+    {"[execution]\nmax_backlog = 8", "execution.max_backlog has no effect", 2},
+    {"[execution]\ndriver = \"threads\"\n[execution.virtual.network]\nlatency_seconds = 1",
+     "execution.virtual has no effect", 3},
+    {"[optimizer]\ndecay_one_dimensional = false",
+     "optimizer.decay_one_dimensional has no effect: weight_decay is 0", 2},
+    {"[optimizer.schedule]\nreference_batch = 64", "optimizer.schedule.reference_batch", 2},
+    {"[streams]\ncompute = 3", "streams.compute has no effect", 2},
+    {"[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\nbuffers = \"local\"",
+     "task.buffers has no effect", 4},
+    {"[topology]\nkind = \"star\"\n[[algorithms]]\nkind = \"ar-sgd\"", "topology has no effect", 1},
+    {"[streams]\ngossip = 3\n[[algorithms]]\nkind = \"ar-sgd\"", "streams.gossip has no effect", 2},
+    {"[workers]\ncount = 1\n[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 2",
+     "algorithm.communication_rate has no effect: one worker", 5},
+    {"[[algorithms]]\nkind = \"a2cid2\"\neta = 0.1\nalpha_tilde = 0.5\nspectral = \"realised\"",
+     "algorithm.spectral has no effect: eta and alpha_tilde are given", 5},
+    {"[execution.virtual]\ngradient_clock = \"poisson\"\n[[algorithms]]\nkind = \"ar-sgd\"",
+     "execution.virtual.gradient_clock has no effect", 2},
+    {"[execution.virtual]\ncost = { buckets = 4 }\nnetwork = { latency_seconds = 0.1 }\n",
+     "execution.virtual.cost.buckets has no effect", 2},
+    {"[execution.virtual]\nnetwork = { all_reduce = \"tree\", latency_seconds = 0.1 }\n",
+     "execution.virtual.network.all_reduce has no effect", 2},
+    {"[budget]\nnormalised_time = 9\n[optimizer]\nlearning_rate = 1\n"
+     "[execution.virtual]\ngradient_clock = \"none\"",
+     "optimizer has no effect: there are no gradients", 3},
+};
+
+}  // namespace
+
+TEST_CASE("a key that no run looks at is named at its place") {
+  for (const Unused& unused : kUnused) {
+    INFO(unused.recipe);
+    const Plan plan = compiled(unused.recipe);
+    REQUIRE(plan.warnings.size() == 1);
+    CHECK_THAT(plan.warnings[0].message, Catch::StartsWith(unused.message));
+    CHECK(plan.warnings[0].line == unused.line);
+    CHECK_FALSE(plan.warnings[0].remedy.empty());
+  }
+}
+
+TEST_CASE("what one of the runs looks at is used, and defaults are nobody's mistake") {
+  CHECK(warnings("").empty());
+  const std::string both =
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n";
+  CHECK(warnings("[topology]\nkind = \"star\"\n[streams]\ngossip = 3\n" + both).empty());
+  CHECK(warnings("[sweep]\n\"workers.count\" = [1, 4]\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+                 "communication_rate = 2")
+            .empty());
+  CHECK(warnings("[sweep]\n\"topology.kind\" = [\"ring\", \"star\"]\n" + both).empty());
+  CHECK(warnings("", {"optimizer.decay_one_dimensional=false"}).size() == 1);
+  CHECK(warnings("", {"optimizer.decay_one_dimensional=false", "optimizer.weight_decay=0.1"})
+            .empty());
+}
