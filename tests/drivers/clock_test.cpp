@@ -203,7 +203,7 @@ TEST_CASE("a calendar passes any number of multiples at once") {
     CHECK(calendar.next() == 0);
     for (const double later : {0.0, 0.3, 1.0, 5.0, 1e6}) {
       const double now = std::max(later, calendar.next());
-      calendar.pass({.normalised_time = now});
+      calendar.pass({.normalised_time = now}, 4);
       CHECK(calendar.next() > now);
       CHECK(calendar.next() <= (now + every) * (1 + 1e-8) + 3e-9);
       CHECK_FALSE(calendar.due({.normalised_time = now}));
