@@ -1,17 +1,17 @@
 #include "recipes/load.hpp"
 
-#include <string>
+#include <algorithm>
 #include <vector>
 
+#include "engine/algorithms/network.hpp"
 #include "engine/base/fields.hpp"
 
 namespace acid {
 namespace {
 
-double exchange_seconds(const nlohmann::json& link, double bytes) {
+LinkCost link_of(const nlohmann::json& link) {
   const nlohmann::json& bandwidth = link.at("bandwidth_bytes_per_second");
-  const double transfer = bandwidth.is_null() ? 0 : bytes / bandwidth.get<double>();
-  return number(link, "latency_seconds") + transfer;
+  return {number(link, "latency_seconds"), bandwidth.is_null() ? 0 : bandwidth.get<double>()};
 }
 
 // Seconds of one unit of normalised time, while every worker computes: the inverse of the mean of
@@ -33,14 +33,14 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
                  const nlohmann::json& model) {
   const int n = topology.workers();
   const nlohmann::json& network = model.at("network");
-  const double usual = exchange_seconds(network, vector_bytes);
+  const double usual = link_of(network).seconds(vector_bytes);
   std::vector<double> busy(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i)
     busy[static_cast<std::size_t>(i)] = topology.worker_rate(i, rate) * usual;
   for (const nlohmann::json& link : network.at("edges")) {
     const int i = link.at("edge").at(0), j = link.at("edge").at(1);
     const double extra =
-        topology.edge_rate(i, j, rate) * (exchange_seconds(link, vector_bytes) - usual);
+        topology.edge_rate(i, j, rate) * (link_of(link).seconds(vector_bytes) - usual);
     busy[static_cast<std::size_t>(i)] += extra;
     busy[static_cast<std::size_t>(j)] += extra;
   }
@@ -51,6 +51,15 @@ Load gossip_load(const Topology& topology, double rate, double vector_bytes,
     if (share > load.largest) load = {share, i};
   }
   return load;
+}
+
+double all_reduce_load(int workers, double vector_bytes, const nlohmann::json& model) {
+  const nlohmann::json& section = model.at("network");
+  NetworkModel network{link_of(section), {}, all_reduce_kind(text(section, "all_reduce"))};
+  for (const nlohmann::json& link : section.at("edges"))
+    network.edges[std::minmax(link.at("edge").at(0).get<int>(), link.at("edge").at(1).get<int>())] =
+        link_of(link);
+  return network.all_reduce_seconds(workers, vector_bytes) / unit_seconds(workers, model);
 }
 
 }  // namespace acid

@@ -19,4 +19,7 @@ struct Load {
 Load gossip_load(const Topology& topology, double rate, double vector_bytes,
                  const nlohmann::json& model);
 
+/// One all-reduce of `vector_bytes` among `workers` under such a model, in gradient times.
+double all_reduce_load(int workers, double vector_bytes, const nlohmann::json& model);
+
 }  // namespace acid

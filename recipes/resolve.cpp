@@ -20,7 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kHighLoad = 0.3;
-constexpr double kMostDrawn = 3e8;  // edges, for spectral = "realised": some seconds
+constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
+constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
 
 // The rate at which a load that is proportional to it falls just below 1: rounded down to three
 // digits, so that the number that is named works.
@@ -94,6 +95,7 @@ class Resolver {
   double known_seconds() const;
   void look_at_record();
   void look_at_exchanges();
+  void look_at_buckets(double vector_bytes);
   PlannedRun run(std::uint64_t seed);
   std::optional<Spectral> realised(std::uint64_t seed);
 
@@ -306,6 +308,7 @@ void Resolver::look_at_exchanges() {
                                    simulated ? all_reduce_kind(text(network, "all_reduce"))
                                              : AllReduceKind::ring) *
                 worker_time_;
+  if (entry_->pattern == Pattern::all_reduce && simulated) look_at_buckets(bytes);
   if (entry_->pattern != Pattern::pairwise || !simulated) return;
   const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
   plan_.largest_load = load.largest;
@@ -326,6 +329,23 @@ void Resolver::look_at_exchanges() {
     out_.warn(place("algorithm"),
               {plan_.warnings.back(), "lower communication_rate or use a faster network"});
   }
+}
+
+// An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
+void Resolver::look_at_buckets(double vector_bytes) {
+  const json& model = s_["execution"]["virtual"];
+  if (!model["cost"]["buckets"].is_null() ||
+      vector_bytes > number(model["cost"], "first_bucket_bytes"))
+    return;
+  const double load = all_reduce_load(workers_, vector_bytes, model);
+  if (load <= kNoticeable) return;
+  plan_.warnings.push_back(fmt::format(
+      "an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a gradient's "
+      "{:.0f} bytes are one bucket, as in PyTorch, whose first one has {:.0f}",
+      load, vector_bytes, number(model["cost"], "first_bucket_bytes")));
+  out_.warn(place("execution.virtual.network"),
+            {plan_.warnings.back(),
+             "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
 }
 
 std::optional<Spectral> Resolver::realised(std::uint64_t seed) {

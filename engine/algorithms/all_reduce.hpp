@@ -4,8 +4,7 @@
 
 namespace acid {
 
-/// How an all-reduce moves a vector between n workers. What one costs on which links is
-/// engine/drivers/simulation.hpp's.
+/// How an all-reduce moves a vector between n workers. network.hpp says how long that takes.
 enum class AllReduceKind {
   ring,  // 2(n−1) steps round a ring, one n-th of the vector each, sent at once
   tree,  // up and down two mirrored binary trees, half of the vector each, in a stream

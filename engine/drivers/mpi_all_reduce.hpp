@@ -12,7 +12,10 @@
 namespace acid {
 
 /// A vector of `dimension` elements cut into buckets of about a mebibyte, the last elements first:
-/// that is the order in which a backward pass finishes them. No bucket is empty.
+/// that is the order in which a backward pass finishes them. No bucket is empty. They are smaller
+/// than the 25 MiB of PyTorch's DistributedDataParallel, which reduces one bucket after the other
+/// and pays a start-up for each: here the messages of all buckets are under way side by side, and
+/// each slice is added as soon as its parts are there, beside the messages of the others.
 class Buckets {
  public:
   explicit Buckets(std::size_t dimension);

@@ -48,9 +48,4 @@ double ComputeModel::end_seconds(int worker, double start, double seconds) const
   return end;
 }
 
-const LinkCost& NetworkModel::between(int i, int j) const {
-  const auto found = edges.find(std::minmax(i, j));
-  return found == edges.end() ? link : found->second;
-}
-
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <stop_token>
 
+#include "engine/algorithms/network.hpp"
 #include "engine/drivers/cut.hpp"
 #include "engine/drivers/round_clock.hpp"
 #include "engine/drivers/run_spec.hpp"

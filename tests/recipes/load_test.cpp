@@ -53,6 +53,29 @@ TEST_CASE("one slow link loads its two workers") {
   CHECK(link["bandwidth_bytes_per_second"].is_null());
 }
 
+TEST_CASE("an all-reduce in one bucket is a warning, unless it was asked for or costs nothing") {
+  const auto warnings = [](const std::string& network, const std::string& rest = "",
+                           const char* algorithm = "ar-sgd") {
+    return compiled(
+               "[task]\ndataset = { kind = \"quadratic\", dimension = 1000 }\n"
+               "[[algorithms]]\nkind = \"" +
+               std::string(algorithm) + "\"\n[execution.virtual.network]\n" + network + "\n" + rest)
+        .warnings;
+  };
+  // Four workers: 2 · 3/4 of the 4,000 bytes.
+  const std::string slow = "bandwidth_bytes_per_second = 3e4";
+  REQUIRE(warnings(slow).size() == 1);
+  CHECK(warnings(slow)[0].message.find("an all-reduce takes 0.2 gradients, none of it") !=
+        std::string::npos);
+  CHECK(warnings(slow)[0].line > 0);
+  CHECK(warnings("").empty());
+  CHECK(warnings("bandwidth_bytes_per_second = 1e6").empty());
+  CHECK(warnings(slow, "[execution.virtual.cost]\nbuckets = 1").empty());
+  CHECK(warnings(slow, "[execution.virtual.cost]\nbucket_bytes = 2000").empty());
+  CHECK(warnings(slow, "", "ad-psgd").empty());
+  CHECK(warnings(slow, "[workers]\ncount = 1").empty());
+}
+
 TEST_CASE("a load above 0.3 is a warning") {
   const Plan plan = compiled("[execution.virtual.network]\nlatency_seconds = 0.35\n");
   CHECK(plan.runs[0].warnings.size() == 1);

@@ -1,9 +1,8 @@
-// NetworkModel::all_reduce_seconds: what the messages of an all-reduce take together.
+#include "engine/algorithms/network.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <vector>
-
-#include "engine/drivers/simulation.hpp"
 
 namespace acid {
 namespace {
@@ -90,6 +89,11 @@ double recursive_doubling(const NetworkModel& network, int workers, double bytes
 }
 
 }  // namespace
+
+const LinkCost& NetworkModel::between(int i, int j) const {
+  const auto found = edges.find(std::minmax(i, j));
+  return found == edges.end() ? link : found->second;
+}
 
 double NetworkModel::all_reduce_seconds(int workers, double bytes) const {
   if (workers < 2) return 0;
