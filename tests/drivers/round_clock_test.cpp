@@ -154,7 +154,7 @@ Row drawn(const Setup& setup, int round) {
 
 }  // namespace
 
-TEST_CASE("buckets are PyTorch's: 1 MiB first, then 25 MiB; or as many equal ones as wanted") {
+TEST_CASE("buckets are PyTorch's: 1 MiB first, then 25 MiB, or as many equal ones as wanted") {
   const CostModel usual;
   constexpr double kMiB = 1 << 20;
   CHECK(usual.bucket_shares(1000) == Row{1});
