@@ -77,7 +77,7 @@ class Consensus {
     spec_.seeds = Seeds(1);
     spec_.budget.gradients = 1;  // there are none
     spec_.budget.normalised_time = 2 * exchanges / workers;
-    spec_.cadence = {kNever, kNever, WorkerEvaluation::never};
+    spec_.cadence = {.consensus_every = kNever, .workers = WorkerEvaluation::never};
   }
 
   Sample engine() {

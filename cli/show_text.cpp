@@ -9,6 +9,7 @@
 #include "cli/table.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 
@@ -99,6 +100,10 @@ void add_gossip(std::string& text, const RunDetail& run) {
     rate = algorithm["communication_rate"].get<double>();
   row("exchanges per gradient", rate,
       result.exchanges_drawn > 0 ? std::optional(result.realised_rate) : std::nullopt);
+  if (rate && result.exchanges_drawn > 0 && result.position.gradients > 0)
+    if (const auto doubt =
+            rate_doubt(*rate, result.realised_rate, static_cast<double>(result.position.gradients)))
+      add_line(text, "warning", *doubt);
   row("chi1", planned("chi1"), result.realised_chi1);
   row("chi2", planned("chi2"), result.realised_chi2);
   row("eta", planned("eta"), {});

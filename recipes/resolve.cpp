@@ -13,6 +13,7 @@
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
 #include "recipes/load.hpp"
+#include "recipes/tail.hpp"
 
 namespace acid {
 namespace {
@@ -58,6 +59,10 @@ class Resolver {
     plan_.workers = workers_;
     plan_.settings = s_;
     look_at_exchanges();
+    if (const auto doubt = tail_doubt(s_["execution"], worker_time_)) {
+      plan_.warnings.push_back(doubt->message);
+      out_.warn(place("execution.virtual.compute"), *doubt);
+    }
     unused_.look_at(tree_, {.settings = s_,
                             .entry = *entry_,
                             .workers = workers_,

@@ -34,12 +34,12 @@ struct CompareOptions {
 ///                           fell and on a learning rate that has decayed; this one compares
 ///                           methods.
 ///   gradients, seconds, bytes, gradients_per_second   totals where the run ended or, with a
-///                           coordinate, at the last sample before it; seconds are simulated in
-///                           `virtual`.
+///                           coordinate, there; seconds are simulated in `virtual`.
 ///   gradients_to_target, time_to_target, seconds_to_target, bytes_to_target, exchanges_to_target
 ///                           where the metric of options.target, else of the recipe's
-///                           budget.target, first reached its value; absent in runs that never did.
-///                           time: normalised. exchanges: by the last sample of `exchanges` there.
+///                           budget.target, first reached its value, on the line between the sample
+///                           that did and the one before; absent in runs that never did. time:
+///                           normalised.
 ///   auc_eval_accuracy, auc_eval_loss   mean height of the curve of eval_accuracy (eval_loss) over
 ///                           gradients from 0 to the run's end or, with a coordinate, along its
 ///                           axis from 0 to there: trapezoids between samples, level before the
@@ -141,8 +141,14 @@ Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
 struct ComparedRun {
   RunSummary summary;  // derived metrics included
   nlohmann::json settings;
+  double read_gap = 0;                // widest between samples of a metric around options.at
+  std::vector<std::string> not_read;  // metrics with a sample beside options.at that is not finite
+  std::optional<double> realised_rate;  // 2 × exchanges ÷ gradients, of pairwise exchanges
+  std::optional<double> target_gap;     // gradients between the samples around a target's crossing
 };
-/// A finished run with its derived metrics; of others nothing is read.
+/// A finished run with its derived metrics; of others nothing is read. UsageError, which names the
+/// run and the remedy, where samples of a metric to be shown are so far apart around options.at
+/// that a value between them would be a guess.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
 /// compare() without the store.

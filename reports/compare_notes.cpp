@@ -10,6 +10,7 @@
 #include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -232,6 +233,48 @@ void note_target_reached(Comparison& comparison, const CompareOptions& options) 
                                          format_number(options.target->value, 6)));
 }
 
+/// A method that ran at another rate is another method.
+void note_rate(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+               const std::vector<ComparedRun>& runs) {
+  double sum = 0, gradients = 0;
+  int count = 0;
+  for (const ComparedRun& run : runs)
+    if (run.summary.group == group.group && run.realised_rate) {
+      sum += *run.realised_rate;
+      gradients += static_cast<double>(run.summary.progress.gradients);
+      ++count;
+    }
+  if (count == 0) return;
+  if (const auto doubt =
+          rate_doubt(nominal_rate(group.settings).value_or(0), sum / count, gradients))
+    comparison.notes.push_back(fmt::format("{}{}: {}", group.label, at, *doubt));
+}
+
+/// What stands between samples is no better known than they are far apart.
+void note_between_samples(Comparison& comparison, const std::vector<ComparedRun>& runs,
+                          const CompareOptions& options) {
+  if (const std::string at = describe(options.at); !at.empty()) {
+    double widest = 0;
+    for (const ComparedRun& run : runs) widest = std::max(widest, run.read_gap);
+    comparison.notes.push_back(
+        "metrics are read " + at +
+        (widest > 0 ? fmt::format(", {:.4g} {} apart at most", widest, unit_of(options.at.axis))
+                    : ""));
+  }
+  for (const ComparedRun& run : runs)
+    if (!run.not_read.empty())
+      comparison.notes.push_back(
+          fmt::format("run {}: beside {} a sample is not finite, so nothing is read between: {}",
+                      run.summary.id, place_of(options.at), fmt::join(run.not_read, ", ")));
+  std::optional<double> widest;
+  for (const ComparedRun& run : runs)
+    if (run.target_gap) widest = std::max(widest.value_or(0), *run.target_gap);
+  if (widest)
+    comparison.notes.push_back(fmt::format(
+        "a target is reached on the line between two samples, {:.4g} gradients apart at most",
+        *widest));
+}
+
 /// Mean heights compare only where the curves are equally long.
 void note_area(Comparison& comparison, const CompareOptions& options) {
   const bool any = std::ranges::any_of(
@@ -275,14 +318,14 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
       const ComparedGroup& group = comparison.groups[g];
       note_outcomes(comparison, group, where(point), runs);
       note_missing(comparison, group, where(point), options.at);
+      note_rate(comparison, group, where(point), runs);
     }
   note_targets(comparison, options);
   note_points(comparison);
   note_seeds(comparison);
   note_tests(comparison);
   note_area(comparison, options);
-  if (const std::string at = describe(options.at); !at.empty())
-    comparison.notes.push_back("metrics are read " + at);
+  note_between_samples(comparison, runs, options);
   note_target_reached(comparison, options);
 }
 

@@ -53,7 +53,7 @@ std::string describe(const ReadAt& at) {
   if (at.kind == ReadAt::Kind::last) return "";
   if (at.kind == ReadAt::Kind::best)
     return "at the best sample of each run, which is picked knowing the outcome";
-  return fmt::format("at {}, or the last sample before", place_of(at));
+  return fmt::format("at {}, on the line between the samples around it", place_of(at));
 }
 
 std::string place_of(const ReadAt& at) {
@@ -76,6 +76,18 @@ double coordinate(const Position& position, PositionAxis axis) {
       return static_cast<double>(position.bytes);
   }
   ACID_ASSERT(false, "axis {}", static_cast<int>(axis));
+}
+
+double between(double a, double b, double share) { return a + (b - a) * share; }
+
+Position between(const Position& a, const Position& b, double share) {
+  const auto whole = [&](std::int64_t from, std::int64_t to) {
+    return std::llround(between(static_cast<double>(from), static_cast<double>(to), share));
+  };
+  return {.gradients = whole(a.gradients, b.gradients),
+          .normalised_time = between(a.normalised_time, b.normalised_time, share),
+          .seconds = between(a.seconds, b.seconds, share),
+          .bytes = whole(a.bytes, b.bytes)};
 }
 
 Target parse_target(const std::string& text) {

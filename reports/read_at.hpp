@@ -7,8 +7,8 @@
 namespace acid {
 
 /// Where in a run its metrics are read: the last sample of each; the best one, of a metric that has
-/// a better direction, else the last; or the last one at or before a place on an axis, none in runs
-/// that ended before it.
+/// a better direction, else the last; or a place on an axis, on the line between the samples before
+/// and after it, nothing in runs that ended before it.
 struct ReadAt {
   enum class Kind { last, best, coordinate };
   Kind kind = Kind::last;
@@ -18,7 +18,7 @@ struct ReadAt {
 /// "last", "best", "gradients=N", "time=T" (normalised), "seconds=S" or "bytes=B". UsageError says
 /// which of these a text is not.
 ReadAt parse_read_at(const std::string& text);
-/// For a note: "at 5000 gradients, or the last sample before". Empty for last.
+/// For a note: "at 5000 gradients, on the line between the samples around it". Empty for last.
 std::string describe(const ReadAt& at);
 /// "5000 gradients". Only for a coordinate.
 std::string place_of(const ReadAt& at);
@@ -26,6 +26,9 @@ std::string place_of(const ReadAt& at);
 std::string_view unit_of(PositionAxis axis);
 
 double coordinate(const Position& position, PositionAxis axis);
+/// So far on the way from `a` to `b`: 0 is `a`, 1 is `b`.
+double between(double a, double b, double share);
+Position between(const Position& a, const Position& b, double share);
 
 /// A value that a run is to reach.
 struct Target {

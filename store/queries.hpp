@@ -193,12 +193,19 @@ enum class PositionAxis { gradients, normalised_time, seconds, bytes };
 std::optional<double> mean_between(const Store& store, const std::string& run_id,
                                    const std::string& metric, PositionAxis axis, double from,
                                    double to);
-/// The first sample that is at least the value or, downwards, at most.
-std::optional<SeriesPoint> first_reaching(const Store& store, const std::string& run_id,
-                                          const std::string& metric, double value, bool upwards);
+/// The first sample that is at least the value or, downwards, at most, and the one before it.
+struct Reached {
+  SeriesPoint first;
+  std::optional<SeriesPoint> before;
+};
+std::optional<Reached> first_reaching(const Store& store, const std::string& run_id,
+                                      const std::string& metric, double value, bool upwards);
 /// By metric, the last sample at or before a place.
 std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::string& run_id,
                                                  PositionAxis axis, double value);
+/// By metric, the first sample beyond a place.
+std::map<std::string, SeriesPoint> samples_beyond(const Store& store, const std::string& run_id,
+                                                  PositionAxis axis, double value);
 /// By metric, for those that have a better direction. What is not a number is never the best.
 std::map<std::string, double> best_values(const Store& store, const std::string& run_id);
 

@@ -100,18 +100,27 @@ std::optional<double> mean_between(const Store& store, const std::string& run_id
                             : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::optional<SeriesPoint> first_reaching(const Store& store, const std::string& run_id,
-                                          const std::string& metric, double value, bool upwards) {
+std::optional<Reached> first_reaching(const Store& store, const std::string& run_id,
+                                      const std::string& metric, double value, bool upwards) {
   const Connection& connection = store.impl().connection();
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement first(connection,
                   fmt::format("SELECT tick, value FROM points WHERE series = ? AND tick <= ?"
                               " AND value {} ? ORDER BY tick LIMIT 1",
                               upwards ? ">=" : "<="));
+  Statement last(connection,
+                 "SELECT tick, value FROM points WHERE series = ? AND tick <= ? ORDER BY tick DESC"
+                 " LIMIT 1");
+  std::optional<SeriesPoint> before;
   for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
     const auto series = series_id(connection, attempt, metric);
-    if (!series || !first.bind(*series, attempt.valid_until_tick, value).step()) continue;
-    return SeriesPoint{position_at(connection, attempt, first.integer(0)), first.real(1)};
+    if (!series) continue;
+    const bool reached = first.bind(*series, attempt.valid_until_tick, value).step();
+    const std::int64_t until = reached ? first.integer(0) - 1 : attempt.valid_until_tick;
+    if (last.bind(*series, until).step())
+      before = {position_at(connection, attempt, last.integer(0)), last.real(1)};
+    if (reached)
+      return Reached{{position_at(connection, attempt, first.integer(0)), first.real(1)}, before};
   }
   return std::nullopt;
 }
@@ -131,6 +140,26 @@ std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::
     last.bind(attempt.id, ticks.count_until(attempt, value, true));
     while (last.step())
       samples[last.text(0)] = {position_at(connection, attempt, last.integer(1)), last.real(2)};
+  }
+  return samples;
+}
+
+std::map<std::string, SeriesPoint> samples_beyond(const Store& store, const std::string& run_id,
+                                                  PositionAxis axis, double value) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  TickSearch ticks(connection, axis);
+  Statement next(connection,
+                 "SELECT s.metric, p.tick, p.value FROM series s JOIN points p ON p.series = s.id"
+                 " AND p.tick = (SELECT min(tick) FROM points WHERE series = s.id AND tick > ?2)"
+                 " WHERE s.attempt = ?1 AND s.worker = -1 AND p.tick <= ?3");
+  std::map<std::string, SeriesPoint> samples;
+  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
+    next.bind(attempt.id, ticks.count_until(attempt, value, true), attempt.valid_until_tick);
+    while (next.step())
+      samples.try_emplace(
+          next.text(0),
+          SeriesPoint{position_at(connection, attempt, next.integer(1)), next.real(2)});
   }
   return samples;
 }

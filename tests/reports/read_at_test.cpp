@@ -16,7 +16,8 @@ namespace {
 /// Or one of exchanges alone.
 class OneRun {
  public:
-  explicit OneRun(bool has_gradients = true) {
+  /// Or one whose first samples are `missing`.
+  explicit OneRun(bool has_gradients = true, int missing = 0) {
     const std::int64_t gradients = has_gradients ? 10 : 0;
     RunRecord run;
     run.id = "one";
@@ -25,13 +26,13 @@ class OneRun {
     run.algorithm = run.label = "ad-psgd";
     run.settings = {{"algorithm", {{"kind", "ad-psgd"}}}};
     run.settings["budget"] = {{"normalised_time", 5.5}};
-    run.budget_gradients = has_gradients ? 55 : 0;
+    run.budget_gradients = has_gradients ? 10 * missing + 55 : 0;
     ExperimentRecord experiment;
     experiment.id = experiment.name = "e";
     store_.add_experiment(experiment, {run});
     const std::int64_t attempt = store_.begin_attempt("one", Lease::of_this_process(), {}, {}, {});
     RunWriter writer(folder_.path(), "one", attempt);
-    int k = 0;
+    int k = missing;
     for (const double value : {0.5, 0.8, std::nan(""), 0.9, 0.7}) {
       ++k;
       const Position position{gradients * k, 1.0 * k, 0.5 * k, 100LL * k};
@@ -43,7 +44,8 @@ class OneRun {
     }
     writer.flush();
     AttemptResult result;
-    result.position = {run.budget_gradients, 5.5, 2.75, 550};
+    result.position = {run.budget_gradients, missing + 5.5, missing / 2.0 + 2.75,
+                       100LL * missing + 550};
     store_.end_attempt(attempt, result);
   }
 
@@ -53,6 +55,7 @@ class OneRun {
     CompareOptions options;
     options.at = parse_read_at(at);
     options.derive_all = true;
+    options.metrics = {metric};
     if (*target != '\0') options.target = parse_target(target);
     const auto run = read_compared_run(store_, run_summaries(store_, {"one"}).front(), {}, options);
     const auto found = run.summary.metrics.find(metric);
@@ -73,8 +76,7 @@ TEST_CASE("a metric is read where one asks: last, best, or by then on any axis")
   CHECK(run.value("best", "eval_loss") == 0.5);
   CHECK(run.value("best", "exchanges") == 15);  // neither direction is better
   CHECK(run.value("gradients=20") == 0.8);
-  CHECK(run.value("gradients=29") == 0.8);
-  CHECK(run.value("time=4.5") == 0.9);
+  CHECK(run.value("gradients=50") == 0.7);
   CHECK(run.value("seconds=2.5") == 0.7);
   CHECK(run.value("bytes=1e2") == 0.5);
   CHECK(run.value("gradients=5") == -1);  // before the first sample
@@ -82,11 +84,35 @@ TEST_CASE("a metric is read where one asks: last, best, or by then on any axis")
   CHECK(run.value("gradients=56") == -1);  // the run did not get there
 }
 
-TEST_CASE("totals are those of the run's end or of the last sample before the place") {
+TEST_CASE("between two samples a metric is on the line through them") {
+  const OneRun run(true, 40);
+  CHECK(run.value("gradients=445") == Approx(0.8));
+  CHECK(run.value("seconds=22.25") == Approx(0.8));
+  CHECK(run.value("gradients=445", "exchanges") == Approx(133.5));
+  CHECK(run.value("seconds=22.25", "gradients") == 445);
+  CHECK(run.value("seconds=22.25", "bytes") == 4450);
+  CHECK(run.value("time=44.5", "consensus_distance") == Approx(44.5));
+  CHECK(run.value("time=42.5") == -1);  // one of the samples beside it is not a number
+  CHECK(run.value("time=42") == 0.8);
+}
+
+TEST_CASE("a value from far away is refused, with the run, the gap and what to do") {
+  const OneRun run;
+  for (const char* at : {"gradients=29", "time=1.5"}) {
+    INFO(at);
+    CHECK_THROWS_WITH(run.value(at), Catch::Contains("run one (ad-psgd, seed 0)") &&
+                                         Catch::Contains("eval_accuracy") &&
+                                         Catch::Contains("apart") &&
+                                         Catch::Contains("every_seconds"));
+  }
+  CHECK_THROWS_WITH(run.value("seconds=1.25"), Catch::Contains("0.5 seconds apart"));
+}
+
+TEST_CASE("totals are those of the run's end or of the place asked for") {
   const OneRun run;
   CHECK(run.value("last", "gradients") == 55);
   CHECK(run.value("best", "bytes") == 550);
-  CHECK(run.value("gradients=29", "gradients") == 20);
+  CHECK(run.value("gradients=29", "gradients") == 29);
   CHECK(run.value("time=2", "gradients_per_second") == 20);
   CHECK(run.value("time=9", "gradients") == -1);
 }
@@ -99,9 +125,14 @@ TEST_CASE("the middle of a run is that of its budget, in gradients or, without a
   }
 }
 
-TEST_CASE("a target is reached where the metric first is as good") {
+TEST_CASE("a target is reached where the line between samples first is as good") {
   const OneRun run;
-  CHECK(run.value("last", "gradients_to_target", "eval_accuracy=0.75") == 20);
+  CHECK(run.value("last", "gradients_to_target", "eval_accuracy=0.74") == Approx(18));
+  CHECK(run.value("last", "time_to_target", "eval_accuracy=0.74") == Approx(1.8));
+  CHECK(run.value("last", "seconds_to_target", "eval_accuracy=0.74") == Approx(0.9));
+  CHECK(run.value("last", "bytes_to_target", "eval_accuracy=0.74") == Approx(180));
+  CHECK(run.value("last", "exchanges_to_target", "eval_accuracy=0.74") == Approx(5.4));
+  // The sample before is not a number.
   CHECK(run.value("last", "time_to_target", "eval_accuracy=0.85") == 4);
   CHECK(run.value("last", "seconds_to_target", "eval_accuracy=0.85") == 2);
   CHECK(run.value("last", "bytes_to_target", "eval_accuracy=0.85") == 400);

@@ -102,9 +102,14 @@ TEST_CASE("the first sample that reaches a value, upwards and downwards") {
       INFO(value << (upwards ? " upwards" : " downwards"));
       REQUIRE(found.has_value() == (expected != all.end()));
       if (!found) continue;
-      CHECK(found->value == expected->value);
-      CHECK(found->position.gradients == expected->position.gradients);
-      CHECK(found->position.bytes == expected->position.bytes);
+      CHECK(found->first.value == expected->value);
+      CHECK(found->first.position.gradients == expected->position.gradients);
+      CHECK(found->first.position.bytes == expected->position.bytes);
+      REQUIRE(found->before.has_value() == (expected != all.begin()));
+      if (found->before) {
+        CHECK(found->before->value == std::prev(expected)->value);
+        CHECK(found->before->position.gradients == std::prev(expected)->position.gradients);
+      }
     }
   CHECK_FALSE(first_reaching(run.store(), run.id(), "eval_loss", 0, true));
 }

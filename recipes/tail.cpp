@@ -1,0 +1,69 @@
+#include "recipes/tail.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "engine/base/fields.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kFar = 0.05;
+
+double normal_share(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
+
+// What a standard normal number exceeds once in so many.
+double exceeded_once_in(double draws) {
+  double low = -40, high = 40;
+  for (int k = 0; k < 100; ++k) {
+    const double middle = (low + high) / 2;
+    (normal_share(-middle) > 1 / draws ? low : high) = middle;
+  }
+  return low;
+}
+
+double share_of_kind(const nlohmann::json& compute, double draws) {
+  const double rarity = draws / std::numbers::ln2;  // of the largest draw's median
+  const std::string kind = text(compute, "kind");
+  if (kind == "lognormal") {
+    const double sigma = number(compute, "sigma"), z = exceeded_once_in(rarity);
+    return normal_share(z - sigma) + std::exp(sigma * z - sigma * sigma / 2) / draws;
+  }
+  if (kind == "pareto") {
+    const double shape = number(compute, "shape");
+    return 1 - std::pow(rarity, (1 - shape) / shape) +
+           (shape - 1) / shape * std::pow(rarity, 1 / shape) / draws;
+  }
+  return 1;  // exponential: off by less than 1/draws
+}
+
+}  // namespace
+
+double expected_mean_share(const nlohmann::json& model, double draws) {
+  const double probability = number(model.at("random_slowdown"), "probability");
+  const double factor = number(model.at("random_slowdown"), "factor");
+  const bool never = probability > 0 && probability * draws < 1;
+  return share_of_kind(model.at("compute"), draws) / (never ? 1 + probability * (factor - 1) : 1.0);
+}
+
+std::optional<Problem> tail_doubt(const nlohmann::json& execution, double gradients) {
+  const nlohmann::json& model = execution.at("virtual");
+  constexpr double kFew = 100;  // of which every kind's mean is far off by chance
+  if (execution.at("driver") != "virtual" || model.at("gradient_clock") != "duration" ||
+      gradients < kFew)
+    return std::nullopt;
+  const double share = expected_mean_share(model, gradients);
+  if (std::abs(share - 1) <= kFar) return std::nullopt;
+  return Problem{
+      fmt::format("the durations of {:.0f} gradients are expected to have {:.2f} of their model's "
+                  "mean, which rarer ones carry: seconds and gradients per second will be that far "
+                  "off, and differ from seed to seed",
+                  gradients, share),
+      "exchanges keep their rate per gradient; for steadier times use a lighter tail (pareto with "
+      "a "
+      "larger shape, lognormal with a smaller sigma) or a longer budget"};
+}
+
+}  // namespace acid

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace acid {
+
+/// The exchanges per worker and gradient that a run's settings ask for; absent without pairwise
+/// exchanges.
+std::optional<double> nominal_rate(const nlohmann::json& settings);
+
+/// What to say where the realised rate, 2 × exchanges ÷ gradients over runs with so many gradients
+/// in all, is more than 5 % off the nominal one: "0.538 exchanges per gradient instead of 1
+/// (−46 %)…". Says so when that is within what chance does to so few.
+std::optional<std::string> rate_doubt(double nominal, double realised, double gradients);
+
+}  // namespace acid
