@@ -26,7 +26,7 @@ constexpr double kMostSeconds = 3, kMostIntervals = 1;
 constexpr double kPatienceSeconds = 120;
 constexpr int kMillisecondsBetweenWrites = 250;  // of store/write_queue.hpp
 
-// The quickstart's run of A²CiD², without an end.
+// A run of A²CiD² without an end.
 constexpr const char* kRecipe = R"(
 name = "resume"
 seeds = [1]

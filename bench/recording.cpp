@@ -1,4 +1,4 @@
-// What it costs to record a run, on one of the quickstart's.
+// What it costs to record a run, on one of bench/recording.toml's.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -25,7 +25,7 @@ const std::vector<std::string> kNothing{"record.events=false", "record.metrics=[
                                         "checkpoint.every_seconds=1e9",
                                         "evaluation.consensus_every_time=1e9"};
 
-/// CPU seconds of all processes of the quickstart's run of A²CiD², in a store of its own, on one
+/// CPU seconds of all processes of that recipe's run of A²CiD², in a store of its own, on one
 /// core alone. To be called by a thread that does nothing else.
 double run_on(int core, std::vector<std::string> settings, int gradients) {
   cpu_set_t cores;
@@ -35,7 +35,7 @@ double run_on(int core, std::vector<std::string> settings, int gradients) {
     throw Error(fmt::format("cannot keep to core {}", core));
   const Scratch folder;
   std::vector<std::string> words{
-      acid_program(), "run", ACID_BENCH_QUICKSTART, "--store", folder.path(), "--jobs", "1"};
+      acid_program(), "run", ACID_BENCH_RECORDING, "--store", folder.path(), "--jobs", "1"};
   settings.insert(settings.end(),
                   {"seeds=[1]", "algorithms=[{kind=\"a2cid2\", communication_rate=1.0}]",
                    fmt::format("budget.gradients={}", gradients)});
@@ -59,7 +59,7 @@ Round share_core(int core, int gradients, bool nothing_first) {
 }
 
 void measure_recording(Bench& bench, int gradients) {
-  const std::string what = "quickstart's a2cid2, everything recorded";
+  const std::string what = "a2cid2 with a small CNN, everything recorded";
   const int core = sched_getcpu();
   std::vector<Sample> nothing;
   const Bench::Side side = [&]() -> Sample {
