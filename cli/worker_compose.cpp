@@ -86,6 +86,12 @@ Budget budget_of(const json& section) {
   return budget;
 }
 
+WorkerEvaluation worker_evaluation_of(const std::string& when) {
+  return when == "never"    ? WorkerEvaluation::never
+         : when == "always" ? WorkerEvaluation::always
+                            : WorkerEvaluation::at_end;
+}
+
 // By start time, a worker's overlapping pauses joined into one.
 std::vector<Pause> pauses_of(const json& section) {
   std::vector<Pause> given, joined;
@@ -246,9 +252,8 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   spec.schedule = schedule_of(settings);
   spec.budget = budget_of(settings.at("budget"));
   const json& evaluation = settings.at("evaluation");
-  spec.cadence = {
-      number(evaluation, "consensus_every_time"), number(evaluation, "every_time"),
-      evaluation.at("workers") == "never" ? WorkerEvaluation::never : WorkerEvaluation::at_end};
+  spec.cadence = {number(evaluation, "consensus_every_time"), number(evaluation, "every_time"),
+                  worker_evaluation_of(text(evaluation, "workers"))};
   spec.seeds = seeds_of(settings);
   const json& execution = settings.at("execution");
   spec.max_backlog = number(execution, "max_backlog");
@@ -273,8 +278,8 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
 
 nlohmann::json derived_seeds(const Seeds& seeds, int workers) {
   json all = json::object();
-  for (const Purpose purpose :
-       {Purpose::init, Purpose::gossip_clock, Purpose::pairing, Purpose::partition})
+  for (const Purpose purpose : {Purpose::init, Purpose::gossip_clock, Purpose::pairing,
+                                Purpose::partition, Purpose::training_sample})
     all[std::string(purpose_name(purpose))] = seeds.derived(purpose);
   json& each = all["workers"];
   for (const Purpose purpose : {Purpose::data_order, Purpose::gradient_noise,

@@ -79,6 +79,7 @@ class Resolver {
   void look_at_algorithm();
   void look_at_gradients();
   void look_at_cadence();
+  void look_at_target(bool has_accuracy);
   void look_at_record();
   void look_at_exchanges();
   PlannedRun run(std::uint64_t seed);
@@ -206,6 +207,21 @@ void Resolver::look_at_gradients() {
           "say how long it is: [budget] with normalised_time");
 }
 
+// Whether samples will have the target's metric.
+void Resolver::look_at_target(bool has_accuracy) {
+  const json& target = s_["budget"]["target"];
+  if (!target.is_object() || !target.contains("metric")) return;
+  const std::string metric = text(target, "metric");
+  if (metric.find("accuracy") != std::string::npos && !has_accuracy)
+    error("budget.target", "the task has no accuracy, so this target can never be reached",
+          "aim at eval_loss or consensus_distance");
+  else if (metric.starts_with("worker_") && draft_.sound({"evaluation"}) &&
+           s_["evaluation"]["workers"] != "always")
+    error("budget.target",
+          fmt::format("{} is looked at only where the workers' own models are evaluated", metric),
+          "add workers = \"always\" to [evaluation]");
+}
+
 void Resolver::look_at_cadence() {
   const auto report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
@@ -215,10 +231,7 @@ void Resolver::look_at_cadence() {
   const Pace pace{.workers = workers_,
                   .train_size = *train_size_,
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
-  const json& target = s_["budget"]["target"];
-  if (target.is_object() && target["metric"] == "eval_accuracy" && pace.train_size == 0)
-    report("budget.target", {"the task has no accuracy, so this target can never be reached",
-                             "aim at eval_loss or consensus_distance"});
+  look_at_target(pace.train_size > 0);
   if (!resolve_budget(s_["budget"], pace, report)) return;
   worker_time_ = s_["budget"]["gradients"].get<double>();
   if (consensus_only_) s_["budget"]["gradients"] = 0;

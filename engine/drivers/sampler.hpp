@@ -62,6 +62,8 @@ class Sampler {
   double next() const;
   /// Whether the sample at next() evaluates the model.
   bool next_evaluates() const;
+  /// Whether it needs the workers' own models too (Look::workers).
+  bool next_needs_workers() const;
 
   /// Takes the sample at next() (or wherever the run stands now, if later) and moves the calendar
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
@@ -108,8 +110,12 @@ class Sampler {
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
              const GradientNotes& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
-  void evaluate_workers(Values& values, const Ensemble& ensemble);
-  void check_target(std::string_view metric, double value);
+  /// A worker's own model, wherever it is kept.
+  struct Model {
+    std::span<const float> x, buffers;
+  };
+  void evaluate_workers(Values& values, const std::vector<Model>& models);
+  void look_for_target(const Values& values);
 
   const RunSpec& spec_;
   Objective& objective_;

@@ -208,7 +208,7 @@ TEST_CASE("compare and report read what run left") {
   CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
   const auto early = bench
                          .call({"compare", "small", "--at", "gradients=100", "--target",
-                                "train_loss=1e9", "--json"})
+                                "consensus_distance=1e9", "--json"})
                          .json();
   for (const auto& group : early["groups"]) {
     CHECK(group["metrics"]["gradients"]["mean"] <= 100);
