@@ -70,10 +70,12 @@ class TimedObjective final : public Objective {
   double gradient_in_parts(int lane, int worker, std::int64_t step, std::span<const float> x,
                            std::span<float> buffers, std::span<float> g,
                            const GradientReady& ready) override;
-  int evaluation_chunks() const override { return objective_.evaluation_chunks(); }
-  PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+  int evaluation_chunks(EvaluationSet set) const override {
+    return objective_.evaluation_chunks(set);
+  }
+  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> buffers) override {
-    return objective_.evaluate(lane, chunk, x, buffers);
+    return objective_.evaluate(lane, set, chunk, x, buffers);
   }
   bool has_accuracy() const override { return objective_.has_accuracy(); }
 

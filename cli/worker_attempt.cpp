@@ -66,10 +66,11 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
       fmt::format("checkpoints/{}/{}-final-mean.safetensors", run_id, attempt);
   const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
   create_folders(path.parent_path().string());
+  std::vector<TensorGroup> tensors{{objective.segments(), outcome.mean}};
+  if (!outcome.mean_buffers.empty())  // where every worker keeps its own, the mean has none
+    tensors.push_back({objective.buffer_segments(), outcome.mean_buffers});
   const AtomicFile::Written written = write_safetensors(
-      path.string(),
-      {{objective.segments(), outcome.mean}, {objective.buffer_segments(), outcome.mean_buffers}},
-      {{"acid_run", run_id}, {"mean_digest", outcome.mean_digest}});
+      path.string(), tensors, {{"acid_run", run_id}, {"mean_digest", outcome.mean_digest}});
   return {"final-mean", relative, written.sha256, written.bytes};
 }
 

@@ -86,6 +86,12 @@ Budget budget_of(const json& section) {
   return budget;
 }
 
+WorkerEvaluation worker_evaluation_of(const std::string& when) {
+  return when == "never"    ? WorkerEvaluation::never
+         : when == "always" ? WorkerEvaluation::always
+                            : WorkerEvaluation::at_end;
+}
+
 // By start time, a worker's overlapping pauses joined into one.
 std::vector<Pause> pauses_of(const json& section) {
   std::vector<Pause> given, joined;
@@ -261,7 +267,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   spec.cadence.evaluate_every = or_never(evaluation.at("every_time"));
   if (evaluation.contains("every_seconds"))
     spec.cadence.every_seconds = number(evaluation, "every_seconds");
-  if (evaluation.at("workers") == "never") spec.cadence.workers = WorkerEvaluation::never;
+  spec.cadence.workers = worker_evaluation_of(text(evaluation, "workers"));
   spec.seeds = seeds_of(settings);
   const json& execution = settings.at("execution");
   spec.max_backlog = number(execution, "max_backlog");
@@ -286,8 +292,8 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
 
 nlohmann::json derived_seeds(const Seeds& seeds, int workers) {
   json all = json::object();
-  for (const Purpose purpose :
-       {Purpose::init, Purpose::gossip_clock, Purpose::pairing, Purpose::partition})
+  for (const Purpose purpose : {Purpose::init, Purpose::gossip_clock, Purpose::pairing,
+                                Purpose::partition, Purpose::training_sample})
     all[std::string(purpose_name(purpose))] = seeds.derived(purpose);
   json& each = all["workers"];
   for (const Purpose purpose : {Purpose::data_order, Purpose::gradient_noise,

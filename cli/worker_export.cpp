@@ -43,6 +43,19 @@ std::vector<float> read_tensors(const SafetensorsFile& file,
   return values;
 }
 
+// A module evaluates, so it needs buffers, and the mean has none where every worker keeps its own.
+void require_buffers(const RunDetail& run, const Layout& layout) {
+  const json& settings = run.settings;
+  if (layout.buffers.empty() || settings.at("task").at("buffers") != "local" ||
+      settings.at("workers").at("count") == 1)
+    return;
+  throw UsageError(
+      fmt::format("run {} has task.buffers = \"local\": its final model, the mean of the workers, "
+                  "has no batch-norm statistics, each worker has its own; '--format safetensors' "
+                  "exports its parameters, and a run with buffers = \"average\" has a module",
+                  run.summary.id));
+}
+
 // As it is written down, 0.1307, not the double nearest to the float.
 json decimal(float value) { return json::parse(fmt::format("{}", value)); }
 
@@ -105,6 +118,7 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
   const DataShape shape = dataset.inspect(task.at("dataset")).shape;
   const json& model = task.at("model");
   const Layout layout = find_model(text(model, "kind"))->layout(model, shape);
+  require_buffers(run, layout);
   const std::string path = checked_path(store, mean.path);
   std::vector<float> parameters, buffers;
   try {

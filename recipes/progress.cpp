@@ -43,7 +43,8 @@ constexpr std::array kTarget = {
           .type = FieldType::text,
           .fallback = {},
           .help = "what to watch, such as eval_accuracy",
-          .choices = "eval_loss,eval_accuracy,consensus_distance"},
+          .choices = "eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
+                     "worker_accuracy,worker_accuracy_worst,consensus_distance"},
     Field{.name = "value",
           .type = FieldType::number,
           .fallback = {},
@@ -60,8 +61,9 @@ constexpr std::array kEvaluation = {
     Field{.name = "workers",
           .type = FieldType::text,
           .fallback = "\"end\"",
-          .help = "when to evaluate each worker's own model besides the mean",
-          .choices = "end,never"},
+          .help = "when to evaluate each worker's own model besides the mean, each as dear as the "
+                  "mean; always: at every evaluation",
+          .choices = "end,always,never"},
 };
 constexpr std::array<std::string_view, 4> kEvaluationCadence = {"every_epochs", "every_gradients",
                                                                 "every_time", "every_seconds"};

@@ -1,125 +1,16 @@
-#include "recipes/resolve.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <tuple>
 
-#include "engine/algorithms/method.hpp"
-#include "engine/base/rng.hpp"
-#include "engine/topology/edge_schedule.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
-#include "recipes/load.hpp"
-#include "recipes/tail.hpp"
+#include "recipes/resolver.hpp"
 
 namespace acid {
-namespace {
 
 using nlohmann::json;
-
-constexpr double kHighLoad = 0.3;
-constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
-constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
-
-// The rate at which a load that is proportional to it falls just below 1: rounded down to three
-// digits, so that the number that is named works.
-std::string feasible_rate(double rate, double load) {
-  const double limit = rate / load;
-  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
-  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
-}
-
-class Resolver {
- public:
-  Resolver(const Node& tree, const Draft& draft, Facts& facts, UnusedKeys& unused,
-           Diagnostics& diagnostics)
-      : tree_(tree),
-        draft_(draft),
-        s_(draft.settings),
-        facts_(facts),
-        unused_(unused),
-        out_(diagnostics) {}
-
-  std::vector<PlannedRun> runs(const std::string& label, std::span<const std::uint64_t> seeds) {
-    const int before = out_.reported();
-    look_at_task();
-    look_at_topology();
-    look_at_workers();
-    look_at_algorithm();
-    look_at_gradients();
-    look_at_optimizer();
-    look_at_cadence();
-    look_at_record();
-    if (!draft_.broken.empty() || out_.reported() > before) return {};
-    plan_.label = label.empty() ? std::string(entry_->label) : label;
-    plan_.algorithm = entry_->name;
-    plan_.workers = workers_;
-    plan_.settings = s_;
-    look_at_exchanges();
-    if (const auto doubt = tail_doubt(s_["execution"], worker_time_)) {
-      plan_.warnings.push_back(doubt->message);
-      out_.warn(place("execution.virtual.compute"), *doubt);
-    }
-    unused_.look_at(tree_, {.settings = s_,
-                            .entry = *entry_,
-                            .workers = workers_,
-                            .has_buffers = model_->buffers > 0});
-    std::vector<PlannedRun> runs;
-    for (const std::uint64_t seed : seeds) runs.push_back(run(seed));
-    if (out_.reported() > before) return {};
-    return runs;
-  }
-
- private:
-  Place place(std::string_view path) const { return place_of(tree_, path); }
-  void error(std::string_view path, std::string message, std::string remedy) {
-    out_.error(place(path), std::move(message), std::move(remedy));
-  }
-  // What a catalog entry has to say about its options becomes a diagnostic at their place.
-  template <class Call>
-  auto ask(std::string_view path, const char* remedy, Call call)
-      -> std::optional<decltype(call())> {
-    try {
-      return call();
-    } catch (const Error& problem) {
-      error(path, problem.what(), remedy);
-      return std::nullopt;
-    }
-  }
-
-  void look_at_task();
-  void look_at_topology();
-  void look_at_workers();
-  void look_at_algorithm();
-  void look_at_gradients();
-  void look_at_optimizer();
-  void look_at_cadence();
-  double known_seconds() const;
-  void look_at_record();
-  void look_at_exchanges();
-  void look_at_buckets(double vector_bytes);
-  PlannedRun run(std::uint64_t seed);
-  std::optional<Spectral> realised(std::uint64_t seed);
-
-  const Node& tree_;
-  const Draft& draft_;
-  json s_;  // the settings, on their way to being resolved
-  Facts& facts_;
-  UnusedKeys& unused_;
-  Diagnostics& out_;
-
-  int workers_ = 0;
-  std::optional<std::int64_t> train_size_;
-  std::optional<Facts::Model> model_;
-  const Topology* topology_ = nullptr;
-  const AlgorithmEntry* entry_ = nullptr;
-  bool consensus_only_ = false;  // no gradients
-  double worker_time_ = 0;       // normalised time of the budget, summed over the workers
-  PlannedRun plan_;              // what the seeds share
-};
 
 void Resolver::look_at_task() {
   if (draft_.sound({"workers"})) workers_ = s_["workers"]["count"];
@@ -244,6 +135,21 @@ void Resolver::look_at_optimizer() {
         "remove decay_one_dimensional, or weight_decay");
 }
 
+// Whether samples will have the target's metric.
+void Resolver::look_at_target(bool has_accuracy) {
+  const json& target = s_["budget"]["target"];
+  if (!target.is_object() || !target.contains("metric")) return;
+  const std::string metric = text(target, "metric");
+  if (metric.find("accuracy") != std::string::npos && !has_accuracy)
+    error("budget.target", "the task has no accuracy, so this target can never be reached",
+          "aim at eval_loss or consensus_distance");
+  else if (metric.starts_with("worker_") && draft_.sound({"evaluation"}) &&
+           s_["evaluation"]["workers"] != "always")
+    error("budget.target",
+          fmt::format("{} is looked at only where the workers' own models are evaluated", metric),
+          "add workers = \"always\" to [evaluation]");
+}
+
 void Resolver::look_at_cadence() {
   const auto report = [&](std::string_view path, Problem problem) {
     out_.error(place(path), std::move(problem));
@@ -253,10 +159,7 @@ void Resolver::look_at_cadence() {
   const Pace pace{.workers = workers_,
                   .train_size = *train_size_,
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
-  const json& target = s_["budget"]["target"];
-  if (target.is_object() && target["metric"] == "eval_accuracy" && pace.train_size == 0)
-    report("budget.target", {"the task has no accuracy, so this target can never be reached",
-                             "aim at eval_loss or consensus_distance"});
+  look_at_target(pace.train_size > 0);
   if (!resolve_budget(s_["budget"], pace, report)) return;
   worker_time_ = s_["budget"]["gradients"].get<double>();
   if (consensus_only_) s_["budget"]["gradients"] = 0;
@@ -295,93 +198,6 @@ void Resolver::look_at_record() {
   if (events.is_null()) events = happens_once;
 }
 
-// Spectral numbers, bytes and load: needs every section sound.
-void Resolver::look_at_exchanges() {
-  const json& options = s_["algorithm"];
-  const double rate = options.value("communication_rate", 0.0);
-  const double bytes = 4.0 * static_cast<double>(model_->parameters);
-  plan_.parameters = model_->parameters;
-  if (workers_ > 1 && rate > 0) {
-    const Spectral& nominal = facts_.spectral(workers_, s_["topology"], rate);
-    plan_.chi1 = nominal.chi1;
-    plan_.chi2 = nominal.chi2;
-  }
-  const Method bare = entry_->make(options, nullptr);
-  const bool simulated = s_["execution"]["driver"] == "virtual";
-  const json& network = s_["execution"]["virtual"]["network"];
-  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes,
-                                   simulated ? all_reduce_kind(text(network, "all_reduce"))
-                                             : AllReduceKind::ring) *
-                worker_time_;
-  if (entry_->pattern == Pattern::all_reduce && simulated) look_at_buckets(bytes);
-  if (entry_->pattern != Pattern::pairwise || !simulated) return;
-  const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
-  plan_.largest_load = load.largest;
-  plan_.largest_load_worker = load.worker;
-  if (load.largest >= 1) {
-    error("algorithm",
-          fmt::format("worker {} cannot keep up: its exchanges take {:.3g} times the time it has "
-                      "(load {:.3g} at communication_rate {})",
-                      load.worker, load.largest, load.largest, rate),
-          fmt::format("the largest feasible communication_rate is {} here; or use a topology "
-                      "without hubs, or a faster network",
-                      feasible_rate(rate, load.largest)));
-  } else if (load.largest > kHighLoad) {
-    plan_.warnings.push_back(
-        fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
-                    "{}): gradients will wait",
-                    load.worker, 100 * load.largest, load.largest, kHighLoad));
-    out_.warn(place("algorithm"),
-              {plan_.warnings.back(), "lower communication_rate or use a faster network"});
-  }
-}
-
-// An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
-void Resolver::look_at_buckets(double vector_bytes) {
-  const json& model = s_["execution"]["virtual"];
-  if (!model["cost"]["buckets"].is_null() ||
-      vector_bytes > number(model["cost"], "first_bucket_bytes"))
-    return;
-  const double load = all_reduce_load(workers_, vector_bytes, model);
-  if (load <= kNoticeable) return;
-  plan_.warnings.push_back(fmt::format(
-      "an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a gradient's "
-      "{:.0f} bytes are one bucket, as in PyTorch, whose first one has {:.0f}",
-      load, vector_bytes, number(model["cost"], "first_bucket_bytes")));
-  out_.warn(place("execution.virtual.network"),
-            {plan_.warnings.back(),
-             "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
-}
-
-std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
-  Seeds seeds(seed);
-  seeds.gossip = s_["streams"].value("gossip", seed);
-  const double rate = number(s_["algorithm"], "communication_rate");
-  const double expected = rate * worker_time_ / 2;
-  if (expected > kMostDrawn) {
-    error("algorithm.spectral",
-          fmt::format("planning with the realised rates would draw {:.1e} edges", expected),
-          "use spectral = \"nominal\", from which so many differ by very little");
-    return std::nullopt;
-  }
-  EdgeSchedule schedule(*topology_, rate, seeds);
-  const double end = worker_time_ / workers_;
-  std::map<std::pair<int, int>, double> rates;
-  while (schedule.peek().due <= end) {
-    const DueEdge edge = schedule.pop();
-    rates[{edge.i, edge.j}] += 1 / end;
-  }
-  std::vector<Edge> edges;
-  for (const auto& [pair, used] : rates) edges.push_back({pair.first, pair.second, used});
-  const Spectral spectral = spectral_of_rates(workers_, edges);
-  if (std::isfinite(spectral.chi1)) return spectral;
-  error("algorithm.spectral",
-        fmt::format("the edges that seed {} draws within the budget do not connect the workers",
-                    seed),
-        "lengthen the budget, raise communication_rate or use spectral = \"nominal\"");
-  return std::nullopt;
-}
-
 PlannedRun Resolver::run(std::uint64_t seed) {
   PlannedRun planned = plan_;
   planned.seed = seed;
@@ -413,8 +229,6 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   planned.id = planned.digest.substr(0, 12);
   return planned;
 }
-
-}  // namespace
 
 std::vector<PlannedRun> resolve(const Node& tree, const Draft& draft, const std::string& label,
                                 std::span<const std::uint64_t> seeds, Facts& facts,

@@ -14,7 +14,9 @@ constexpr std::array kPlain = {
     Field{.name = "buffers",
           .type = FieldType::text,
           .fallback = "\"average\"",
-          .help = "batch-norm statistics: averaged with the parameters, or each worker's own",
+          .help = "batch-norm statistics: averaged with the parameters, or each worker's own: then "
+                  "the mean is evaluated with every worker's, its result is the mean of these, and "
+                  "its file has none",
           .choices = "average,local"},
 };
 constexpr Field kBatchSize = {.name = "batch_size",

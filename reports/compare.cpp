@@ -19,11 +19,24 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 13> kDefaultMetrics{
-    "eval_accuracy",          "eval_loss",           "train_loss",     "consensus_distance",
-    "consensus_distance_mid", "gradients_to_target", "time_to_target", "seconds_to_target",
-    "bytes_to_target",        "gradients",           "seconds",        "bytes",
-    "gradients_per_second"};
+constexpr std::array<std::string_view, 18> kDefaultMetrics{"eval_accuracy",
+                                                           "eval_loss",
+                                                           "train_loss_at_mean",
+                                                           "worker_accuracy",
+                                                           "worker_accuracy_worst",
+                                                           "worker_loss",
+                                                           "worker_loss_worst",
+                                                           "train_loss",
+                                                           "consensus_distance",
+                                                           "consensus_distance_mid",
+                                                           "gradients_to_target",
+                                                           "time_to_target",
+                                                           "seconds_to_target",
+                                                           "bytes_to_target",
+                                                           "gradients",
+                                                           "seconds",
+                                                           "bytes",
+                                                           "gradients_per_second"};
 constexpr std::array<std::string_view, 3> kFurtherMetrics{"exchanges_to_target",
                                                           "auc_eval_accuracy", "auc_eval_loss"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",

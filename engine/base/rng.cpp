@@ -55,6 +55,8 @@ std::string_view purpose_name(Purpose purpose) {
       return "initial_spread";
     case Purpose::topology:
       return "topology";
+    case Purpose::training_sample:
+      return "training_sample";
   }
   ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
 }

@@ -21,6 +21,7 @@ enum class Purpose : std::uint32_t {
   data_set = 11,
   initial_spread = 12,
   topology = 13,
+  training_sample = 14,
 };
 std::string_view purpose_name(Purpose purpose);
 

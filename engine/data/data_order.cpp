@@ -6,6 +6,18 @@
 
 namespace acid {
 
+std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
+                                          const Seeds& seeds) {
+  constexpr std::int64_t kLeast = 1000, kMost = 10'000;
+  const std::int64_t size = std::min(train_size, std::clamp(test_size, kLeast, kMost));
+  const Permutation order(seeds.derived(Purpose::training_sample),
+                          static_cast<std::uint64_t>(train_size));
+  std::vector<std::int32_t> sample;
+  for (std::int64_t k = 0; k < size; ++k)
+    sample.push_back(static_cast<std::int32_t>(order.at(static_cast<std::uint64_t>(k))));
+  return sample;
+}
+
 DataOrder::DataOrder(const std::vector<std::int32_t>& shard, const Seeds& seeds, int worker)
     : shard_(&shard), key_(seeds.derived(Purpose::data_order, static_cast<std::uint32_t>(worker))) {
   ACID_ASSERT(!shard.empty(), "worker {} has no examples", worker);

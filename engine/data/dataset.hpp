@@ -101,6 +101,14 @@ struct Shards {
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
                    const Seeds& seeds);
 
+/// The training examples on which the loss of the consensus mean is followed (train_loss_at_mean),
+/// in the order they are looked at: the first of a random order of all `train_size`, which depends
+/// on the run's data seed alone, so that runs of different methods and partitions look at the same.
+/// As many as there are test examples, so that it costs what an evaluation costs, but at least
+/// 1,000 and at most 10,000, and no more than there are.
+std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
+                                          const Seeds& seeds);
+
 /// Worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is a
 /// pure function of the seeds, so any position can be re-read; step k of a worker with batch size B
 /// reads positions kB to kB + B - 1. Keeps a pointer to the shard, which must outlive it and not

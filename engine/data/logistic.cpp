@@ -12,7 +12,7 @@
 namespace acid {
 namespace {
 
-constexpr std::int64_t kChunk = 1024;  // test examples per evaluation chunk
+constexpr std::int64_t kChunk = 1024;  // examples per evaluation chunk
 
 constexpr auto kFields = std::to_array<Field>({
     {"path", FieldType::file, "null",
@@ -119,7 +119,8 @@ class Logistic final : public Objective {
       : examples_(std::move(examples)),
         regularisation_(number(options, "regularisation")),
         batch_size_(batch_size),
-        shards_(make_shards(*examples_.train, 2, workers, partition, seeds)) {
+        shards_(make_shards(*examples_.train, 2, workers, partition, seeds)),
+        sample_(training_sample(examples_.train->size(), examples_.test->size(), seeds)) {
     ACID_ASSERT(batch_size_ >= 1, "batch size {}", batch_size_);
     for (int i = 0; i < workers; ++i) orders_.emplace_back(shards_.of(i), seeds, i);
   }
@@ -172,19 +173,23 @@ class Logistic final : public Objective {
     return loss / batch_size_ + regularisation_ / 2 * squared;
   }
 
-  int evaluation_chunks() const override {
-    return static_cast<int>((examples_.test->size() + kChunk - 1) / kChunk);
+  int evaluation_chunks(EvaluationSet set) const override {
+    return static_cast<int>((size_of(set) + kChunk - 1) / kChunk);
   }
-  PartialEvaluation evaluate(int, int chunk, std::span<const float> x,
+  PartialEvaluation evaluate(int, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float>) override {
-    ACID_ASSERT(chunk >= 0 && chunk < evaluation_chunks(), "chunk {}", chunk);
+    ACID_ASSERT(chunk >= 0 && chunk < evaluation_chunks(set), "chunk {}", chunk);
+    const bool training = set == EvaluationSet::training;
+    const SparseRows& rows = training ? *examples_.train : *examples_.test;
+    const double penalty = training ? regularisation_ / 2 * squared_weights(x) : 0;
     const std::int64_t begin = chunk * kChunk;
-    const std::int64_t end = std::min(begin + kChunk, examples_.test->size());
+    const std::int64_t end = std::min(begin + kChunk, size_of(set));
     PartialEvaluation sum;
-    for (std::int64_t e = begin; e < end; ++e) {
-      const double value = score(examples_.test->row(e), x);
-      const bool positive = examples_.test->label(e) == 1;
-      sum.loss_sum += logistic_loss(positive ? value : -value);
+    for (std::int64_t k = begin; k < end; ++k) {
+      const std::int64_t e = training ? sample_[static_cast<std::size_t>(k)] : k;
+      const double value = score(rows.row(e), x);
+      const bool positive = rows.label(e) == 1;
+      sum.loss_sum += logistic_loss(positive ? value : -value) + penalty;
       sum.correct += (value > 0) == positive ? 1 : 0;
       ++sum.count;
     }
@@ -193,6 +198,14 @@ class Logistic final : public Objective {
   bool has_accuracy() const override { return true; }
 
  private:
+  std::int64_t size_of(EvaluationSet set) const {
+    return set == EvaluationSet::training ? std::ssize(sample_) : examples_.test->size();
+  }
+  static double squared_weights(std::span<const float> x) {
+    double sum = 0;
+    for (const float weight : x.first(x.size() - 1)) sum += static_cast<double>(weight) * weight;
+    return sum;
+  }
   static double term(const SparseRows::Row& row, std::size_t k, std::span<const float> x) {
     return static_cast<double>(row.values[k]) * x[static_cast<std::size_t>(row.columns[k])];
   }
@@ -231,6 +244,7 @@ class Logistic final : public Objective {
   double regularisation_;
   int batch_size_;
   Shards shards_;
+  std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
   std::vector<DataOrder> orders_;
 };
 
@@ -256,7 +270,7 @@ std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int 
 }  // namespace
 
 /// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
-/// evaluation reports the plain log loss and the accuracy.
+/// evaluation on the test set reports the plain log loss and the accuracy.
 AnalyticEntry analytic_logistic() {
   return {"logistic", "binary logistic regression, synthetic or on a LIBSVM file",
           kFields,    true,

@@ -33,7 +33,7 @@ std::vector<float> log_spaced(std::size_t count, double curvature, double condit
 }
 
 /// f_i(x) = ½ Σ_k h_k (x_k − b_ik)², with gradient h(x − b_i) + noise · N(0, I).
-/// Σ_i b_i = 0, so f = (1/n) Σ_i f_i has its optimum at 0, and f(x) − f(0) = ½ Σ_k h_k x_k².
+/// Σ_i b_i = 0, so f = (1/n) Σ_i f_i has its optimum f* at 0, and f(x) − f* = ½ Σ_k h_k x_k².
 class Quadratic final : public Objective {
  public:
   Quadratic(const nlohmann::json& options, int workers, const Seeds& seeds)
@@ -79,14 +79,16 @@ class Quadratic final : public Objective {
     return loss;
   }
 
-  int evaluation_chunks() const override { return 1; }
-  PartialEvaluation evaluate(int, int chunk, std::span<const float> x,
+  int evaluation_chunks(EvaluationSet) const override { return 1; }
+  /// Of the test set f(x) − f*, the suboptimality; of the training set f(x), the mean of what the
+  /// workers' gradients are of.
+  PartialEvaluation evaluate(int, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float>) override {
     ACID_ASSERT(chunk == 0, "chunk {}", chunk);
     double sum = 0;
     for (std::size_t k = 0; k < curvatures_.size(); ++k)
       sum += curvatures_[k] * static_cast<double>(x[k]) * x[k];
-    return {sum / 2, 0, 1};
+    return {sum / 2 + (set == EvaluationSet::training ? least_loss_ : 0), 0, 1};
   }
   bool has_accuracy() const override { return false; }
 
@@ -114,6 +116,7 @@ class Quadratic final : public Objective {
       const double exact = drawn[j] - mean[k] + carry[k];
       optima_[j] = static_cast<float>(exact);
       carry[k] = exact - optima_[j];
+      least_loss_ += curvatures_[k] * static_cast<double>(optima_[j]) * optima_[j] / 2 / workers_;
     }
   }
 
@@ -157,6 +160,7 @@ class Quadratic final : public Objective {
   std::vector<float> curvatures_;    // h; empty: all zero
   std::vector<float> common_start_;  // x₀
   std::vector<float> optima_;        // b, one row per worker; empty: all zero
+  double least_loss_ = 0;            // f* = (1/n) Σ_i ½ Σ_k h_k b_ik²
 };
 
 AnalyticEntry::Info inspect(const nlohmann::json& options) {
@@ -172,7 +176,8 @@ std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int,
 
 /// Optima and start points are redrawn with the run's seeds: the start from `init`, optima and
 /// noise from `data`. Workers start at one point N(0, I), or at 0 where curvature is 0, plus their
-/// own offset. Evaluation reports f(x) − f*, the suboptimality of the mean objective.
+/// own offset. Evaluation reports f(x) − f*, the suboptimality of the mean objective, and f(x)
+/// itself as its training loss.
 AnalyticEntry analytic_quadratic() {
   return {"quadratic", "convex quadratics with known optimum, one per worker",
           kFields,     false,

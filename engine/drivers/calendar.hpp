@@ -21,6 +21,10 @@ class Calendar {
   bool due(const Position& here) const;
   /// Whether the next sample evaluates the model.
   bool evaluates() const;
+  /// Whether it needs the workers' own models too (Look::workers).
+  bool evaluates_workers() const {
+    return cadence_->workers == WorkerEvaluation::always && evaluates();
+  }
   /// A sample has been taken here. Returns how many others were due and can no longer be taken: of
   /// a cadence finer than a gradient, which is what a run of so many workers moves on by, only
   /// those due at different numbers of gradients.

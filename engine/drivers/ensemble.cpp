@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
@@ -77,15 +78,23 @@ void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_
   mean.not_finite_gradients = gradients[found];
 }
 
-std::vector<float> mean_buffers(std::span<const std::span<const float>> buffers, bool average) {
-  std::vector<float> mean(buffers[0].begin(), buffers[0].end());
-  if (!average) return mean;
+std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+// As MeanModel::buffers has them.
+std::vector<std::vector<float>> buffers_of_mean(std::span<const std::span<const float>> buffers,
+                                                bool average) {
+  if (!average && !buffers[0].empty()) {
+    std::vector<std::vector<float>> own;
+    for (const std::span<const float> each : buffers) own.push_back(copy_of(each));
+    return own;
+  }
+  std::vector<float> mean(buffers[0].size());
   for (std::size_t k = 0; k < mean.size(); ++k) {
     double total = 0;
     for (const std::span<const float> own : buffers) total += own[k];
     mean[k] = static_cast<float>(total / static_cast<double>(buffers.size()));
   }
-  return mean;
+  return {mean};
 }
 
 }  // namespace
@@ -155,8 +164,7 @@ void Ensemble::restore(const CheckpointFile& file) {
   for (Worker& worker : workers_) worker.restart_gradient();
 }
 
-MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
-                            bool fingerprints) const {
+MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, Look look) const {
   // Of memory that is not the host's many blocks at once, because every access has its price.
   constexpr std::size_t kValuesAtOnce = 1u << 22;
   const std::size_t n = workers_.size(), d = settings_.dimension, block = block_size(n);
@@ -165,7 +173,8 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
     blocks_at_once = std::clamp<std::size_t>(kValuesAtOnce / n / block, 1, (d + block - 1) / block);
   const std::size_t chunk = blocks_at_once * block;
   std::vector<float> values(n * chunk);
-  std::vector<FullFingerprint> taken(fingerprints ? n : 0, FullFingerprint(d));
+  std::vector<FullFingerprint> taken(look.fingerprints ? n : 0, FullFingerprint(d));
+  std::vector<MeanModel::OwnModel> models(look.workers ? n : 0);
   const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
     for (std::size_t i = 0; i < n; ++i) {
       float* const row = values.data() + i * chunk;
@@ -192,6 +201,8 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
         xj[k] += step * m;
       }
     }
+    for (std::size_t i = 0; i < models.size(); ++i)
+      models[i].x.insert(models[i].x.end(), rows[i], rows[i] + size);
   };
   std::vector<std::span<const float>> buffers;
   std::vector<std::int64_t> gradients;
@@ -202,14 +213,17 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
   MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
   if (!std::isfinite(mean.consensus_distance))
     find_not_finite(mean, settings_.dimension, gradients, copy);
-  mean.buffers = mean_buffers(buffers, average_buffers_);
+  mean.buffers = buffers_of_mean(buffers, average_buffers_);
   for (const FullFingerprint& one : taken) mean.fingerprints.push_back(one.value());
+  for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
+  mean.workers = std::move(models);
   return mean;
 }
 
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
-                  std::span<const std::int64_t> gradients, bool average_buffers) {
+                  std::span<const std::int64_t> gradients, bool average_buffers,
+                  bool with_workers) {
   ACID_ASSERT(!x.empty() && buffers.size() == x.size() && gradients.size() == x.size(),
               "the mean of {} vectors, {} buffers and {} numbers of gradients", x.size(),
               buffers.size(), gradients.size());
@@ -218,15 +232,17 @@ MeanModel mean_of(std::span<const std::span<const float>> x,
   };
   MeanModel mean = mean_of_rows(x.size(), x[0].size(), point);
   if (!std::isfinite(mean.consensus_distance)) find_not_finite(mean, x[0].size(), gradients, point);
-  mean.buffers = mean_buffers(buffers, average_buffers);
+  mean.buffers = buffers_of_mean(buffers, average_buffers);
+  for (std::size_t i = 0; with_workers && i < x.size(); ++i)
+    mean.workers.push_back({copy_of(x[i]), copy_of(buffers[i])});
   return mean;
 }
 
-Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<const float> buffers,
-                    const ParallelFor& parallel_for) {
-  std::vector<PartialEvaluation> parts(static_cast<std::size_t>(objective.evaluation_chunks()));
+Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const float> x,
+                    std::span<const float> buffers, const ParallelFor& parallel_for) {
+  std::vector<PartialEvaluation> parts(static_cast<std::size_t>(objective.evaluation_chunks(set)));
   parallel_for(static_cast<int>(parts.size()), [&](int lane, int chunk) {
-    parts[static_cast<std::size_t>(chunk)] = objective.evaluate(lane, chunk, x, buffers);
+    parts[static_cast<std::size_t>(chunk)] = objective.evaluate(lane, set, chunk, x, buffers);
   });
   PartialEvaluation total;
   for (const PartialEvaluation& part : parts) {
@@ -238,6 +254,20 @@ Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<co
   return {.loss = total.loss_sum / count,
           .accuracy = objective.has_accuracy() ? static_cast<double>(total.correct) / count
                                                : std::numeric_limits<double>::quiet_NaN()};
+}
+
+Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
+                    const ParallelFor& parallel_for) {
+  Evaluation average;
+  const auto count = static_cast<double>(mean.buffers.size());
+  for (const std::vector<float>& buffers : mean.buffers) {
+    const Evaluation one = evaluate(objective, set, mean.x, buffers, parallel_for);
+    average.loss += one.loss;
+    average.accuracy += one.accuracy;
+  }
+  average.loss /= count;
+  average.accuracy /= count;
+  return average;
 }
 
 template <class T>

@@ -17,11 +17,24 @@ using ParallelFor = std::function<void(int count, const std::function<void(int l
 /// The mean of all workers at one normalised time, and the distance to it.
 struct MeanModel {
   std::vector<float> x;  // accumulated in double, in worker order, rounded once
-  std::vector<float> buffers;
+  /// The buffers it is evaluated with: alone their mean, or with RunSpec::average_buffers off each
+  /// worker's own, since then there is no mean of them. A model without buffers has one, empty.
+  std::vector<std::vector<float>> buffers;
   double consensus_distance = 0;
   int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
   std::int64_t not_finite_gradients = 0;    // how many gradients that worker had committed
   std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; when asked for
+  /// What it is the mean of, by worker; when asked for.
+  struct OwnModel {
+    std::vector<float> x, buffers;
+  };
+  std::vector<OwnModel> workers;
+};
+
+/// What is taken of the workers besides their mean.
+struct Look {
+  bool fingerprints = false;
+  bool workers = false;  // their own models
 };
 
 /// An exchange between its offers and its applies.
@@ -64,8 +77,7 @@ class Ensemble {
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
   /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
   /// every worker, changes none.
-  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
-                    bool fingerprints = false) const;
+  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {}, Look look = {}) const;
 
   /// Largest last_event() over the workers.
   double latest_event() const;
@@ -90,15 +102,18 @@ class Ensemble {
 
 /// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)
 /// are these vectors, with these buffers and so many committed gradients, and no exchange in hand.
-/// All are indexed by worker, and there is at least one. Without `average_buffers` only those of
-/// worker 0 are looked at.
+/// All are indexed by worker, and there is at least one.
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
-                  std::span<const std::int64_t> gradients, bool average_buffers);
+                  std::span<const std::int64_t> gradients, bool average_buffers,
+                  bool with_workers = false);
 
-/// Loss and accuracy of a model on the test set; chunks are added in order, so the result does not
-/// depend on the number of threads.
-Evaluation evaluate(Objective& objective, std::span<const float> x, std::span<const float> buffers,
+/// Loss and accuracy of a model; chunks are added in order, so the result does not depend on the
+/// number of threads.
+Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const float> x,
+                    std::span<const float> buffers, const ParallelFor& parallel_for);
+/// The same of the mean; with several sets of buffers the mean over them, in worker order.
+Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
                     const ParallelFor& parallel_for);
 
 /// out[first … last) ← the mean of the vectors, summed in order (DESIGN §9: one order per element).

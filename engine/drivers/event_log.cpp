@@ -33,9 +33,10 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
   for (int w = 0; w < ensemble.size(); ++w) mark(w, kind, time, ensemble.worker(w));
 }
 
-MeanModel EventLog::measure(double time, const Ensemble& ensemble,
+MeanModel EventLog::measure(double time, const Ensemble& ensemble, bool with_workers,
                             std::span<const ExchangeInHand> in_hand) {
-  MeanModel mean = ensemble.mean_at(time, in_hand, kept_);
+  MeanModel mean =
+      ensemble.mean_at(time, in_hand, {.fingerprints = kept_, .workers = with_workers});
   for (std::size_t w = 0; w < workers_.size(); ++w)
     workers_[w].pending.push_back({EventKind::measured, time, 0, mean.fingerprints[w]});
   return mean;

@@ -27,7 +27,8 @@ class EventLog {
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
   /// Ensemble::mean_at, and the mark of a measurement in every worker's log, in one pass.
-  MeanModel measure(double time, const Ensemble& ensemble,
+  /// `with_workers`: Look::workers.
+  MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
                     std::span<const ExchangeInHand> in_hand = {});
   /// The mark in the log of one worker, for a process that has no other.
   void mark(int index, EventKind kind, double time, const Worker& worker);

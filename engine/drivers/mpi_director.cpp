@@ -112,7 +112,8 @@ Totals Director::totals(const Gathered& gathered) const {
 
 void Director::take_sample(Gathered& gathered) {
   if (sampler_.diverged()) return;  // a run that has diverged takes no other
-  sampler_.take(gathered.mean(spec_), totals(gathered), gathered.take_notes());
+  sampler_.take(gathered.mean(spec_, sampler_.calendar().evaluates_workers()), totals(gathered),
+                gathered.take_notes());
 }
 
 void Director::save(Gathered& gathered) {

@@ -112,7 +112,7 @@ GradientNotes Gathered::take_notes() {
   return notes;
 }
 
-MeanModel Gathered::mean(const RunSpec& spec) const {
+MeanModel Gathered::mean(const RunSpec& spec, bool with_workers) const {
   std::vector<std::span<const float>> x, buffers;
   std::vector<std::int64_t> committed;
   for (std::size_t w = 0; w < vectors.size(); ++w) {
@@ -120,7 +120,7 @@ MeanModel Gathered::mean(const RunSpec& spec) const {
     buffers.emplace_back(vectors[w][1]);
     committed.push_back(worker_gradients[w]);
   }
-  return mean_of(x, buffers, committed, spec.average_buffers);
+  return mean_of(x, buffers, committed, spec.average_buffers, with_workers);
 }
 
 void Gathered::restore(Ensemble& ensemble) const {

@@ -91,8 +91,8 @@ struct Gathered {
   double idle_seconds() const;
   /// Of all workers, in commit order. Takes them out.
   GradientNotes take_notes();
-  /// The mean of a measured mark.
-  MeanModel mean(const RunSpec& spec) const;
+  /// The mean of a measured mark; `with_workers`: Look::workers.
+  MeanModel mean(const RunSpec& spec, bool with_workers) const;
   /// Puts the state of any other mark into `ensemble`.
   void restore(Ensemble& ensemble) const;
 };

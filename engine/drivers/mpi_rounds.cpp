@@ -201,7 +201,8 @@ Outcome RoundDirector::direct(const std::function<bool()>& failed) {
     if (!gathered) continue;
     switch (gathered->kind) {
       case MarkKind::measured:
-        sampler_.take(gathered->mean(spec_), totals(*gathered), gathered->take_notes());
+        sampler_.take(gathered->mean(spec_, sampler_.calendar().evaluates_workers()),
+                      totals(*gathered), gathered->take_notes());
         lead_.sampled(enough());
         break;
       case MarkKind::checkpoint:

@@ -69,7 +69,7 @@ Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Total
   sampler.take_final(mean, ensemble, totals, notes);
   outcome.mean_digest = sha256_hex(std::span<const float>(mean.x));
   outcome.mean = std::move(mean.x);
-  outcome.mean_buffers = std::move(mean.buffers);
+  if (mean.buffers.size() == 1) outcome.mean_buffers = std::move(mean.buffers[0]);
   outcome.position = totals.position;
   outcome.exchanges_done = totals.exchanges;
   outcome.staleness = sampler.staleness();

@@ -322,7 +322,7 @@ void Replay::measure(double time) {
     return;
   }
   pool_.wait_light();
-  const MeanModel mean = log_.measure(time, ensemble_);
+  const MeanModel mean = log_.measure(time, ensemble_, sampler_.calendar().evaluates_workers());
   sampler_.take(mean, totals(position_at_mark(time)), collect_notes());
   recorder_.progress(position());
 }

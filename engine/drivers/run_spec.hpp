@@ -26,7 +26,7 @@ struct Budget {
   double seconds = kNever;
   double bytes = kNever;
   struct Target {
-    std::string metric;  // eval_accuracy (at least) or a loss or distance (at most)
+    std::string metric;  // of every evaluation; metrics.hpp says whether at least or at most
     double value = 0;
   };
   std::optional<Target> target;  // checked at every evaluation
@@ -40,7 +40,8 @@ struct Budget {
   }
 };
 
-enum class WorkerEvaluation { never, at_end };
+/// When each worker's own model is evaluated too; as many evaluations as there are workers.
+enum class WorkerEvaluation { never, at_end, always };
 
 /// How often to look, in normalised time or in seconds. Looking changes nothing.
 struct Cadence {
@@ -67,7 +68,7 @@ struct RunSpec {
   Seeds seeds;
   const Backend* backend = &cpu_backend();  // of the workers' vectors; outlives the run
   double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
-  bool average_buffers = true;  // false: evaluate the mean with worker 0's buffers
+  bool average_buffers = true;  // false: see MeanModel::buffers
   bool keep_events = false;     // report the event log
   int threads_per_worker = 1;   // of our own kernels; models are told apart from this
   /// Synchronous methods on threads: ends the run after this many gradients whatever its target or
@@ -109,8 +110,8 @@ struct Outcome {
   Position position;
   std::vector<std::string> worker_digests;
   std::string mean_digest;
-  std::vector<float> mean;  // the final model: exact mean, rounded once
-  std::vector<float> mean_buffers;
+  std::vector<float> mean;          // the final model: exact mean, rounded once
+  std::vector<float> mean_buffers;  // empty where the mean has none of its own
   std::vector<std::int64_t> worker_gradients;
   std::vector<double> worker_idle_seconds;
   std::vector<std::int64_t> staleness;          // gradients by staleness, see Sampler::staleness()

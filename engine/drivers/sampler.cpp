@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/recorder/metrics.hpp"
 
 namespace acid {
 
@@ -113,47 +115,64 @@ std::string Sampler::take_diverged(GradientNotes notes, Position* position) {
   return *diverged_;
 }
 
-void Sampler::check_target(std::string_view metric, double value) {
+void Sampler::look_for_target(const Values& values) {
   const auto& target = spec_.budget.target;
-  if (!target || target->metric != metric) return;
-  const bool higher_is_better = metric == "eval_accuracy";
-  if (higher_is_better ? value >= target->value : value <= target->value)
-    target_reached_ = fmt::format("target reached: {} {} {}", metric, higher_is_better ? "≥" : "≤",
-                                  target->value);
+  if (!target) return;
+  const Metric* const metric = find_metric(target->metric);
+  const bool upwards = metric != nullptr && metric->better > 0;
+  for (const Value& value : values.list)
+    if (value.metric == target->metric && value.worker == kWholeRun &&
+        (upwards ? value.value >= target->value : value.value <= target->value))
+      target_reached_ = fmt::format("target reached: {} {} {}", target->metric, upwards ? "≥" : "≤",
+                                    target->value);
 }
 
 void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
-  const Evaluation evaluation = evaluate(objective_, mean.x, mean.buffers, parallel_for_);
-  values.add("eval_loss", evaluation.loss);
-  check_target("eval_loss", evaluation.loss);
-  if (!std::isfinite(evaluation.loss))
-    diverge(fmt::format("the mean's loss on the test set is {}", evaluation.loss));
-  if (!objective_.has_accuracy()) return;
-  values.add("eval_accuracy", evaluation.accuracy);
-  check_target("eval_accuracy", evaluation.accuracy);
+  const Evaluation test = evaluate(objective_, EvaluationSet::test, mean, parallel_for_);
+  values.add("eval_loss", test.loss);
+  if (!std::isfinite(test.loss))
+    diverge(fmt::format("the mean's loss on the test set is {}", test.loss));
+  if (objective_.has_accuracy()) values.add("eval_accuracy", test.accuracy);
+  const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
+  values.add("train_loss_at_mean", training);
+  if (!std::isfinite(training)) diverge(fmt::format("the mean's training loss is {}", training));
 }
 
-void Sampler::evaluate_workers(Values& values, const Ensemble& ensemble) {
-  if (!objective_.has_accuracy()) return;
-  double total = 0, lowest = 1, highest = 0;
-  for (int i = 0; i < ensemble.size(); ++i) {
-    const Worker& worker = ensemble.worker(i);
-    const double accuracy =
-        evaluate(objective_, worker.x(), worker.buffers(), parallel_for_).accuracy;
-    values.add("worker_accuracy", accuracy, i);
-    total += accuracy;
-    lowest = std::min(lowest, accuracy);
-    highest = std::max(highest, accuracy);
+void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models) {
+  double loss = 0, accuracy = 0, lowest = 1, highest = 0;
+  double worst = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const auto [x, buffers] = models[i];
+    const Evaluation own = evaluate(objective_, EvaluationSet::test, x, buffers, parallel_for_);
+    values.add("worker_loss", own.loss, static_cast<int>(i));
+    loss += own.loss;
+    if (!std::isnan(worst) && !(own.loss <= worst)) worst = own.loss;  // NaN is the worst of all
+    if (!objective_.has_accuracy()) continue;
+    values.add("worker_accuracy", own.accuracy, static_cast<int>(i));
+    accuracy += own.accuracy;
+    lowest = std::min(lowest, own.accuracy);
+    highest = std::max(highest, own.accuracy);
   }
-  values.add("worker_accuracy", total / ensemble.size());
+  const auto count = static_cast<double>(models.size());
+  values.add("worker_loss", loss / count);
+  values.add("worker_loss_worst", worst);
+  if (!objective_.has_accuracy()) return;
+  values.add("worker_accuracy", accuracy / count);
+  values.add("worker_accuracy_worst", lowest);
   values.add("worker_accuracy_spread", highest - lowest);
 }
 
 void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes) {
   Values values;
   begin(values, mean, totals, notes);
-  check_target("consensus_distance", mean.consensus_distance);
   if (calendar_.evaluates()) evaluate_mean(values, mean);
+  if (calendar_.evaluates_workers()) {
+    std::vector<Model> models;
+    for (const MeanModel::OwnModel& worker : mean.workers)
+      models.push_back({worker.x, worker.buffers});
+    evaluate_workers(values, models);
+  }
+  look_for_target(values);
   recorder_.sample(totals.position, values.list);
   pass(totals.position, totals.exchanges);
 }
@@ -171,8 +190,16 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
   skipped_ += calendar_.end(totals.position, spec_.workers);
   Values values;
   if (!sampled) begin(values, mean, totals, notes);
-  if (!sampled || !last_->evaluated) evaluate_mean(values, mean);
-  if (spec_.cadence.workers != WorkerEvaluation::never) evaluate_workers(values, ensemble);
+  const bool evaluated = sampled && last_->evaluated;
+  if (!evaluated) evaluate_mean(values, mean);
+  const WorkerEvaluation workers = spec_.cadence.workers;
+  if (workers == WorkerEvaluation::at_end || (workers == WorkerEvaluation::always && !evaluated)) {
+    std::vector<Model> models;
+    for (int i = 0; i < ensemble.size(); ++i)
+      models.push_back({ensemble.worker(i).x(), ensemble.worker(i).buffers()});
+    evaluate_workers(values, models);
+  }
+  look_for_target(values);
   recorder_.sample(totals.position, values.list);
 }
 

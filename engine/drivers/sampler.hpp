@@ -112,8 +112,12 @@ class Sampler {
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
              const GradientNotes& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
-  void evaluate_workers(Values& values, const Ensemble& ensemble);
-  void check_target(std::string_view metric, double value);
+  /// A worker's own model, wherever it is kept.
+  struct Model {
+    std::span<const float> x, buffers;
+  };
+  void evaluate_workers(Values& values, const std::vector<Model>& models);
+  void look_for_target(const Values& values);
 
   const RunSpec& spec_;
   Objective& objective_;

@@ -336,7 +336,7 @@ void ThreadsAsync::take_sample() {
   totals.exchanges = exchanges_.load();
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
-  const MeanModel mean = log_.measure(now(), ensemble_);
+  const MeanModel mean = log_.measure(now(), ensemble_, sampler_.calendar().evaluates_workers());
   const GradientNotes notes = collect_notes();
   unlock_workers();
   sampler_.take(mean, totals, notes);

@@ -180,7 +180,10 @@ void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
   if (!calendar_.due(here)) return;
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
   if (!calendar_.due(here)) return;
-  Measured measured{log_.measure(ensemble_.latest_event(), ensemble_), {}, collect_notes()};
+  Measured measured{
+      log_.measure(ensemble_.latest_event(), ensemble_, calendar_.evaluates_workers()),
+      {},
+      collect_notes()};
   measured.totals.position = here;
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here));

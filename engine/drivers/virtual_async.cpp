@@ -330,7 +330,8 @@ void VirtualAsync::take_sample(double time) {
   totals_.position.normalised_time = time;
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
-  sampler_.take(log_.measure(t, ensemble_, exchanges_in_hand()), totals_, notes_);
+  const bool with_workers = sampler_.calendar().evaluates_workers();
+  sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_hand()), totals_, notes_);
   recorder_.progress(totals_.position);
   notes_.clear();
 }

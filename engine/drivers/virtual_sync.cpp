@@ -297,7 +297,8 @@ void VirtualSync::add_spans() {
 
 void VirtualSync::take_sample() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
-  sampler_.take(log_.measure(t, ensemble_), totals_, notes_);
+  sampler_.take(log_.measure(t, ensemble_, sampler_.calendar().evaluates_workers()), totals_,
+                notes_);
   notes_.clear();
 }
 

@@ -38,6 +38,7 @@ class Supervised : public Objective {
         threads_per_worker_(threads_per_worker),
         layout_(checked_layout(model, dataset_.shape)),
         shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
+        sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds)),
         start_parameters_(static_cast<std::size_t>(layout_.parameter_count())),
         start_buffers_(static_cast<std::size_t>(layout_.buffer_count())) {
     initialise(layout_, seeds, start_parameters_, start_buffers_);
@@ -81,20 +82,25 @@ class Supervised : public Objective {
     return lane.model->loss_and_gradient(x, buffers, lane.minibatch.batch(), g, ready);
   }
 
-  int evaluation_chunks() const override {
-    return static_cast<int>((dataset_.test->size() + kEvaluationChunk - 1) / kEvaluationChunk);
+  int evaluation_chunks(EvaluationSet set) const override {
+    return static_cast<int>((size_of(set) + kEvaluationChunk - 1) / kEvaluationChunk);
   }
 
-  PartialEvaluation evaluate(int lane_index, int chunk, std::span<const float> x,
+  PartialEvaluation evaluate(int lane_index, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> buffers) override {
     pin_this_thread();
     Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
     const std::int64_t first = chunk * kEvaluationChunk;
-    const std::int64_t rows = std::min(kEvaluationChunk, dataset_.test->size() - first);
-    ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks());
+    const std::int64_t rows = std::min(kEvaluationChunk, size_of(set) - first);
+    ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks(set));
     resize(lane.minibatch, rows);
-    for (std::int64_t row = 0; row < rows; ++row)
-      copy_example(*dataset_.test, first + row, lane.minibatch, row);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (set == EvaluationSet::training)
+        copy_example(*dataset_.train, sample_[static_cast<std::size_t>(first + row)],
+                     lane.minibatch, row);
+      else
+        copy_example(*dataset_.test, first + row, lane.minibatch, row);
+    }
     return lane.model->evaluate(x, buffers, lane.minibatch.batch());
   }
 
@@ -105,6 +111,10 @@ class Supervised : public Objective {
     std::unique_ptr<Model> model;
     Minibatch minibatch;
   };
+
+  std::int64_t size_of(EvaluationSet set) const {
+    return set == EvaluationSet::training ? std::ssize(sample_) : dataset_.test->size();
+  }
 
   void resize(Minibatch& minibatch, std::int64_t rows) const {
     minibatch.features.resize(static_cast<std::size_t>(rows * dataset_.shape.features()));
@@ -148,6 +158,7 @@ class Supervised : public Objective {
   const int threads_per_worker_;
   const Layout layout_;
   const Shards shards_;
+  const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
   std::vector<float> start_parameters_, start_buffers_;
   std::vector<DataOrder> orders_;  // they point into shards_
   // Each is used by one thread at a time.

@@ -15,10 +15,20 @@ struct Metric {
 };
 
 inline constexpr std::array kMetrics = {
-    Metric{"train_loss", "1", "mean minibatch loss of the gradients since the last sample", -1},
+    Metric{"train_loss", "1",
+           "mean minibatch loss of the gradients since the last sample, each at its worker's own "
+           "model on its own data: a curve, no outcome, and lowest where nobody communicates",
+           0},
+    Metric{"train_loss_at_mean", "1",
+           "training loss of the consensus mean on a fixed sample of all workers' data", -1},
     Metric{"eval_loss", "1", "loss of the consensus mean on the test set", -1},
     Metric{"eval_accuracy", "1", "accuracy of the consensus mean on the test set", +1},
-    Metric{"worker_accuracy", "1", "accuracy of one worker's own model (or its mean)", +1},
+    Metric{"worker_loss", "1", "test loss of one worker's own model (or the mean over workers)",
+           -1},
+    Metric{"worker_loss_worst", "1", "largest worker_loss", -1},
+    Metric{"worker_accuracy", "1",
+           "test accuracy of one worker's own model (or the mean over workers)", +1},
+    Metric{"worker_accuracy_worst", "1", "smallest worker_accuracy", +1},
     Metric{"worker_accuracy_spread", "1", "largest minus smallest worker_accuracy", -1},
     Metric{"consensus_distance", "1", "(1/n) sum of squared distances to the mean", -1},
     Metric{"learning_rate", "1", "step size of the last commit", 0},

@@ -18,7 +18,16 @@ struct Segment {
   std::int64_t size = 0;
 };
 
-/// A sum over part of the test set.
+/// What a model is evaluated on.
+enum class EvaluationSet {
+  test,
+  /// Of the union of all workers' training data: a fixed sample (training_sample() of
+  /// engine/data/dataset.hpp), or all of it where that costs no more. The loss is the training
+  /// loss, with whatever gradients are of besides the data (regularisation), but without noise.
+  training,
+};
+
+/// A sum over one chunk of an evaluation set.
 struct PartialEvaluation {
   double loss_sum = 0;
   std::int64_t correct = 0;
@@ -65,11 +74,11 @@ class Objective {
     return gradient(lane, worker, step, x, buffers, g);
   }
 
-  /// The test set is cut into this many fixed chunks; callers add them up in chunk order, so the
-  /// result does not depend on how many threads evaluate.
-  virtual int evaluation_chunks() const = 0;
-  virtual PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
-                                     std::span<const float> buffers) = 0;
+  /// A set is cut into this many fixed chunks; callers add them up in chunk order, so the result
+  /// does not depend on how many threads evaluate.
+  virtual int evaluation_chunks(EvaluationSet set) const = 0;
+  virtual PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk,
+                                     std::span<const float> x, std::span<const float> buffers) = 0;
   /// False: `correct` is meaningless and no accuracy is reported.
   virtual bool has_accuracy() const = 0;
 };

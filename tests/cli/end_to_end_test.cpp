@@ -208,7 +208,7 @@ TEST_CASE("compare and report read what run left") {
   CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
   const auto early = bench
                          .call({"compare", "small", "--at", "gradients=100", "--target",
-                                "train_loss=1e9", "--json"})
+                                "consensus_distance=1e9", "--json"})
                          .json();
   for (const auto& group : early["groups"]) {
     CHECK(group["metrics"]["gradients"]["mean"] <= 100);
@@ -217,6 +217,77 @@ TEST_CASE("compare and report read what run left") {
   CHECK_THAT(bench.call({"compare", "small", "--latex"}).out, Contains("\\toprule"));
   CHECK(bench.call({"compare", "small", "--latex", "--json"}).code == 2);
   CHECK(bench.call({"compare", "small", "--at", "noon"}).code == 2);
+}
+
+TEST_CASE("CORRECTNESS 31: the linearly scaled rate peaks at B n/256 times the recipe's") {
+  const Bench bench;
+  bench.write("scaled.toml", R"(
+name = "scaled"
+seeds = [1]
+[task]
+dataset = { kind = "logistic", dimension = 8, train = 2000, test = 100 }
+batch_size = 48
+[optimizer]
+learning_rate = 0.03
+[optimizer.schedule]
+warmup = 0.25
+scale_with_workers = "linear"
+[workers]
+count = 8
+[topology]
+kind = "ring"
+[budget]
+gradients = 320
+[evaluation]
+every_time = 1
+consensus_every_time = 1
+[execution.virtual]
+slow_workers = { 3 = 4.0 }
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "a2cid2"
+communication_rate = 1.0
+)");
+  for (const char* driver : {"virtual", "threads"}) {
+    const auto result = bench.call({"run", "scaled.toml", "--driver", driver, "--force"});
+    INFO(driver << ": " << result.err);
+    REQUIRE(result.code == 0);
+  }
+  int runs = 0;
+  for (const auto& run : bench.runs()) {
+    std::istringstream lines(bench.call({"export", run["id"], "--format", "csv"}).out);
+    double highest = 0;
+    for (std::string line; std::getline(lines, line);)
+      if (line.find(",learning_rate,") != std::string::npos)
+        highest = std::max(highest, std::stod(line.substr(line.rfind(',') + 1)));
+    INFO(run.dump());
+    CHECK(highest == Approx(0.03 * 48 * 8 / 256));
+    ++runs;
+  }
+  CHECK(runs == 4);
+}
+
+TEST_CASE("the training loss of the mean and the workers' losses are in every command's words") {
+  const Bench bench;
+  REQUIRE(bench.run({"--set", "evaluation.workers=always"}).code == 0);
+  const auto groups = bench.call({"compare", "small", "--json"}).json()["groups"];
+  REQUIRE(groups.size() == 3);
+  for (const auto& group : groups)
+    for (const char* metric : {"train_loss_at_mean", "worker_loss", "worker_loss_worst"}) {
+      INFO(group["algorithm"] << ", " << metric);
+      CHECK(group["metrics"][metric]["n"] == 2);
+    }
+  const auto shown = bench.call({"show", id_of(bench, "ad-psgd"), "--json"}).json()["metrics"];
+  CHECK(shown["worker_loss_worst"] >= shown["worker_loss"]);
+  CHECK(shown["train_loss_at_mean"] > shown["eval_loss"]);  // no worker's optimum is the mean's
+  // At every evaluation: 0, 100, … 400 gradients.
+  std::istringstream lines(bench.call({"export", id_of(bench, "a2cid2"), "--format", "csv"}).out);
+  int of_worker_2 = 0;
+  for (std::string line; std::getline(lines, line);)
+    of_worker_2 += line.find(",worker_loss,2,") != std::string::npos ? 1 : 0;
+  CHECK(of_worker_2 == 5);
+  CHECK_THAT(bench.call({"report", "-o", "-"}).out, Contains("Training loss of the mean"));
 }
 
 TEST_CASE("a diverging run does not stop the others, and the exit code is 1") {

@@ -37,6 +37,7 @@ kind = "a2cid2"
 communication_rate = 1.0
 [evaluation]
 every_gradients = 400
+workers = "always"
 [checkpoint]
 every_time = 100.0
 [record]
@@ -163,6 +164,15 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"UPDATE edges SET exchanges = exchanges + 1 WHERE i = 0", "exchanges between"},
       {"UPDATE points SET value = value + 1 WHERE tick = 2", " was "},
       {"DELETE FROM points WHERE tick = 2", "recorded here"},
+      {"UPDATE points SET value = value / 2 WHERE series IN (SELECT id FROM series WHERE metric ="
+       " 'train_loss_at_mean')",
+       "train_loss_at_mean was"},
+      {"UPDATE points SET value = value / 2 WHERE series IN (SELECT id FROM series WHERE metric ="
+       " 'worker_loss' AND worker = 2)",
+       "worker_loss was"},
+      {"UPDATE points SET value = value / 2 WHERE series IN (SELECT id FROM series WHERE metric ="
+       " 'worker_loss_worst')",
+       "worker_loss_worst was"},
       {"UPDATE ticks SET bytes = bytes + 1 WHERE tick = 2", "bytes of a sample"},
       {"UPDATE attempts SET bytes = bytes + 1", "bytes at the end"},
       {"UPDATE artifacts SET sha256 = 'x'", "final model"},

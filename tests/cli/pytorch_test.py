@@ -222,6 +222,22 @@ def check_refusals(lab, run):
     expect(not path.exists(), "a file is left of a failed export")
 
 
+def check_local_buffers(lab):
+    """Where each worker keeps its own statistics the mean has none, and nothing pretends it has."""
+    model, gradients = MODELS["resnet20"]
+    algorithm = ALGORITHM.format(label="local", model=model, gradients=gradients)
+    (lab.folder / "local.toml").write_text(
+        RECIPE.replace('[optimizer]', 'buffers = "local"\n[optimizer]') + algorithm)
+    lab.acid("run", "local.toml")
+    (run,) = (run["id"] for run in json.loads(lab.acid("list", "--json"))["runs"]
+              if run["label"] == "local")
+    tensors = read_safetensors(lab.export(run, "safetensors"))
+    expect(tensors and not any(".running_" in name for name in tensors), f"it has {list(tensors)}")
+    said = lab.acid("export", run, "--format", "torchscript", code=2)
+    expect('task.buffers = "local"' in said and 'buffers = "average"' in said, said)
+    lab.acid("verify", run)
+
+
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -243,6 +259,7 @@ def main():
             if label in BATCH_NORM:
                 check_training_mode(label, module, test_set)
         check_refusals(lab, runs["mlp"])
+        check_local_buffers(lab)
 
 
 if __name__ == "__main__":

@@ -35,10 +35,11 @@ double loss(Objective& objective, int worker, std::int64_t step, const Vector& x
   return objective.gradient(0, worker, step, x, {}, g);
 }
 
-PartialEvaluation evaluate(Objective& objective, const Vector& x) {
+PartialEvaluation evaluate(Objective& objective, const Vector& x,
+                           EvaluationSet set = EvaluationSet::test) {
   PartialEvaluation total;
-  for (int chunk = 0; chunk < objective.evaluation_chunks(); ++chunk) {
-    const PartialEvaluation part = objective.evaluate(0, chunk, x, {});
+  for (int chunk = 0; chunk < objective.evaluation_chunks(set); ++chunk) {
+    const PartialEvaluation part = objective.evaluate(0, set, chunk, x, {});
     total.loss_sum += part.loss_sum;
     total.correct += part.correct;
     total.count += part.count;
@@ -217,7 +218,7 @@ TEST_CASE("The logistic task starts at zero, where the loss is log 2") {
   const Vector x = start(*objective, 1);
   CHECK(x == Vector(33));
   CHECK(loss(*objective, 0, 0, x) == Approx(std::log(2)));
-  CHECK(objective->evaluation_chunks() == 3);
+  CHECK(objective->evaluation_chunks(EvaluationSet::test) == 3);
   const PartialEvaluation total = evaluate(*objective, x);
   CHECK(total.count == 2500);
   CHECK(total.loss_sum == Approx(2500 * std::log(2)));
@@ -242,11 +243,58 @@ TEST_CASE("Logistic evaluation chunks add up to the loss of a file's examples") 
     expected += std::log(1 + std::exp(-sign * score));
     correct += sign * score > 0 ? 1 : 0;
   }
-  CHECK(objective->evaluation_chunks() == 2);
+  CHECK(objective->evaluation_chunks(EvaluationSet::test) == 2);
   const PartialEvaluation total = evaluate(*objective, x);
   CHECK(total.count == 1500);
   CHECK(total.loss_sum == Approx(expected));
   CHECK(total.correct == correct);
+}
+
+TEST_CASE("The training loss of a quadratic is the mean of the workers' own objectives") {
+  const nlohmann::json options{{"dimension", 20},      {"curvature", 2.0}, {"condition_number", 50.0},
+                               {"heterogeneity", 1.5}, {"noise", 3.0}};
+  const auto objective = make("quadratic", options, 7);
+  const Vector x = some_point(20);
+  double mean = 0;
+  for (int w = 0; w < 7; ++w) mean += loss(*objective, w, 0, x) / 7;
+  const PartialEvaluation total = evaluate(*objective, x, EvaluationSet::training);
+  CHECK(total.loss_sum / static_cast<double>(total.count) == Approx(mean));
+  CHECK(mean > evaluate(*objective, x).loss_sum + 1);  // the optima differ
+}
+
+TEST_CASE("The training loss of the logistic task is what its gradients are of, on all examples") {
+  const nlohmann::json options{
+      {"dimension", 4}, {"train", 600}, {"label_noise", 0.1}, {"regularisation", 0.3}};
+  const Vector x{1.0f, -2.0f, 0.5f, 0.7f, 0.1f};
+  // A pass over a shared training set is the training set, whoever makes it.
+  const auto whole = make("logistic", options, 1, 600);
+  for (const char* kind : {"shared", "sorted", "iid"}) {
+    const auto objective = make("logistic", options, 3, 8, 11, {{"kind", kind}});
+    const PartialEvaluation total = evaluate(*objective, x, EvaluationSet::training);
+    CHECK(total.count == 600);
+    CHECK(total.loss_sum / 600 == Approx(loss(*whole, 0, 0, x)));
+  }
+}
+
+TEST_CASE("The training sample is fixed, seeded, and as dear as the test set within bounds") {
+  struct Sizes {
+    std::int64_t train, test, sample;
+  };
+  for (const auto [train, test, sample] :
+       {Sizes{5, 100, 5}, Sizes{60'000, 100, 1000}, Sizes{60'000, 5000, 5000},
+        Sizes{60'000, 20'000, 10'000}, Sizes{1, 1, 1}}) {
+    const std::vector<std::int32_t> drawn = training_sample(train, test, Seeds(3));
+    CHECK(std::ssize(drawn) == sample);
+    const std::set<std::int32_t> distinct(drawn.begin(), drawn.end());
+    CHECK(std::ssize(distinct) == sample);
+    CHECK(*distinct.begin() >= 0);
+    CHECK(*distinct.rbegin() < train);
+    CHECK(training_sample(train, test, Seeds(3)) == drawn);
+    Seeds other(4);
+    other.data = 3;  // nothing else counts
+    CHECK(training_sample(train, test, other) == drawn);
+    if (sample < train) CHECK(training_sample(train, test, Seeds(4)) != drawn);
+  }
 }
 
 TEST_CASE("The loss of a far too confident logistic model is large, not infinite") {

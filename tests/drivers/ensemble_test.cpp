@@ -59,7 +59,7 @@ MeanModel mean_of_copies(const Ensemble& ensemble, double t,
 
 void check_same(const Mixed& mixed, double t) {
   const auto n = static_cast<std::size_t>(mixed.ensemble.size());
-  const MeanModel a = mixed.ensemble.mean_at(t, {}, /*fingerprints=*/true);
+  const MeanModel a = mixed.ensemble.mean_at(t, {}, {.fingerprints = true});
   CHECK(mixed.ensemble.mean_at(t).fingerprints.empty());
   REQUIRE(a.fingerprints.size() == n);
   for (std::size_t i = 0; i < n; ++i)
@@ -101,11 +101,17 @@ TEST_CASE("ensemble: the first worker that is not finite is named, with its grad
   CHECK(whole.ensemble.mean_at(100).not_finite == -1);
 }
 
-TEST_CASE("ensemble: buffers are averaged, or worker 0's") {
+TEST_CASE("ensemble: buffers are averaged, or stay each worker's own") {
   const Mixed mixed(3, 10);
   const std::vector<std::vector<float>> buffers{{1, 2}, {3, 5}, {5, 5}};
-  CHECK(mean_of_copies(mixed.ensemble, 100, buffers, true).buffers == std::vector<float>{3, 4});
-  CHECK(mean_of_copies(mixed.ensemble, 100, buffers, false).buffers == std::vector<float>{1, 2});
+  CHECK(mean_of_copies(mixed.ensemble, 100, buffers, true).buffers ==
+        std::vector<std::vector<float>>{{3, 4}});
+  CHECK(mean_of_copies(mixed.ensemble, 100, buffers, false).buffers == buffers);
+  // Without any there is one model to evaluate.
+  const std::vector<std::vector<float>> none(3);
+  for (const bool average : {true, false})
+    CHECK(mean_of_copies(mixed.ensemble, 100, none, average).buffers ==
+          std::vector<std::vector<float>>(1));
 }
 
 TEST_CASE("ensemble: a worker made alone is one of the ensemble") {

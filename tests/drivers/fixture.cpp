@@ -29,8 +29,9 @@ void MemoryRecorder::events(int worker, std::int64_t first, std::span<const Even
   known.insert(known.end(), events.begin(), events.end());
 }
 
-const std::vector<MemoryRecorder::Point>& MemoryRecorder::series(const std::string& metric) const {
-  return series_.at({metric, kWholeRun});
+const std::vector<MemoryRecorder::Point>& MemoryRecorder::series(const std::string& metric,
+                                                                 int worker) const {
+  return series_.at({metric, worker});
 }
 
 double MemoryRecorder::at(const std::string& metric, double time) const {
@@ -61,10 +62,10 @@ class WithBefore final : public Objective {
     before_(w, step);
     return inner_->gradient(lane, w, step, x, b, g);
   }
-  int evaluation_chunks() const override { return inner_->evaluation_chunks(); }
-  PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
+  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> b) override {
-    return inner_->evaluate(lane, chunk, x, b);
+    return inner_->evaluate(lane, set, chunk, x, b);
   }
   bool has_accuracy() const override { return inner_->has_accuracy(); }
 

@@ -37,8 +37,8 @@ class MemoryRecorder final : public Recorder {
     stop_ = std::move(source);
   }
 
-  /// Whole-run series.
-  const std::vector<Point>& series(const std::string& metric) const;
+  /// Of the whole run, or of one worker.
+  const std::vector<Point>& series(const std::string& metric, int worker = kWholeRun) const;
   double last(const std::string& metric) const { return series(metric).back().value; }
   /// Value at a normalised time that was sampled exactly.
   double at(const std::string& metric, double time) const;

@@ -89,8 +89,9 @@ bool same_points(Series::const_iterator a, Series::const_iterator a_end, Series:
 }
 
 std::string other_series(const MemoryRecorder& a, const MemoryRecorder& b) {
-  for (const char* metric : {"consensus_distance", "train_loss", "staleness", "gradient_norm",
-                             "exchanges", "bytes_sent", "learning_rate", "eval_loss"}) {
+  for (const char* metric :
+       {"consensus_distance", "train_loss", "staleness", "gradient_norm", "exchanges", "bytes_sent",
+        "learning_rate", "eval_loss", "train_loss_at_mean", "worker_loss", "worker_loss_worst"}) {
     if (a.has(metric) != b.has(metric)) return metric;
     if (a.has(metric) && !same_points(a.series(metric).begin(), a.series(metric).end(),
                                       b.series(metric).begin(), b.series(metric).end()))

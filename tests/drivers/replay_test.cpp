@@ -266,10 +266,12 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
       if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
       return inner->gradient(lane, w, step, x, b, g);
     }
-    int evaluation_chunks() const override { return inner->evaluation_chunks(); }
-    PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+    int evaluation_chunks(EvaluationSet set) const override {
+      return inner->evaluation_chunks(set);
+    }
+    PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                                std::span<const float> b) override {
-      return inner->evaluate(lane, chunk, x, b);
+      return inner->evaluate(lane, set, chunk, x, b);
     }
     bool has_accuracy() const override { return false; }
   } failing;

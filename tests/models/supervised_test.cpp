@@ -105,7 +105,8 @@ TEST_CASE("prefetched minibatches are the same, on any lane and in any order of 
       CHECK(ahead->gradient(lane, worker, step, x, {}, g) == expected);
     }
     if (step % 5 == 0)  // An evaluation leaves another size in the lane's memory.
-      CHECK(ahead->evaluate(0, 0, x, {}).loss_sum == plain->evaluate(0, 0, x, {}).loss_sum);
+      CHECK(ahead->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum ==
+            plain->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum);
   }
 }
 
@@ -144,10 +145,31 @@ TEST_CASE("evaluation chunks cover the test set once, the last one being shorter
     const auto task = make_linear(runtime, make_dataset(kTiny, 4, size), 2, 1, 1);
     std::vector<float> x(task->dimension());
     std::int64_t count = 0;
-    for (int chunk = 0; chunk < task->evaluation_chunks(); ++chunk)
-      count += task->evaluate(0, chunk, x, {}).count;
+    for (int chunk = 0; chunk < task->evaluation_chunks(EvaluationSet::test); ++chunk)
+      count += task->evaluate(0, EvaluationSet::test, chunk, x, {}).count;
     CHECK(count == size);
   }
+}
+
+TEST_CASE("the training loss is taken of the sample of the training examples") {
+  EchoRuntime runtime;
+  const Dataset dataset = make_dataset(kTiny, 1500, 5);
+  const auto task = make_linear(runtime, dataset, 2, 3, 1, /*seed=*/8);
+  std::vector<float> x(task->dimension()), features(static_cast<std::size_t>(kTiny.features()));
+  double sum = 0, expected = 0;
+  std::int64_t count = 0;
+  for (int chunk = 0; chunk < task->evaluation_chunks(EvaluationSet::training); ++chunk) {
+    const PartialEvaluation part = task->evaluate(0, EvaluationSet::training, chunk, x, {});
+    sum += part.loss_sum;
+    count += part.count;
+  }
+  CHECK(count == 1000);
+  for (const std::int32_t example : training_sample(1500, 5, Seeds(8))) {
+    dataset.train->copy_features(example, features);
+    expected += std::accumulate(features.begin(), features.end(), 0.0) +
+                1e3 * dataset.train->label(example);
+  }
+  CHECK(sum == Approx(expected));
 }
 
 TEST_CASE("every thread pins its thread count once, before its first gradient") {
@@ -157,7 +179,7 @@ TEST_CASE("every thread pins its thread count once, before its first gradient") 
     std::vector<float> x(task->dimension());
     std::vector<float> g(task->dimension());
     task->gradient(0, 0, 0, x, {}, g);
-    task->evaluate(0, 0, x, {});
+    task->evaluate(0, EvaluationSet::test, 0, x, {});
   };
   std::thread(two_gradients).join();
   CHECK(runtime.pinned == std::vector<int>{1});

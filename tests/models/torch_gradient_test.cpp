@@ -239,8 +239,8 @@ TEST_CASE("training on a data set through the objective classifies the test set"
     for (std::size_t k = 0; k < x.size(); ++k) x[k] -= 0.05F * g[k];
   }
   PartialEvaluation sums;
-  for (int chunk = 0; chunk < task->evaluation_chunks(); ++chunk) {
-    const PartialEvaluation part = task->evaluate(0, chunk, x, {});
+  for (int chunk = 0; chunk < task->evaluation_chunks(EvaluationSet::test); ++chunk) {
+    const PartialEvaluation part = task->evaluate(0, EvaluationSet::test, chunk, x, {});
     sums.correct += part.correct;
     sums.count += part.count;
   }

@@ -31,6 +31,14 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"optimizer is a list", "optimizer = «[1]»",
      "must be a name or a table with a kind, not a list"},
     {"workers is a number", "workers = «4»\n#[workers]", "workers must be a table"},
+    {"worker's accuracy target without accuracy",
+     "[task]\ndataset = \"quadratic\"\n[budget]\ngradients = 9\n"
+     "target = «{ metric = \"worker_accuracy_worst\", value = 0.9 }»\n"
+     "[evaluation]\nworkers = \"always\"",
+     "the task has no accuracy"},
+    {"target of workers that nobody looks at",
+     "[budget]\ngradients = 9\ntarget = «{ metric = \"worker_loss\", value = 0.9 }»",
+     "only where the workers' own models are evaluated"},
     {"accuracy target without accuracy",
      "[task]\ndataset = \"quadratic\"\n[budget]\ngradients = 9\n"
      "target = «{ metric = \"eval_accuracy\", value = 0.9 }»",

@@ -202,6 +202,13 @@ TEST_CASE("budgets in epochs and normalised time become gradients, rounded up") 
   CHECK(budget["bytes"].is_null());
   CHECK(budget["target"]["metric"] == "eval_loss");
   CHECK(budget["normalised_time"].is_null());
+  const nlohmann::json of_workers =
+      gradients(
+          "epochs = 4\ntarget = { metric = \"worker_accuracy_worst\", value = 0.9 }\n"
+          "[evaluation]\nworkers = \"always\"")
+          .settings;
+  CHECK(of_workers["budget"]["target"]["metric"] == "worker_accuracy_worst");
+  CHECK(of_workers["evaluation"]["workers"] == "always");
   CHECK(gradients("gradients = 9").gradients_per_epoch.value() == 62.5);
   const Plan endless = compiled("[task]\ndataset = \"quadratic\"\n");
   CHECK_FALSE(endless.runs.at(0).gradients_per_epoch.has_value());

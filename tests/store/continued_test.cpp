@@ -141,14 +141,14 @@ TEST_CASE("a continued run shows where it stands and the last values before it h
   story.steps(4, 9);
   story.begin(story.from(1));
   const auto shown = [&] { return run_summaries(story.store, {story.run.id}).at(0); };
-  const std::string in_view = "SELECT metrics ->> 'train_loss' FROM run_list";
+  const std::string in_view = "SELECT metrics ->> 'train_loss_at_mean' FROM run_list";
   CHECK(shown().progress.gradients == 3);
   CHECK(shown().progress.seconds == 0.3);
-  CHECK(shown().metrics.at("train_loss") == Story::value(1, 3));
+  CHECK(shown().metrics.at("train_loss_at_mean") == Story::value(1, 3));
   CHECK(number(story.store, in_view) == Story::value(1, 3));
   story.steps(4, 4);
   story.kill();
-  CHECK(shown().metrics.at("train_loss") == Story::value(2, 4));
+  CHECK(shown().metrics.at("train_loss_at_mean") == Story::value(2, 4));
   CHECK(number(story.store, in_view) == Story::value(2, 4));
   CHECK(shown().metrics.size() == 1);
 }
@@ -231,7 +231,7 @@ TEST_CASE("an attempt that lost its last values to a cut hands on those of the o
   story.steps(3, 3);
   story.begin(story.from(2));
   const auto metrics = [&] { return run_summaries(story.store, {story.run.id}).at(0).metrics; };
-  CHECK(metrics().at("train_loss") == Story::value(1, 1));
+  CHECK(metrics().at("train_loss_at_mean") == Story::value(1, 1));
   CHECK(metrics().at("eval_loss") == 5);
   story.begin();
   CHECK(metrics().empty());

@@ -7,7 +7,7 @@ namespace {
 using namespace test;
 
 std::vector<double> outline(const Story& story, int most) {
-  return series_outline(story.store, story.run.id, "train_loss", most);
+  return series_outline(story.store, story.run.id, "train_loss_at_mean", most);
 }
 
 TEST_CASE(
@@ -22,7 +22,7 @@ TEST_CASE(
   CHECK(outline(story, 1) == std::vector<double>{1003});
   CHECK(outline(story, 0).empty());
   CHECK(series_outline(story.store, story.run.id, "staleness", 8).empty());  // of single workers
-  CHECK(series_outline(story.store, "no such run", "train_loss", 8).empty());
+  CHECK(series_outline(story.store, "no such run", "train_loss_at_mean", 8).empty());
 }
 
 TEST_CASE("the outline of a long series is spread evenly over it") {

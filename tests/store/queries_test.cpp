@@ -109,9 +109,9 @@ struct Recorded {
         {{"init", 9}, {"workers", {{"data_order", {7, 18446744073709551615ULL}}}}},
         {{"data.bin", "d"}});
     RunWriter writer(temp.store(), run.id, attempt);
-    const std::vector<Value> first{{"train_loss", kWholeRun, 2.0}, {"staleness", 1, 3.0}};
+    const std::vector<Value> first{{"train_loss_at_mean", kWholeRun, 2.0}, {"staleness", 1, 3.0}};
     const std::vector<Value> second{
-        {"train_loss", kWholeRun, std::numeric_limits<double>::quiet_NaN()}};
+        {"train_loss_at_mean", kWholeRun, std::numeric_limits<double>::quiet_NaN()}};
     writer.sample({4, 1.0, 0.5, 100}, first);
     writer.sample({8, 2.0, 1.0, 200}, second);
     writer.note(Severity::error, "text");
@@ -155,16 +155,17 @@ TEST_CASE("the views of SCHEMA.md answer with friendly names") {
   CHECK(rows(store, "metric,worker,unit,gradients,normalised_time,seconds,bytes,value,special",
              "points_view WHERE run = '" + id + "' ORDER BY gradients, metric") ==
         "staleness|1|updates|4|1.0|0.5|100|3.0|0\n"
-        "train_loss||1|4|1.0|0.5|100|2.0|0\n"
-        "train_loss||1|8|2.0|1.0|200||1\n");
+        "train_loss_at_mean||1|4|1.0|0.5|100|2.0|0\n"
+        "train_loss_at_mean||1|8|2.0|1.0|200||1\n");
   CHECK(rows(store,
              "id,experiment_name,algorithm,label,seed,state,driver,topology,workers,gradients",
              "run_list") == id + "|test|ad-psgd|ad-psgd|1|finished|virtual|ring|4|8\n");
   CHECK(rows(store, "attempt,state,gradients,superseded,environment", "attempt_list") ==
         "1|finished|8|0|{\"cpu\":\"x\"}\n");
   CHECK(rows(store, "name,position,run,label", "experiment_list") == "test|0|" + id + "|ad-psgd\n");
-  CHECK(rows(store, "metric,worker,count,last,best,best_gradients",
-             "series_list ORDER BY metric") == "staleness|1|1|3.0|3.0|4\ntrain_loss||2||2.0|4\n");
+  CHECK(
+      rows(store, "metric,worker,count,last,best,best_gradients", "series_list ORDER BY metric") ==
+      "staleness|1|1|3.0|3.0|4\ntrain_loss_at_mean||2||2.0|4\n");
   CHECK(rows(store, "i,j,nominal_rate,exchanges,realised_rate", "edge_list") == "0|1|0.5|3|1.5\n");
   CHECK(rows(store, "worker,digest", "digest_list") == "0|w0\n1|w1\n|m\n");
   CHECK(rows(store, "severity,text", "log_list") == "error|text\n");

@@ -24,7 +24,7 @@ struct Continued {
   const Store& store() const { return story.store; }
   const std::string& id() const { return story.run.id; }
   std::vector<SeriesPoint> all() const {
-    return read_series(store(), id(), "train_loss", true).at(0).points;
+    return read_series(store(), id(), "train_loss_at_mean", true).at(0).points;
   }
 };
 
@@ -54,11 +54,11 @@ TEST_CASE("means between two places, over what counts of a continued run, on eve
       for (std::size_t to = from; to < all.size(); ++to) {
         double sum = 0;
         for (std::size_t k = from; k <= to; ++k) sum += all[k].value;
-        CHECK(*mean_between(run.store(), run.id(), "train_loss", axis, place(all[from], axis),
-                            place(all[to], axis)) ==
+        CHECK(*mean_between(run.store(), run.id(), "train_loss_at_mean", axis,
+                            place(all[from], axis), place(all[to], axis)) ==
               Approx(sum / static_cast<double>(to - from + 1)));
       }
-  const auto mean = [&](double from, double to, const char* metric = "train_loss") {
+  const auto mean = [&](double from, double to, const char* metric = "train_loss_at_mean") {
     return mean_between(run.store(), run.id(), metric, PositionAxis::gradients, from, to);
   };
   CHECK(*mean(-5, 1.5) == all[0].value);
@@ -66,7 +66,7 @@ TEST_CASE("means between two places, over what counts of a continued run, on eve
   CHECK_FALSE(mean(1.2, 1.8));
   CHECK_FALSE(mean(11, 12));
   CHECK_FALSE(mean(1, 5, "eval_loss"));
-  CHECK_FALSE(mean_between(run.store(), "nobody", "train_loss", PositionAxis::bytes, 0, 1));
+  CHECK_FALSE(mean_between(run.store(), "nobody", "train_loss_at_mean", PositionAxis::bytes, 0, 1));
 }
 
 TEST_CASE("a mean with a value that is not finite in it is not a number") {
@@ -98,7 +98,8 @@ TEST_CASE("the first sample that reaches a value, upwards and downwards") {
       const auto expected = std::ranges::find_if(all, [&](const SeriesPoint& point) {
         return upwards ? point.value >= value : point.value <= value;
       });
-      const auto found = first_reaching(run.store(), run.id(), "train_loss", value, upwards);
+      const auto found =
+          first_reaching(run.store(), run.id(), "train_loss_at_mean", value, upwards);
       INFO(value << (upwards ? " upwards" : " downwards"));
       REQUIRE(found.has_value() == (expected != all.end()));
       if (!found) continue;
@@ -122,22 +123,22 @@ TEST_CASE("the last samples until a place, also just before and beyond it, on ev
       const auto until = [&](double value) {
         return samples_until(run.store(), run.id(), axis, value);
       };
-      CHECK(until(place(point, axis)).at("train_loss").value == point.value);
-      CHECK(until(place(point, axis) + 0.01).at("train_loss").value == point.value);
+      CHECK(until(place(point, axis)).at("train_loss_at_mean").value == point.value);
+      CHECK(until(place(point, axis) + 0.01).at("train_loss_at_mean").value == point.value);
       CHECK(until(place(point, axis)).size() == 1);  // not those of single workers
       const auto before = until(place(point, axis) - 0.01);
       if (point.position.gradients == 1)
         CHECK(before.empty());
       else
-        CHECK(before.at("train_loss").position.gradients == point.position.gradients - 1);
+        CHECK(before.at("train_loss_at_mean").position.gradients == point.position.gradients - 1);
     }
 }
 
 TEST_CASE("the best value is that of what counts") {
   const Continued run;
-  // train_loss grows with every step and attempt, so its best is the first.
+  // train_loss_at_mean grows with every step and attempt, so its best is the first.
   CHECK(best_values(run.store(), run.id()) ==
-        std::map<std::string, double>{{"train_loss", Story::value(1, 1)}});
+        std::map<std::string, double>{{"train_loss_at_mean", Story::value(1, 1)}});
 }
 
 TEST_CASE("settings come in the order asked for, and an unknown run is refused") {

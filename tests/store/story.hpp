@@ -45,7 +45,7 @@ class Story {
   void steps(int from, int to) {
     for (int step = from; step <= to; ++step) {
       const double x = value(attempt_, step);
-      const std::vector<Value> row{{"train_loss", kWholeRun, x}, {"staleness", 1, -x}};
+      const std::vector<Value> row{{"train_loss_at_mean", kWholeRun, x}, {"staleness", 1, -x}};
       writer_->sample(at(step), row);
       for (const int worker : {0, 1}) {
         const Event event{EventKind::commit_gradient, step / 2.0, 0, static_cast<std::uint32_t>(x)};

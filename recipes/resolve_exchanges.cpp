@@ -1,0 +1,117 @@
+// What a run exchanges: rates, loads, buckets.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/base/rng.hpp"
+#include "engine/topology/edge_schedule.hpp"
+#include "recipes/digest.hpp"
+#include "recipes/resolver.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kHighLoad = 0.3;
+constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
+constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
+
+// The rate at which a load that is proportional to it falls just below 1: rounded down to three
+// digits, so that the number that is named works.
+std::string feasible_rate(double rate, double load) {
+  const double limit = rate / load;
+  const double unit = std::pow(10, std::floor(std::log10(limit)) - 2);
+  return fmt::format("{:.6g}", (std::ceil(limit / unit) - 1) * unit);
+}
+
+}  // namespace
+
+// Spectral numbers, bytes and load: needs every section sound.
+void Resolver::look_at_exchanges() {
+  const json& options = s_["algorithm"];
+  const double rate = options.value("communication_rate", 0.0);
+  const double bytes = 4.0 * static_cast<double>(model_->parameters);
+  plan_.parameters = model_->parameters;
+  if (workers_ > 1 && rate > 0) {
+    const Spectral& nominal = facts_.spectral(workers_, s_["topology"], rate);
+    plan_.chi1 = nominal.chi1;
+    plan_.chi2 = nominal.chi2;
+  }
+  const Method bare = entry_->make(options, nullptr);
+  const bool simulated = s_["execution"]["driver"] == "virtual";
+  const json& network = s_["execution"]["virtual"]["network"];
+  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes,
+                                   simulated ? all_reduce_kind(text(network, "all_reduce"))
+                                             : AllReduceKind::ring) *
+                worker_time_;
+  if (entry_->pattern == Pattern::all_reduce && simulated) look_at_buckets(bytes);
+  if (entry_->pattern != Pattern::pairwise || !simulated) return;
+  const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
+  plan_.largest_load = load.largest;
+  plan_.largest_load_worker = load.worker;
+  if (load.largest >= 1) {
+    error("algorithm",
+          fmt::format("worker {} cannot keep up: its exchanges take {:.3g} times the time it has "
+                      "(load {:.3g} at communication_rate {})",
+                      load.worker, load.largest, load.largest, rate),
+          fmt::format("the largest feasible communication_rate is {} here; or use a topology "
+                      "without hubs, or a faster network",
+                      feasible_rate(rate, load.largest)));
+  } else if (load.largest > kHighLoad) {
+    plan_.warnings.push_back(
+        fmt::format("worker {} spends {:.0f} % of its time in exchanges (load {:.3g}, high above "
+                    "{}): gradients will wait",
+                    load.worker, 100 * load.largest, load.largest, kHighLoad));
+    out_.warn(place("algorithm"),
+              {plan_.warnings.back(), "lower communication_rate or use a faster network"});
+  }
+}
+
+// An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
+void Resolver::look_at_buckets(double vector_bytes) {
+  const json& model = s_["execution"]["virtual"];
+  if (!model["cost"]["buckets"].is_null() ||
+      vector_bytes > number(model["cost"], "first_bucket_bytes"))
+    return;
+  const double load = all_reduce_load(workers_, vector_bytes, model);
+  if (load <= kNoticeable) return;
+  plan_.warnings.push_back(fmt::format(
+      "an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a gradient's "
+      "{:.0f} bytes are one bucket, as in PyTorch, whose first one has {:.0f}",
+      load, vector_bytes, number(model["cost"], "first_bucket_bytes")));
+  out_.warn(place("execution.virtual.network"),
+            {plan_.warnings.back(),
+             "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
+}
+
+std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
+  Seeds seeds(seed);
+  seeds.gossip = s_["streams"].value("gossip", seed);
+  const double rate = number(s_["algorithm"], "communication_rate");
+  const double expected = rate * worker_time_ / 2;
+  if (expected > kMostDrawn) {
+    error("algorithm.spectral",
+          fmt::format("planning with the realised rates would draw {:.1e} edges", expected),
+          "use spectral = \"nominal\", from which so many differ by very little");
+    return std::nullopt;
+  }
+  EdgeSchedule schedule(*topology_, rate, seeds);
+  const double end = worker_time_ / workers_;
+  std::map<std::pair<int, int>, double> rates;
+  while (schedule.peek().due <= end) {
+    const DueEdge edge = schedule.pop();
+    rates[{edge.i, edge.j}] += 1 / end;
+  }
+  std::vector<Edge> edges;
+  for (const auto& [pair, used] : rates) edges.push_back({pair.first, pair.second, used});
+  const Spectral spectral = spectral_of_rates(workers_, edges);
+  if (std::isfinite(spectral.chi1)) return spectral;
+  error("algorithm.spectral",
+        fmt::format("the edges that seed {} draws within the budget do not connect the workers",
+                    seed),
+        "lengthen the budget, raise communication_rate or use spectral = \"nominal\"");
+  return std::nullopt;
+}
+
+}  // namespace acid

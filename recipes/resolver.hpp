@@ -1,0 +1,109 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/algorithms/method.hpp"
+#include "recipes/load.hpp"
+#include "recipes/resolve.hpp"
+#include "recipes/tail.hpp"
+#include "recipes/unused.hpp"
+
+namespace acid {
+
+/// Turns one draft into runs: what the sections say is looked at together, one subject after the
+/// other, and all that is wrong is reported at once. Used by resolve.cpp alone.
+class Resolver {
+ public:
+  Resolver(const Node& tree, const Draft& draft, Facts& facts, UnusedKeys& unused,
+           Diagnostics& diagnostics)
+      : tree_(tree),
+        draft_(draft),
+        s_(draft.settings),
+        facts_(facts),
+        unused_(unused),
+        out_(diagnostics) {}
+
+  std::vector<PlannedRun> runs(const std::string& label, std::span<const std::uint64_t> seeds) {
+    const int before = out_.reported();
+    look_at_task();
+    look_at_topology();
+    look_at_workers();
+    look_at_algorithm();
+    look_at_gradients();
+    look_at_optimizer();
+    look_at_cadence();
+    look_at_record();
+    if (!draft_.broken.empty() || out_.reported() > before) return {};
+    plan_.label = label.empty() ? std::string(entry_->label) : label;
+    plan_.algorithm = entry_->name;
+    plan_.workers = workers_;
+    plan_.settings = s_;
+    look_at_exchanges();
+    if (const auto doubt = tail_doubt(s_["execution"], worker_time_)) {
+      plan_.warnings.push_back(doubt->message);
+      out_.warn(place("execution.virtual.compute"), *doubt);
+    }
+    unused_.look_at(tree_, {.settings = s_,
+                            .entry = *entry_,
+                            .workers = workers_,
+                            .has_buffers = model_->buffers > 0});
+    std::vector<PlannedRun> runs;
+    for (const std::uint64_t seed : seeds) runs.push_back(run(seed));
+    if (out_.reported() > before) return {};
+    return runs;
+  }
+
+ private:
+  Place place(std::string_view path) const { return place_of(tree_, path); }
+  void error(std::string_view path, std::string message, std::string remedy) {
+    out_.error(place(path), std::move(message), std::move(remedy));
+  }
+  // What a catalog entry has to say about its options becomes a diagnostic at their place.
+  template <class Call>
+  auto ask(std::string_view path, const char* remedy, Call call)
+      -> std::optional<decltype(call())> {
+    try {
+      return call();
+    } catch (const Error& problem) {
+      error(path, problem.what(), remedy);
+      return std::nullopt;
+    }
+  }
+
+  void look_at_task();
+  void look_at_topology();
+  void look_at_workers();
+  void look_at_algorithm();
+  void look_at_gradients();
+  void look_at_optimizer();
+  void look_at_cadence();
+  double known_seconds() const;
+  void look_at_target(bool has_accuracy);
+  void look_at_record();
+  void look_at_exchanges();
+  void look_at_buckets(double vector_bytes);
+  PlannedRun run(std::uint64_t seed);
+  std::optional<Spectral> realised(std::uint64_t seed);
+
+  const Node& tree_;
+  const Draft& draft_;
+  nlohmann::json s_;  // the settings, on their way to being resolved
+  Facts& facts_;
+  UnusedKeys& unused_;
+  Diagnostics& out_;
+
+  int workers_ = 0;
+  std::optional<std::int64_t> train_size_;
+  std::optional<Facts::Model> model_;
+  const Topology* topology_ = nullptr;
+  const AlgorithmEntry* entry_ = nullptr;
+  bool consensus_only_ = false;  // no gradients
+  double worker_time_ = 0;       // normalised time of the budget, summed over the workers
+  PlannedRun plan_;              // what the seeds share
+};
+
+}  // namespace acid
