@@ -84,21 +84,49 @@ void export_tensorboard(const ExportRequest& request) {
   }
 }
 
+/// The whole of a file in the store's folder. `what` it is, for the error.
+std::string content_of(const Store& store, const std::string& relative, const std::string& sha256,
+                       const std::string& what) {
+  const std::string path = checked_path(store, relative);
+  std::ifstream file(path, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  if (!file)
+    throw StoreError(fmt::format(
+        "cannot read {}, {}; was the store moved without its checkpoints folder?", path, what));
+  if (sha256_hex(std::string_view(content)) != sha256) throw damaged_file(path, sha256);
+  return content;
+}
+
 void export_safetensors(const ExportRequest& request) {
   const RunDetail run = run_detail(request.store, request.runs.front());
   const AttemptResult::Artifact model = final_mean_of(run);
-  const std::string path = checked_path(request.store, model.path);
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file)
-    throw StoreError(
-        fmt::format("cannot read {}, the final model of run {}; was the store moved without its "
-                    "checkpoints folder?",
-                    path, run.summary.id));
-  if (sha256_hex(std::string_view(content)) != model.sha256) throw damaged_file(path, model.sha256);
+  const std::string content = content_of(request.store, model.path, model.sha256,
+                                         "the final model of run " + run.summary.id);
   ExportOutput output(request.output);
   output.write(content);
   output.finish();
+}
+
+void export_checkpoints(const ExportRequest& request) {
+  namespace fs = std::filesystem;
+  const std::string& id = request.runs.front();
+  std::vector<CheckpointRow> rows = checkpoints_of(request.store, id);
+  std::erase_if(rows, [](const CheckpointRow& row) { return row.removed; });
+  if (rows.empty())
+    throw UsageError(
+        fmt::format("run {} has no files of checkpoints; checkpoint.every_time and "
+                    "checkpoint.keep in its recipe say how many there are to be",
+                    id));
+  std::error_code error;
+  fs::create_directories(request.output, error);
+  if (error) throw Error(fmt::format("cannot create {}: {}", request.output, error.message()));
+  for (const CheckpointRow& row : rows) {
+    OutputFile file(
+        (fs::path(request.output) / fmt::format("{:06}.safetensors", row.number)).string());
+    file.write(content_of(request.store, row.path, row.sha256,
+                          fmt::format("checkpoint {} of run {}", row.number, id)));
+    file.commit();
+  }
 }
 
 }  // namespace
@@ -126,6 +154,9 @@ const std::vector<ExportFormat>& export_formats() {
        false, export_tensorboard},
       {"safetensors", "the final model of one run", Of::one_run, To::anything, false,
        export_safetensors},
+      {"checkpoints",
+       "the vectors of every worker at the checkpoints that one run kept, in the folder -o",
+       Of::one_run, To::folder, false, export_checkpoints},
       {"torchscript", "the same as a module that torch.jit.load takes", Of::one_run, To::anything,
        false, export_torchscript},
       {"test-set", "the examples that one run was evaluated on, as safetensors", Of::one_run,

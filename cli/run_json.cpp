@@ -92,7 +92,10 @@ json realised_of(const AttemptResult& result) {
           {"chi2", or_null(result.realised_chi2)},
           {"exchanges_drawn", count(result.exchanges_drawn)},
           {"exchanges_done", count(result.exchanges_done)},
-          {"exchanges_waiting", count(result.exchanges_waiting)}};
+          {"exchanges_waiting", count(result.exchanges_waiting)},
+          {"samples_skipped", or_null(result.samples_skipped)},
+          {"evaluations_skipped", or_null(result.evaluations_skipped)},
+          {"checkpoints_skipped", or_null(result.checkpoints_skipped)}};
 }
 
 json log_of(const RunDetail& run) {

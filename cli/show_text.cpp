@@ -112,6 +112,13 @@ void add_gossip(std::string& text, const RunDetail& run) {
     add_line(text, "exchanges",
              fmt::format("{} drawn, {} done, {} waiting", result.exchanges_drawn,
                          result.exchanges_done, result.exchanges_waiting));
+  const std::int64_t samples = result.samples_skipped.value_or(0),
+                     evaluations = result.evaluations_skipped.value_or(0),
+                     checkpoints = result.checkpoints_skipped.value_or(0);
+  if (samples + evaluations + checkpoints > 0)
+    add_line(text, "too late to be taken",
+             fmt::format("{} samples, {} evaluations, {} checkpoints", samples, evaluations,
+                         checkpoints));
 }
 
 void add_workers(std::string& text, const AttemptResult& result) {

@@ -9,6 +9,7 @@
 #include "cli/worker_checkpoints.hpp"
 #include "cli/worker_recording.hpp"
 #include "cli/worker_result.hpp"
+#include "engine/base/names.hpp"
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/drivers/mpi.hpp"
 #include "store/writer.hpp"
@@ -58,6 +59,21 @@ void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome&
                             *least, *most, run.spec.workers, mpi ? "processes" : "threads"));
 }
 
+void note_skipped(Recorder& recorder, const AttemptResult& result) {
+  const auto number = [](const std::optional<std::int64_t>& skipped) {
+    return static_cast<std::uint64_t>(skipped.value_or(0));
+  };
+  const std::uint64_t samples = number(result.samples_skipped),
+                      evaluations = number(result.evaluations_skipped),
+                      checkpoints = number(result.checkpoints_skipped);
+  if (samples + evaluations + checkpoints == 0) return;
+  recorder.note(Severity::info,
+                fmt::format("{}, {} and {} are missing: the run had gone on before they could be "
+                            "taken; a longer interval between them avoids it",
+                            counted(samples, "sample"), counted(evaluations, "evaluation"),
+                            counted(checkpoints, "checkpoint")));
+}
+
 // A name of its own for each attempt: one that was overtaken must not touch what counts.
 AttemptResult::Artifact save_mean(const std::string& store_folder, const std::string& run_id,
                                   std::int64_t attempt, const Outcome& outcome,
@@ -94,9 +110,10 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   }
   nlohmann::json recorded = surroundings;
   recorded[kEventLogKey] = run_.spec.keep_events;
+  recorded[kEventVersionKey] = kEventVersion;
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
-                            derived_seeds(run_.spec.seeds, run_.spec.workers), run_.file_digests,
-                            continued, version_of(run));
+                            derived_seeds(settings_, run_.spec.seeds, run_.spec.workers),
+                            run_.file_digests, continued, version_of(run));
   for (const std::string& remark : remarks_)
     std::cerr << "run " << options.run_id << ": " << remark << "\n";
 }
@@ -154,8 +171,13 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
                             "up with its exchanges",
                             outcome.holds, outcome.position.gradients));
   note_uneven_pace(writer, run_, outcome);
-  writer.flush();
   AttemptResult result = result_of(outcome, run_.spec);
+  // In virtual time, and between rounds, nothing is late.
+  const bool against_the_clock =
+      run_.driver != DriverKind::virtual_time && run_.spec.method.pattern == Pattern::pairwise;
+  result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
+  note_skipped(writer, result);
+  writer.flush();
   if (outcome.ending == Ending::finished)
     result.artifacts.push_back(
         save_mean(options_.store_folder, options_.run_id, id_, outcome, *run_.objective));

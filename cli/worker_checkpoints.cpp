@@ -15,8 +15,9 @@ namespace {
 constexpr double kSeldomSeconds = 30;
 constexpr double kLargestShare = 0.02;  // of the time, when the recipe does not say how often
 
+// The first eight bytes, read as a little-endian number: so the store keeps them in their order.
 std::uint64_t leading_bytes(const std::string& hex) {
-  return std::stoull(hex.substr(0, 16), nullptr, 16);
+  return __builtin_bswap64(std::stoull(hex.substr(0, 16), nullptr, 16));
 }
 
 template <class Visit>
@@ -80,6 +81,19 @@ void StoreCheckpoints::schedule_next(const Position& position, double seconds_ta
   }
 }
 
+// Moments of the calendar from next_time_ on that the run is past.
+std::int64_t StoreCheckpoints::due_before(const Position& position) const {
+  const double behind = position.normalised_time - next_time_;  // negative without a calendar
+  return behind < 0 ? 0 : 1 + std::llround(std::floor(behind / every_time_ + 1e-9));
+}
+
+// What is due at the very end needs no checkpoint.
+std::int64_t StoreCheckpoints::skipped(const Position& end) const {
+  Position before = end;
+  before.normalised_time -= 1e-6 * every_time_;
+  return skipped_ + due_before(before);
+}
+
 bool StoreCheckpoints::due(std::int64_t step, const Position& position) {
   if (has(step)) return false;
   if (next_time_ != kNever) return position.normalised_time >= next_time_;
@@ -111,6 +125,7 @@ void StoreCheckpoints::save(const Cut& cut) {
       remove_checkpoint_file(store_folder_, path);
     } catch (const StoreError&) {  // acid gc will say so again, to somebody who can mend it
     }
+  skipped_ += due_before(cut.position) - (next_time_ <= cut.position.normalised_time ? 1 : 0);
   ++saved_;
   last_step_ = cut.step;
   schedule_next(cut.position, SteadyClock().seconds() - began);

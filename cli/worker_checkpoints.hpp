@@ -38,8 +38,12 @@ class StoreCheckpoints final : public Checkpoints {
   double next_time() const override { return next_time_; }
   bool has(std::int64_t step) const override { return step == last_step_; }
   void save(const Cut& cut) override;
+  /// Checkpoints of every_time that there is none of, in this attempt, because the run had gone on
+  /// to the next, or to its end, before they could be taken.
+  std::int64_t skipped(const Position& end) const;
 
  private:
+  std::int64_t due_before(const Position& position) const;
   void schedule_next(const Position& position, double seconds_taken);
 
   const std::string store_folder_, run_id_;
@@ -51,6 +55,7 @@ class StoreCheckpoints final : public Checkpoints {
   std::optional<double> every_seconds_;  // absent: by what saving costs, unless by normalised time
   double next_time_ = 0, next_seconds_ = 0;
   int saved_ = 0;  // by this attempt
+  std::int64_t skipped_ = 0;
   std::optional<std::int64_t> last_step_;
 };
 

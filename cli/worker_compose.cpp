@@ -8,6 +8,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/analytic.hpp"
+#include "engine/data/splits.hpp"
 #include "engine/models/model.hpp"
 
 namespace acid {
@@ -246,6 +247,13 @@ void compose_objective(ComposedRun& run, const json& settings, int cores, std::o
   run.model_runtime = runtime.environment();
 }
 
+void add_edges_file(ComposedRun& run, const json& topology) {
+  const auto edges = topology.find("edges");
+  if (edges == topology.end() || !edges->is_string()) return;
+  const auto file = edges->get<std::string>();
+  run.file_digests.emplace_back(file, sha256_file(file));
+}
+
 }  // namespace
 
 std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
@@ -287,17 +295,31 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   if (execution.contains("mpi")) compose_mpi(*run, execution.at("mpi"));
   compose_device(*run, text(execution, "device"), rank);
   compose_objective(*run, settings, cores, rank);
+  add_edges_file(*run, settings.at("topology"));
   return run;
 }
 
-nlohmann::json derived_seeds(const Seeds& seeds, int workers) {
+nlohmann::json derived_seeds(const json& settings, const Seeds& seeds, int workers) {
   json all = json::object();
   for (const Purpose purpose : {Purpose::init, Purpose::gossip_clock, Purpose::pairing,
                                 Purpose::partition, Purpose::training_sample})
     all[std::string(purpose_name(purpose))] = seeds.derived(purpose);
+  std::vector<Purpose> of_each{Purpose::data_order, Purpose::gradient_noise, Purpose::compute_model,
+                               Purpose::initial_spread};
+  const json& dataset = settings.at("task").at("dataset");
+  if (dataset.contains("seed"))
+    for (const auto& [part, name] : {std::pair(DataPart::train, "data_set_train"),
+                                     {DataPart::test, "data_set_test"},
+                                     {DataPart::task, "data_set_task"}})
+      all[name] = data_key(dataset["seed"].get<std::uint64_t>(), part);
+  else if (find_analytic(text(dataset, "kind")) != nullptr)
+    of_each.push_back(Purpose::data_set);
+  const json& topology = settings.at("topology");
+  if (topology.contains("seed"))
+    all[std::string(purpose_name(Purpose::topology))] =
+        derive_seed(topology["seed"].get<std::uint64_t>(), 0, Purpose::topology);
   json& each = all["workers"];
-  for (const Purpose purpose : {Purpose::data_order, Purpose::gradient_noise,
-                                Purpose::compute_model, Purpose::initial_spread}) {
+  for (const Purpose purpose : of_each) {
     json& list = each[std::string(purpose_name(purpose))];
     for (int w = 0; w < workers; ++w)
       list.push_back(seeds.derived(purpose, static_cast<std::uint32_t>(w)));

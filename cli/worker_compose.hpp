@@ -41,7 +41,8 @@ struct ComposedRun {
 std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
                                      std::optional<int> rank = std::nullopt);
 
-/// Every seed the run derives: {"gossip_clock": …, "workers": {"data_order": [per worker], …}}.
-nlohmann::json derived_seeds(const Seeds& seeds, int workers);
+/// Every seed the run derives, and those that its data set and its graph derive from seeds of their
+/// own: {"gossip_clock": …, "workers": {"data_order": [per worker], …}}.
+nlohmann::json derived_seeds(const nlohmann::json& settings, const Seeds& seeds, int workers);
 
 }  // namespace acid

@@ -56,6 +56,11 @@ Event event_of(const Recording& recording, int worker, std::int64_t number) {
   return decode_event(log.subspan(at).first<kEventBytes>(), worker, number);
 }
 
+int Recording::event_version() const {
+  return run.attempts.empty() ? kEventVersion
+                              : run.attempts.back().environment.value(kEventVersionKey, 1);
+}
+
 std::int64_t event_count(const Recording& recording, int worker) {
   return static_cast<std::int64_t>(recording.events[static_cast<std::size_t>(worker)].size() /
                                    kEventBytes);

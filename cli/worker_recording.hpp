@@ -23,6 +23,7 @@ struct Recording {
   std::vector<std::string> altered_files;          // "the file of checkpoint 3"
   std::vector<Segment> segments, buffer_segments;  // of the model
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone
+  int event_version() const;                       // of the newest attempt
 };
 
 /// In an attempt's environment: whether it keeps an event log.
@@ -30,6 +31,12 @@ inline constexpr const char* kEventLogKey = "event_log";
 /// Whether it does. Where an acid from before that key wrote the attempt, `events` of the run
 /// (read_events()) tell.
 bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::byte>>& events);
+
+/// What the kinds of events mean, and what virtual runs and replay make of them. It goes up when
+/// that changes; absent in an attempt's environment: 1. Since 2 a gradient begins at parameters
+/// that are mixed to its time.
+inline constexpr const char* kEventVersionKey = "event_version";
+inline constexpr int kEventVersion = 2;
 
 /// Event `number` of a worker, which there must be. Throws DamagedEvent when its check fails.
 Event event_of(const Recording& recording, int worker, std::int64_t number);

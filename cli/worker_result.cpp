@@ -62,6 +62,8 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   result.exchanges_drawn = outcome.exchanges_drawn;
   result.exchanges_done = outcome.exchanges_done;
   result.exchanges_waiting = outcome.exchanges_waiting;
+  result.samples_skipped = outcome.skipped.samples;
+  result.evaluations_skipped = outcome.skipped.evaluations;
   if (outcome.ending == Ending::finished) {
     add_edges(result, outcome, spec);
     add_realised(result, outcome, spec);

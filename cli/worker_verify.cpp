@@ -48,6 +48,23 @@ void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
       run_id));
 }
 
+// Without a momentum copy there is nothing to mix, and both versions are one, but for when a
+// worker's last event was: a checkpoint tells of that.
+void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
+  const RunSummary& summary = recording.run.summary;
+  const json& environment = recording.run.attempts.back().environment;
+  const int version = recording.event_version();
+  if (version == kEventVersion || run.spec.method.pattern != Pattern::pairwise) return;
+  if (version < kEventVersion && !run.spec.method.mixing.has_momentum() && from == 0) return;
+  throw UsageError(fmt::format(
+      "run {} was recorded by acid {} with events of version {}, in which a gradient may begin at "
+      "other parameters than in those of version {} that this acid executes: it cannot be "
+      "repeated here; verify it {}with the acid that recorded it, or run its recipe again with "
+      "--force",
+      summary.id, environment.value("acid_version", "of an unknown version"), version,
+      kEventVersion, run.spec.method.mixing.has_momentum() ? "" : "without --from, or "));
+}
+
 int index_of_cut(const Recording& recording, int number) {
   if (number == 0) return -1;
   std::string known;
@@ -284,6 +301,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   const json& settings = recording.run.settings;
   const auto run = compose(settings, usable_cores());
   refuse_library_sums(*run, options.run_id);
+  refuse_other_events(recording, *run, options.from);
   recording.segments = run->objective->segments();
   recording.buffer_segments = run->objective->buffer_segments();
   const json surroundings = environment_of(*run, settings, options.command_line);
@@ -291,6 +309,10 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   // Replay needs no MPI.
   if (json& programs = newest.environment["programs"]; programs.is_object())
     programs.erase("acid-mpi.so");
+  if (recording.event_version() < 2)  // then a file of edges was not among the data files
+    std::erase_if(run->file_digests, [&](const auto& file) {
+      return settings.at("topology").value("edges", json()) == file.first;
+    });
   const json changed = differences(newest, surroundings, run->file_digests);
 
   Verdict verdict;

@@ -66,10 +66,11 @@ std::int64_t insert_attempt(const Connection& connection, std::int64_t run, cons
 
 void insert_result(const Connection& connection, std::int64_t attempt,
                    const AttemptResult& result) {
-  Statement(connection, "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  Statement(connection, "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .bind(attempt, result.mean_digest, result.realised_rate, result.realised_chi1,
             result.realised_chi2, result.exchanges_drawn, result.exchanges_done,
-            result.exchanges_waiting, json_text(result.staleness))
+            result.exchanges_waiting, json_text(result.staleness), result.samples_skipped,
+            result.evaluations_skipped, result.checkpoints_skipped)
       .run();
   insert_spans(connection, attempt, result.worker_spans);
   Statement worker(connection, "INSERT INTO worker_results VALUES (?, ?, ?, ?, ?)");

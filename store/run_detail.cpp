@@ -105,7 +105,8 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   Statement select(connection,
                    "SELECT a.id, a.outcome, a.message, a.gradients, a.normalised_time, a.seconds,"
                    " a.bytes, x.mean_digest, x.realised_rate, x.realised_chi1, x.realised_chi2,"
-                   " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting, x.staleness"
+                   " x.exchanges_drawn, x.exchanges_done, x.exchanges_waiting, x.staleness,"
+                   " x.samples_skipped, x.evaluations_skipped, x.checkpoints_skipped"
                    " FROM results x JOIN attempts a ON a.id = x.attempt"
                    " JOIN runs r ON r.number = a.run WHERE r.id = ?"
                    " AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)");
@@ -122,6 +123,12 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   result.exchanges_done = select.integer(12);
   result.exchanges_waiting = select.integer(13);
   result.staleness = staleness_in(connection, select.text(14));
+  const auto skipped = [&select](int column) {
+    return select.is_null(column) ? std::nullopt : std::optional(select.integer(column));
+  };
+  result.samples_skipped = skipped(15);
+  result.evaluations_skipped = skipped(16);
+  result.checkpoints_skipped = skipped(17);
   const std::int64_t attempt = select.integer(0);
   read_worker_results(connection, attempt, result);
   read_edges_and_artifacts(connection, attempt, result);

@@ -74,6 +74,9 @@ struct AttemptResult {
   double realised_rate = 0;      // 2 × exchanges ÷ gradients
   std::optional<double> realised_chi1, realised_chi2;
   std::int64_t exchanges_drawn = 0, exchanges_done = 0, exchanges_waiting = 0;
+  /// What fell out of the calendars in this attempt because the run was past it. Absent where an
+  /// older acid did not count.
+  std::optional<std::int64_t> samples_skipped, evaluations_skipped, checkpoints_skipped;
   std::vector<std::int64_t> worker_gradients;  // committed, per worker
   std::vector<double> worker_idle_seconds;
   /// Gradients by staleness 0, 1, 2, …; the last place counts all that are as stale or more. Empty

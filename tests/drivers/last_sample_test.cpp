@@ -1,14 +1,17 @@
 // What a run against the clock leaves last: the throttle at every beginning of a gradient, and the
 // sample at the end, recomputed from the event log.
 #include <algorithm>
+#include <atomic>
 #include <string>
 
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/replay_fixture.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid;
+using test::comes_true;
 using test::MemoryRecorder;
 using test::Replayable;
 using test::script_of;
@@ -42,7 +45,7 @@ int most_waiting(const MemoryRecorder& recorder, const RunSpec& spec) {
 
 /// A short run on threads, of which nothing is known but its log.
 Replayable short_run(std::uint64_t seed, int exchange_threads) {
-  Replayable run({.workers = 4, .rate = 1, .gradients = 171, .dimension = 200, .seed = seed});
+  Replayable run({.workers = 4, .rate = 4, .gradients = 60, .dimension = 20000, .seed = seed});
   run.spec.cadence.consensus_every = 1.0 / 4;
   run.spec.cadence.evaluate_every = 10;
   run.options.exchange_threads = exchange_threads;
@@ -90,6 +93,46 @@ void check_ends(int runs) {
 }  // namespace
 
 TEST_CASE("threads: the last sample is the state after the last event") { check_ends(20); }
+
+// Worker 1 commits the last gradient while the thread that measures waits for worker 0, whose
+// commit was the last but one.
+TEST_CASE("threads: a sample that comes too late is left to the end") {
+  constexpr std::int64_t kGradients = 20;
+  Replayable run({.workers = 2, .rate = 100, .gradients = kGradients, .dimension = 20000});
+  run.spec.cadence.consensus_every = 0.5;
+  struct Late final : Recorder {
+    void sample(const Position& position, std::span<const Value> values) override {
+      to.sample(position, values);
+    }
+    void progress(const Position& position) override {
+      if (position.gradients == kGradients) over = true;
+      if (position.gradients != kGradients - 1) return;
+      nearly_over = true;
+      comes_true([&] { return over.load(); });
+    }
+    void note(Severity, std::string_view) override {}
+    void events(int worker, std::int64_t first, std::span<const Event> events) override {
+      to.events(worker, first, events);
+    }
+    MemoryRecorder to;
+    std::atomic<bool> nearly_over = false, over = false;
+  } recorder;
+  const auto objective = with(
+      [&](int worker, std::int64_t) {
+        if (worker == 0) return;
+        comes_true([&] { return recorder.nearly_over.load(); });
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the thread looks oftener
+      },
+      quadratic(run.task, 2, run.spec.seeds, 3));
+  const Outcome recorded =
+      run_threads(run.spec, run.options, *objective, recorder, {}, SteadyClock(), {});
+  MemoryRecorder again;
+  check_same_end(run.replay(script_of(recorder.to, 2), again), recorded);
+  CHECK(recorder.to.last("consensus_distance") == again.last("consensus_distance"));
+  CHECK(recorder.to.last("exchanges") == static_cast<double>(recorded.exchanges_drawn));
+  CHECK(recorder.to.series("consensus_distance").size() ==
+        again.series("consensus_distance").size());
+}
 
 // Hidden: `test_drivers "[stress]"`.
 TEST_CASE("threads: the last sample of 300 runs is the state after the last event", "[.][stress]") {

@@ -203,7 +203,8 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
              Catch::Contains("older acid") &&
                  Catch::Contains("acid doctor --store " + temp.store() + " --repair"));
   const Store store(temp.store(), Store::Access::write);
-  CHECK(store.impl().connection().pragma("user_version") == 3);
+  CHECK(store.impl().connection().pragma("user_version") ==
+        static_cast<std::int64_t>(migrations().size()));
   const RunDetail detail = run_detail(store, "abc");
   CHECK(detail.summary.metrics == std::map<std::string, double>{{"train_loss", 4}});
   REQUIRE(detail.attempts.size() == 2);
@@ -215,6 +216,51 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
   CHECK(read_spans(store, "abc").empty());
   const Store reader(temp.store(), Store::Access::read);
   CHECK(list_runs(reader).size() == 1);
+}
+
+TEST_CASE("a store of version 3 gets the tensors' digests the right way round") {
+  TempFolder temp;
+  fs::create_directory(temp.store());
+  {
+    const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
+    migrate(old, migrations().first(3));
+    old.execute(
+        "INSERT INTO runs VALUES (1, 'abc', 'd', 'g', 'ad-psgd', 7, 'threads', 'ring', 2, 10,"
+        " '{}', '{}', '2025');"
+        "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
+        " heartbeat, ended, outcome, environment, seeds) VALUES"
+        " (1, 1, 1, '', '', 1, 1, '2025', '2025', '2025', 'finished', '{}', '{}');"
+        "INSERT INTO results (attempt, mean_digest, exchanges_drawn, exchanges_done,"
+        " exchanges_waiting) VALUES (1, 'm', 5, 5, 0);"
+        "INSERT INTO worker_results VALUES (1, 0, 'w', 5, 0.25);"
+        "INSERT INTO artifacts VALUES (1, 0, 'final-mean', 'p', 's', 9);"
+        "INSERT INTO file_digests VALUES (1, 0, 'graph.txt', 'f');"
+        "INSERT INTO worker_spans VALUES (1, 0, X'00');"
+        "INSERT INTO checkpoints (id, attempt, number, step, gradients, bytes, last_tick,"
+        " last_chunk, path, sha256, file_bytes, created) VALUES"
+        " (3, 1, 1, 4, 4, 0, 0, 0, 'c', 's', 1, '2025');"
+        "INSERT INTO cut_digests VALUES (3, 0, 'x', X'0706050403020100FFFEFDFCFBFA0000'),"
+        " (3, 1, 'y', X'')");
+  }
+  const Store store(temp.store(), Store::Access::write);
+  const sqlite::Connection& connection = store.impl().connection();
+  const auto one = [&](const char* sql) {
+    sqlite::Statement select(connection, sql);
+    REQUIRE(select.step());
+    return select.text(0);
+  };
+  CHECK(one("SELECT hex(tensors) FROM cut_digest_list WHERE checkpoint = 1 AND worker = 0") ==
+        "00010203040506070000FAFBFCFDFEFF");
+  CHECK(one("SELECT typeof(tensors) || length(tensors) FROM cut_digest_list WHERE worker = 1") ==
+        "blob0");
+  CHECK(one("SELECT run || attempt || exchanges_drawn || coalesce(samples_skipped, '?')"
+            " FROM result_list") == "abc15?");
+  CHECK(one("SELECT worker || digest || gradients || idle_seconds FROM worker_result_list") ==
+        "0w50.25");
+  CHECK(one("SELECT role || path || sha256 || bytes FROM artifact_list") == "final-meanps9");
+  CHECK(one("SELECT path || sha256 FROM file_list") == "graph.txtf");
+  CHECK(one("SELECT worker || hex(spans) FROM span_list") == "000");
+  CHECK_FALSE(run_detail(store, "abc").result->samples_skipped);
 }
 
 TEST_CASE("commits are synced to disk while they are asked to be, and only then") {

@@ -1,0 +1,177 @@
+// What a run leaves in its store, for those who check it without acid.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/rng.hpp"
+#include "store/impl.hpp"
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace acid::test {
+namespace {
+
+using Catch::Matchers::Contains;
+
+// On threads and too short for every sample to be taken in time.
+constexpr const char* kRecorded = R"(
+name = "recorded"
+seeds = [7]
+[task]
+dataset = { kind = "quadratic", dimension = 64, heterogeneity = 1.0 }
+[optimizer]
+kind = "sgd"
+learning_rate = 0.02
+[workers]
+count = 3
+[topology]
+kind = "edges"
+edges = "graph.txt"
+[budget]
+gradients = 600
+[[algorithms]]
+kind = "a2cid2"
+communication_rate = 1.0
+[evaluation]
+every_time = 0.34
+[checkpoint]
+every_time = 0.5
+[execution]
+driver = "threads"
+)";
+
+struct RecordedRun {
+  Folder folder;
+  std::string id;
+  explicit RecordedRun(const std::string& recipe = kRecorded) {
+    folder.write("graph.txt", "0 1\n1 2\n");
+    folder.write("r.toml", recipe);
+    const auto ran = acid(folder, {"run", "r.toml"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    id = acid(folder, {"list", "--json"}).json()["runs"][0]["id"];
+  }
+  nlohmann::json show() const { return acid(folder, {"show", id, "--json"}).json(); }
+  Result verify(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"verify", id, "--json"});
+    return acid(folder, more);
+  }
+  std::string one(const std::string& sql) const {
+    const Store store(folder.path("acid-store"), Store::Access::read);
+    sqlite::Statement select(store.impl().connection(), sql);
+    return select.step() ? select.text(0) : "nothing";
+  }
+  void alter(const std::string& sql) const {
+    Store(folder.path("acid-store"), Store::Access::write).impl().connection().execute(sql);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a file of edges is among a run's files, and the data's seeds among its seeds") {
+  const RecordedRun run;
+  const auto shown = run.show();
+  CHECK_THAT(shown["files"].dump(), Contains(sha256_hex(std::string_view("0 1\n1 2\n"))));
+  CHECK(shown["seeds"]["workers"]["data_set"][2] == Seeds(7).derived(Purpose::data_set, 2));
+}
+
+TEST_CASE("the store has the first eight bytes of a tensor's digest in their order") {
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
+  const RecordedRun run(recipe);
+  // The only tensors are x and x̃, and SHA-256 of the one that is x is beside them.
+  CHECK(run.one("SELECT count(*) > 0 FROM cut_digest_list") == "1");
+  CHECK(run.one("SELECT count(*) FROM cut_digest_list"
+                " WHERE lower(hex(substr(tensors, 1, 8))) <> substr(digest, 1, 16)") == "0");
+}
+
+TEST_CASE("what a run on threads was too late for is said and counted") {
+  const RecordedRun run;
+  const auto shown = run.show();
+  // Samples are due at 0, 0.34, …, 199.92, the last of them with the last gradient, which is the
+  // end, and checkpoints at 0.5, …, 199.5: each is taken or skipped.
+  const std::string taken =
+      run.one("SELECT count(*) FROM points_view WHERE metric = 'consensus_distance'");
+  const auto samples = shown["realised"]["samples_skipped"].get<std::int64_t>();
+  CHECK(std::stoll(taken) + samples == 589);
+  CHECK(shown["realised"]["checkpoints_skipped"].get<std::size_t>() + shown["checkpoints"].size() ==
+        399);
+  CHECK_THAT(run.one("SELECT text FROM log_list WHERE text LIKE '%missing%'"),
+             Contains(fmt::format("{} sample", samples)));
+  CHECK_THAT(acid(run.folder, {"show", run.id}).out,
+             Contains(fmt::format("{} samples, ", samples)));
+}
+
+TEST_CASE("a run whose gradients began at other parameters is refused by verify, by name") {
+  const RecordedRun run;
+  CHECK(run.verify().code == 0);
+  run.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
+  const auto refused = run.verify();
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, Contains("events of version 1") && Contains(run.id));
+
+  // Where nothing is mixed, both versions are the same.
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find("a2cid2"), 6, "ad-psgd");
+  const RecordedRun unmixed(recipe);
+  unmixed.alter(
+      "UPDATE attempts SET environment = json_remove(environment, '$.event_version'),"
+      " seeds = json_remove(seeds, '$.workers.data_set');"
+      "DELETE FROM file_digests");
+  const auto verified = unmixed.verify();
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+  CHECK(unmixed.verify({"--from", "1"}).code == 2);
+}
+
+TEST_CASE("the vectors of single workers at the checkpoints of a run can be exported") {
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
+  const RecordedRun run(recipe);
+  const auto exported =
+      acid(run.folder, {"export", run.id, "--format", "checkpoints", "-o", "cuts"});
+  INFO(exported.err);
+  CHECK(exported.code == 0);
+  const auto checkpoints = run.show()["checkpoints"];
+  for (const auto& checkpoint : checkpoints) {
+    const std::string file = fmt::format("cuts/{:06}.safetensors", checkpoint["number"].get<int>());
+    INFO(file);
+    CHECK(run.folder.has(file) == !checkpoint["removed"].get<bool>());
+    if (!run.folder.has(file)) continue;
+    const std::string content = run.folder.read(file);
+    CHECK(sha256_hex(std::string_view(content)) == checkpoint["sha256"]);
+    CHECK_THAT(content, Contains("snapshot/x"));
+  }
+  CHECK(acid(run.folder, {"export", run.id, "--format", "checkpoints"}).code == 2);  // no folder
+}
+
+// An earlier acid recorded no more than this of a run that reached its target.
+TEST_CASE("a last sample that events follow does not pass verification") {
+  std::string recipe = kRecorded;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    recipe.replace(recipe.find(from), from.size(), to);
+  };
+  replace("gradients = 600", "gradients = 6000\ntarget = { metric = \"eval_loss\", value = 0.5 }");
+  replace("driver = \"threads\"",
+          "[execution.virtual]\nnetwork = { latency_seconds = 0.5, gradient_seconds = 1.0 }");
+  replace("every_time = 0.34", "every_time = 5.0");
+  const RecordedRun run(recipe);
+  CHECK(run.verify().code == 0);
+  CHECK(run.one("SELECT max(value) FROM points_view WHERE metric = 'exchanges'") ==
+        run.one("SELECT printf('%.1f', exchanges_done) FROM result_list"));
+  run.alter(
+      "DELETE FROM points WHERE tick = (SELECT max(tick) FROM ticks);"
+      "UPDATE series SET count = (SELECT count(*) FROM points WHERE series = id),"
+      " last_tick = (SELECT max(tick) FROM points WHERE series = id),"
+      " last = (SELECT value FROM points WHERE series = id ORDER BY tick DESC LIMIT 1),"
+      " best = (SELECT min(value) FROM points WHERE series = id)"
+      " WHERE best IS NOT NULL OR better = 0");
+  const auto verified = run.verify();
+  INFO(verified.out);
+  CHECK(verified.code == 4);
+  CHECK_THAT(verified.out, Contains("was not recorded here"));
+}
+
+}  // namespace acid::test
