@@ -16,8 +16,8 @@ namespace acid {
 struct CompareOptions {
   std::string baseline = "ar-sgd";      // algorithm or label; without any, the first stands in
   bool baseline_must_be_there = false;  // then a UsageError instead
-  std::vector<std::string> metrics;     // empty: eval_accuracy, eval_loss, train_loss,
-                                        // consensus_distance and totals, as far as recorded
+  std::vector<std::string> metrics;     // empty: the losses and accuracies, consensus_distance
+                                        // and totals, as far as recorded
   bool derive_all = false;              // also auc_* and exchanges_to_target where none are named:
                                         // too many for a screen, and they take reading whole series
   ReadAt at;                            // where in a run its series are read

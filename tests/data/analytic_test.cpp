@@ -251,8 +251,11 @@ TEST_CASE("Logistic evaluation chunks add up to the loss of a file's examples") 
 }
 
 TEST_CASE("The training loss of a quadratic is the mean of the workers' own objectives") {
-  const nlohmann::json options{{"dimension", 20},      {"curvature", 2.0}, {"condition_number", 50.0},
-                               {"heterogeneity", 1.5}, {"noise", 3.0}};
+  const nlohmann::json options{{"dimension", 20},
+                               {"curvature", 2.0},
+                               {"condition_number", 50.0},
+                               {"heterogeneity", 1.5},
+                               {"noise", 3.0}};
   const auto objective = make("quadratic", options, 7);
   const Vector x = some_point(20);
   double mean = 0;

@@ -2,8 +2,11 @@
 #include "store/queries.hpp"
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <limits>
 
+#include "engine/recorder/metrics.hpp"
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/fixture.hpp"
@@ -146,6 +149,18 @@ std::string rows(const Store& store, const std::string& columns, const std::stri
     for (std::size_t i = 0; i < width; ++i)
       text += statement.text(static_cast<int>(i)) + (i + 1 < width ? "|" : "\n");
   return text;
+}
+
+TEST_CASE("SCHEMA.md says what every metric is") {
+  std::ifstream file(SOURCE_ROOT "/store/SCHEMA.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = text.find("**Metrics.**"), end = text.find("**State.**");
+  REQUIRE(begin < end);
+  for (const Metric& metric : kMetrics) {
+    const std::size_t at = text.find("`" + std::string(metric.name) + "`", begin);
+    INFO(metric.name);
+    CHECK(at < end);
+  }
 }
 
 TEST_CASE("the views of SCHEMA.md answer with friendly names") {
