@@ -290,3 +290,22 @@ TEST_CASE("every key set away from its default changes the run, or the compiler 
     CHECK(does);
   }
 }
+
+TEST_CASE("keys whose names are a person's own, and those of no table, change the run too") {
+  const std::string before = behaviour_of(*compiled({}).run);
+  for (const char* override_text :
+       {"task.batch_size=7", "execution.virtual.slow_workers={2=3.0}",
+        "execution.virtual.slow_workers={2=0.5}", "execution.virtual.compute=constant",
+        "task.partition=sorted", "topology=star", "optimizer.kind=adam", "seeds=[2]",
+        "execution.virtual.network.edges=[]", "execution.virtual.pauses=[]"}) {
+    INFO(override_text);
+    Overrides overrides{override_text};
+    if (overrides[0] == "topology=star")
+      overrides.emplace_back("execution.virtual.network.edges=[]");
+    if (overrides[0] == "optimizer.kind=adam") overrides.emplace_back("optimizer={kind=\"adam\"}");
+    const Compiled changed = compiled(overrides);
+    INFO(changed.said);
+    REQUIRE(changed.run);
+    CHECK(behaviour_of(*changed.run) != before);
+  }
+}
