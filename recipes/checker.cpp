@@ -72,6 +72,7 @@ nlohmann::json Checker::table(const Node* node, std::string_view path, const Sha
   const bool usable = is_type(node, Node::Type::table, path, "a table");
   if (!usable) node = nullptr;
   nlohmann::json out = nlohmann::json::object();
+  for (const Field& field : shape.fields) seen_(path, "", field);
   if (node != nullptr)
     for (const Node& child : node->children)
       if (!is_known(shape, child.key))
@@ -83,6 +84,9 @@ nlohmann::json Checker::table(const Node* node, std::string_view path, const Sha
 nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
                                std::string_view fallback, const Shape& common) {
   nlohmann::json out = nlohmann::json::object();
+  for (const Field& field : common.fields) seen_(path, "", field);
+  for (const Kind& kind : kinds)
+    for (const Field& field : kind.fields) seen_(path, kind.name, field);
   if (node != nullptr && !node->is_table() && !node->is_text()) {
     diagnostics_->error(
         node->place,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -47,6 +48,12 @@ class Checker {
 
   Diagnostics& diagnostics() { return *diagnostics_; }
 
+  /// Is told of every key that a recipe could have where it is looked for, of every kind of a table
+  /// ("" where it has none): what can be said, from the declarations themselves.
+  using Seen =
+      std::function<void(std::string_view path, std::string_view kind, const Field& field)>;
+  void tell(Seen seen) { seen_ = std::move(seen); }
+
   /// One value of a field; nothing after reporting what is wrong with it. `path` names it.
   std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
   /// A plain table. `node` may be nullptr: every key takes its fallback.
@@ -83,6 +90,7 @@ class Checker {
 
   Diagnostics* diagnostics_;
   std::filesystem::path folder_;
+  Seen seen_ = [](std::string_view, std::string_view, const Field&) {};
 };
 
 }  // namespace acid

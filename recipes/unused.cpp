@@ -44,6 +44,11 @@ bool draws_durations(const Run& run) {
           number(model["random_slowdown"], "probability") > 0);
 }
 
+bool dataset_is(const Run& run, std::string_view kind) {
+  return run.settings["task"]["dataset"]["kind"] == kind;
+}
+bool reads_file(const Run& run) { return run.settings["task"]["dataset"]["path"].is_string(); }
+
 constexpr const char* kAlone = "one worker has nobody to talk to";
 constexpr const char* kNoGradients = "there are no gradients";
 constexpr const char* kNobodyGossips = "no exchanges are drawn";
@@ -58,6 +63,10 @@ struct Rule {
 const char* simulation_without(const Run& run) {
   return has_driver(run, "virtual") ? nullptr : "it is the virtual driver's, and another is used";
 }
+const char* of_drawn_examples(const Run& run) {
+  return dataset_is(run, "logistic") && reads_file(run) ? "the examples are those of the file"
+                                                        : nullptr;
+}
 const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
 const char* of_gradients(const Run& run) { return has_gradients(run) ? nullptr : kNoGradients; }
 const char* of_messages(const Run& run) { return alone(run) ? kAlone : nullptr; }
@@ -69,6 +78,15 @@ const char* of_buckets(const Run& run) {
 }
 
 constexpr std::array kRules = {
+    Rule{"task.dataset.test_fraction",
+         [](const Run& run) -> const char* {
+           return dataset_is(run, "logistic") && !reads_file(run) ? "no file is read" : nullptr;
+         }},
+    Rule{"task.dataset.dimension", &of_drawn_examples},
+    Rule{"task.dataset.separation", &of_drawn_examples},
+    Rule{"task.dataset.label_noise", &of_drawn_examples},
+    Rule{"task.dataset.train", &of_drawn_examples},
+    Rule{"task.dataset.test", &of_drawn_examples},
     Rule{"task.buffers",
          [](const Run& run) -> const char* {
            return run.has_buffers ? nullptr : "what is trained has no batch-norm statistics";
@@ -104,6 +122,10 @@ constexpr std::array kRules = {
            return options["eta"].is_number() && options["alpha_tilde"].is_number()
                       ? "eta and alpha_tilde are given"
                       : nullptr;
+         }},
+    Rule{"streams.init",
+         [](const Run& run) -> const char* {
+           return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
          }},
     Rule{"streams.data", &of_gradients},
     Rule{"streams.gossip", &of_gossip},

@@ -1,0 +1,311 @@
+// Every key that a recipe can have does something, or the recipe compiler says why it does not.
+// The keys come from their declarations, so a new one is tested without being told: it is set away
+// from its default, in a recipe where it ought to matter, and the run that comes out is executed.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "cli/worker_compose.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
+#include "recipes/parse.hpp"
+#include "recipes/plan.hpp"
+#include "recipes/sections.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+using nlohmann::json;
+
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+// Small, with something at stake for most keys, and every table that is only looked into where it
+// is written.
+constexpr const char* kBase = R"(
+[task]
+dataset = { kind = "logistic", dimension = 5, train = 96, test = 40 }
+batch_size = 4
+[optimizer]
+kind = "sgd"
+momentum = 0.5
+weight_decay = 0.01
+[optimizer.schedule]
+kind = "step"
+[workers]
+count = 8
+[topology]
+kind = "ring"
+[budget]
+gradients = 240
+target = { metric = "eval_loss", value = 0.001 }
+[[algorithms]]
+kind = "a2cid2"
+[execution.virtual]
+compute = { kind = "lognormal", sigma = 0.5 }
+random_slowdown = { probability = 0.1, factor = 2.0 }
+pauses = [{ worker = 1, at_seconds = 3.0, for_seconds = 2.0 }]
+[execution.virtual.network]
+latency_seconds = 0.02
+bandwidth_bytes_per_second = 10000.0
+edges = [{ edge = [0, 1], latency_seconds = 0.04, bandwidth_bytes_per_second = 5000.0 }]
+[evaluation]
+every_time = 3.0
+[record]
+events = true
+)";
+
+struct Key {
+  std::string path, kind, name;  // of the table, its kind, of the key
+  Field field;
+  std::string full() const { return path + "." + name; }
+};
+
+/// What is declared, in the order of the sections.
+std::vector<Key> declared_keys() {
+  Diagnostics diagnostics("base.toml", kBase, {});
+  Checker checker(diagnostics, ".");
+  std::vector<Key> keys;
+  std::set<std::string> known;
+  checker.tell([&](std::string_view path, std::string_view kind, const Field& field) {
+    Key key{std::string(path), std::string(kind), std::string(field.name), field};
+    if (known.insert(key.kind + "/" + key.full()).second) keys.push_back(std::move(key));
+  });
+  auto tree = parse_recipe(kBase, diagnostics);
+  REQUIRE(tree);
+  tree->find("algorithms")->children.front().key = "algorithm";
+  tree->children.push_back(tree->find("algorithms")->children.front());
+  check_sections(checker, *tree);
+  return keys;
+}
+
+/// Keys that need no run to be seen to matter, or cannot be seen to matter in one, by full name or
+/// a beginning of it.
+const std::map<std::string, const char*> kNotExecuted{
+    {"execution.device", "another device needs a GPU; worker_device.cpp, tests/cuda"},
+    {"execution.threads_per_worker", "gives the same bits in tasks without LibTorch"},
+    {"execution.max_restarts", "matters when a process dies: tests/cli/restart_test.cpp"},
+    {"execution.mpi", "processes: tests/cli/launcher_test.cpp, mpi_run_test.cpp"},
+    {"execution.threads",
+     "the order of threads is no function of settings: tests/drivers/threads_test"},
+    {"checkpoint", "saving changes nothing that is computed: tests/cli/resume_test.cpp"},
+};
+
+bool not_executed(const Key& key) {
+  for (const auto& [name, reason] : kNotExecuted)
+    if (key.full().starts_with(name)) return true;
+  return key.field.type == FieldType::file;
+}
+
+/// What a key needs to have a meaning.
+Overrides context_of(const Key& key) {
+  const std::string full = key.full();
+  const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
+  if (key.path == "algorithm")
+    return {fmt::format("algorithms=[{{kind=\"{}\"}}]", key.kind),
+            // Uniform weights are Metropolis ones where they exist, and refused elsewhere.
+            full == "algorithm.weights" ? "topology.kind=star" : "topology.kind=ring",
+            "execution.virtual.network.edges=[]"};
+  Overrides context;
+  if (!key.kind.empty()) context.push_back(fmt::format("{}={{kind=\"{}\"}}", key.path, key.kind));
+  if (is("optimizer.schedule.") && !key.kind.empty())
+    context = {fmt::format("optimizer.schedule={{kind=\"{}\"}}", key.kind)};
+  if (full == "optimizer.schedule.reference_batch")
+    context.emplace_back("optimizer.schedule.scale_with_workers=linear");
+  if (is("execution.virtual.cost") || full == "execution.virtual.network.all_reduce")
+    context.emplace_back("algorithms=[{kind=\"ar-sgd\"}]");
+  if (is("execution.virtual.cost.") && key.name != "buckets")
+    context.emplace_back("execution.virtual.cost.buckets=4");
+  if (full == "execution.virtual.gradient_clock")
+    context = {"execution.virtual={}", "execution.virtual.network.latency_seconds=0.02"};
+  if (full == "execution.max_backlog")
+    context = {"execution.virtual.network={latency_seconds=0.9}"};
+  if (key.path == "task.dataset" && key.kind == "quadratic")
+    context = {"task={dataset={kind=\"quadratic\",noise=0.1}}"};
+  if (key.path == "task.dataset" && key.kind == "logistic") context.clear();
+  if (key.path == "topology") context.emplace_back("execution.virtual.network.edges=[]");
+  if (key.path == "task.partition") context.emplace_back("workers.count=4");
+  if (key.path == "optimizer" && !key.kind.empty())
+    context = {fmt::format("optimizer={{kind=\"{}\",weight_decay=0.01}}", key.kind)};
+  if (full == "optimizer.nesterov") context.emplace_back("optimizer.momentum=0.5");
+  return context;
+}
+
+/// Values away from the default, as TOML; the first that the field allows is taken.
+std::vector<std::string> alternatives(const Key& key) {
+  const Field& field = key.field;
+  const json fallback = field.fallback.empty() ? json() : json::parse(field.fallback);
+  std::vector<std::string> values;
+  switch (field.type) {
+    case FieldType::boolean:
+      return {fallback == true ? "false" : fallback == false ? "true" : "false"};
+    case FieldType::text: {
+      std::string choices(field.choices), one;
+      for (const char c : choices + ",")
+        if (c == ',') {
+          if (fallback != one) values.push_back(fmt::format("\"{}\"", one));
+          one.clear();
+        } else if (c != ' ') {
+          one += c;
+        }
+      return values;
+    }
+    case FieldType::integers:
+    case FieldType::edges:
+      return {};
+    case FieldType::numbers:
+      return {"[0.25]"};
+    case FieldType::integer:
+    case FieldType::number:
+    case FieldType::file:
+      break;
+  }
+  const bool whole = field.type == FieldType::integer;
+  const double given = fallback.is_number() ? fallback.get<double>() : 0;
+  for (const double value :
+       {2 * given, given + 3, given / 2, given + 0.25, given - 0.25, 2.0, 9000.0}) {
+    const bool above = field.minimum_excluded ? value > field.minimum : value >= field.minimum;
+    const bool below = field.maximum_excluded ? value < field.maximum : value <= field.maximum;
+    if (!above || !below || value == given || (whole && value != std::floor(value))) continue;
+    values.push_back(whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6f}", value));
+  }
+  return values;
+}
+
+/// Everything that can be seen of a run.
+class Witness final : public Recorder {
+ public:
+  void sample(const Position& position, std::span<const Value> values) override {
+    for (const Value& value : values)
+      seen +=
+          fmt::format("{} {} {} {} {}:{}={}\n", position.gradients, position.normalised_time,
+                      position.seconds, position.bytes, value.metric, value.worker, value.value);
+  }
+  void progress(const Position&) override {}
+  void note(Severity, std::string_view text) override { seen += text; }
+  void events(int, std::int64_t first, std::span<const Event> events) override {
+    seen += fmt::format("events {} {}\n", first, events.size());
+  }
+  std::string seen;
+};
+
+std::string data_of(const json& options) {
+  const Dataset data = find_dataset(text(options, "kind"))->load(options);
+  std::string bytes;
+  for (const auto& split : {data.train, data.test}) {
+    bytes += fmt::format("{} ", split->size());
+    std::vector<float> features(static_cast<std::size_t>(data.shape.features()));
+    for (std::int64_t e = 0; e < std::min<std::int64_t>(split->size(), 50); ++e) {
+      split->copy_features(e, features);
+      bytes += fmt::format("{} {} ", split->label(e), sha256_hex(std::span<const float>(features)));
+    }
+  }
+  return bytes;
+}
+
+std::string model_of(const json& task) {
+  const DataInfo info = find_dataset(text(task["dataset"], "kind"))->inspect(task["dataset"]);
+  const Layout layout = find_model(text(task["model"], "kind"))->layout(task["model"], info.shape);
+  std::string tensors;
+  for (const LayoutTensor& tensor : layout.parameters)
+    tensors += fmt::format("{} {} ", tensor.segment.name, tensor.segment.size);
+  return tensors + fmt::format("{}", layout.buffer_count());
+}
+
+std::string behaviour_of(const PlannedRun& run) {
+  if (!run.settings["task"]["model"].is_null())
+    return data_of(run.settings["task"]["dataset"]) + model_of(run.settings["task"]);
+  const auto composed = compose(run.settings, 1);
+  Witness witness;
+  const Outcome outcome =
+      run_virtual(composed->spec, composed->virtual_options, *composed->objective, witness, {}, {});
+  return fmt::format("{}{} {} {} {} {}", witness.seen, outcome.position.seconds, outcome.message,
+                     outcome.mean_digest, outcome.worker_digests.back(), outcome.holds);
+}
+
+struct Compiled {
+  std::optional<PlannedRun> run;
+  std::string said;  // errors and warnings
+};
+
+Compiled compiled(const Overrides& overrides) {
+  Compiled result;
+  try {
+    const Plan plan = compile_recipe("base.toml", kBase, overrides);
+    result.run = plan.runs.at(0);
+    for (const Diagnostic& warning : plan.warnings) result.said += warning.message + "\n";
+  } catch (const RecipeError& error) {
+    result.said = error.what();
+  }
+  return result;
+}
+
+Overrides with_model(Overrides context, const Key& key) {
+  if (key.path == "task.model")
+    return {fmt::format("task={{dataset=\"glyphs\",model={{kind=\"{}\"}}}}", key.kind),
+            "execution.virtual={}"};
+  if (key.path == "task.dataset" && find_dataset(key.kind) != nullptr)
+    return {fmt::format("task={{dataset={{kind=\"{}\"}},model=\"linear\"}}", key.kind),
+            "execution.virtual={}"};
+  return context;
+}
+
+/// Whether setting the key makes a difference, or why it cannot: what it did, for a message.
+bool matters(const Key& key, std::string* what) {
+  const Overrides context = with_model(context_of(key), key);
+  const Compiled base = compiled(context);
+  *what = "base: " + base.said;
+  if (!base.run) return false;
+  const std::string before = behaviour_of(*base.run);
+  const std::string path = key.path == "algorithm" ? "algorithms.0" : key.path;
+  for (const std::string& value : alternatives(key)) {
+    std::string table = path;
+    if (table == "execution.virtual.pauses[0]") table = "execution.virtual.pauses.0";
+    if (table == "execution.virtual.network.edges[0]") table = "execution.virtual.network.edges.0";
+    Overrides overrides = context;
+    overrides.push_back(fmt::format("{}.{}={}", table, key.name, value));
+    const Compiled changed = compiled(overrides);
+    *what += fmt::format("\n{} → {}", overrides.back(), changed.said);
+    if (changed.said.find(key.name) != std::string::npos) return true;
+    if (changed.run && behaviour_of(*changed.run) != before) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("every key set away from its default changes the run, or the compiler says why not") {
+  const std::vector<Key> keys = declared_keys();
+  CHECK(keys.size() > 90);
+  for (const Key& key : keys) {
+    if (not_executed(key) || alternatives(key).empty()) continue;
+    std::string what;
+    INFO(key.full() << " of kind '" << key.kind << "'");
+    const bool does = matters(key, &what);
+    INFO(what);
+    CHECK(does);
+  }
+}
+
+TEST_CASE("keys whose names are a person's own, and those of no table, change the run too") {
+  const std::string before = behaviour_of(*compiled({}).run);
+  for (const char* override_text :
+       {"task.batch_size=7", "execution.virtual.slow_workers={2=3.0}",
+        "execution.virtual.slow_workers={2=0.5}", "execution.virtual.compute=constant",
+        "task.partition=sorted", "topology=star", "optimizer.kind=adam", "seeds=[2]",
+        "execution.virtual.network.edges=[]", "execution.virtual.pauses=[]"}) {
+    INFO(override_text);
+    Overrides overrides{override_text};
+    if (overrides[0] == "topology=star")
+      overrides.emplace_back("execution.virtual.network.edges=[]");
+    if (overrides[0] == "optimizer.kind=adam") overrides.emplace_back("optimizer={kind=\"adam\"}");
+    const Compiled changed = compiled(overrides);
+    INFO(changed.said);
+    REQUIRE(changed.run);
+    CHECK(behaviour_of(*changed.run) != before);
+  }
+}
