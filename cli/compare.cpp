@@ -67,8 +67,8 @@ void add_what_options(CLI::App& command, Options& options) {
       ->allow_extra_args(false);
   command
       .add_option("--at", options.at,
-                  "Where metrics are read: last (default), best, or the last sample at\n"
-                  "gradients=N, time=T (normalised), seconds=S or bytes=B")
+                  "Where metrics are read: last (default), best, or between the samples\n"
+                  "around gradients=N, time=T (normalised), seconds=S or bytes=B")
       ->type_name("WHERE");
   command
       .add_option("--target", options.target,
