@@ -55,11 +55,13 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchange_until_over(); });
   std::int64_t waiting = 0;
+  double trained = 0;
   bool stopped = false;
   try {
     train(stop);
     stopped = stop.stop_requested() && commits_.load() < spec_.budget.gradients &&
               !sampler_.target_reached() && !sampler_.diverged() && !diverged_.load();
+    trained = seconds();
     if (!stopped) waiting = drain();
     release_exchangers();
   } catch (...) {
@@ -68,7 +70,8 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   }
   exchangers.join();
 
-  const Position end = position(commits_.load());
+  Position end = position(commits_.load());
+  end.seconds = trained;  // the drain is charged to nobody, as in simulation
   Checkpoints* const checkpoints = continuity_.checkpoints;
   if (stopped && checkpoints != nullptr && !checkpoints->has(end.gradients)) save_cut();
   log_.flush();

@@ -35,10 +35,10 @@ class GradientPoints final : public Objective {
     }
     return inner_->gradient(lane, w, step, x, b, g);
   }
-  int evaluation_chunks() const override { return inner_->evaluation_chunks(); }
-  PartialEvaluation evaluate(int lane, int chunk, std::span<const float> x,
+  int evaluation_chunks(EvaluationSet set) const override { return inner_->evaluation_chunks(set); }
+  PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> b) override {
-    return inner_->evaluate(lane, chunk, x, b);
+    return inner_->evaluate(lane, set, chunk, x, b);
   }
   bool has_accuracy() const override { return false; }
 
