@@ -19,14 +19,10 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 18> kDefaultMetrics{"eval_accuracy",
+constexpr std::array<std::string_view, 14> kDefaultMetrics{"eval_accuracy",
                                                            "eval_loss",
                                                            "train_loss_at_mean",
-                                                           "worker_accuracy",
                                                            "worker_accuracy_worst",
-                                                           "worker_loss",
-                                                           "worker_loss_worst",
-                                                           "train_loss",
                                                            "consensus_distance",
                                                            "consensus_distance_mid",
                                                            "gradients_to_target",
@@ -37,8 +33,9 @@ constexpr std::array<std::string_view, 18> kDefaultMetrics{"eval_accuracy",
                                                            "seconds",
                                                            "bytes",
                                                            "gradients_per_second"};
-constexpr std::array<std::string_view, 3> kFurtherMetrics{"exchanges_to_target",
-                                                          "auc_eval_accuracy", "auc_eval_loss"};
+constexpr std::array<std::string_view, 7> kFurtherMetrics{
+    "worker_accuracy",     "worker_loss",       "worker_loss_worst", "train_loss",
+    "exchanges_to_target", "auc_eval_accuracy", "auc_eval_loss"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};
 

@@ -18,8 +18,9 @@ struct CompareOptions {
   bool baseline_must_be_there = false;  // then a UsageError instead
   std::vector<std::string> metrics;     // empty: the losses and accuracies, consensus_distance
                                         // and totals, as far as recorded
-  bool derive_all = false;              // also auc_* and exchanges_to_target where none are named:
-                                        // too many for a screen, and they take reading whole series
+  bool derive_all = false;              // also train_loss, the workers' own, auc_* and
+                                        // exchanges_to_target where none are named: too many for a
+                                        // screen, and some take reading whole series
   ReadAt at;                            // where in a run its series are read
   std::optional<Target> target;         // instead of the recipe's
   std::vector<std::string> by;  // dotted settings whose values make the sections that groups

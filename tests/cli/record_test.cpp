@@ -163,6 +163,7 @@ TEST_CASE("a last sample that events follow does not pass verification") {
         run.one("SELECT printf('%.1f', exchanges_done) FROM result_list"));
   run.alter(
       "DELETE FROM points WHERE tick = (SELECT max(tick) FROM ticks);"
+      "DELETE FROM series WHERE id NOT IN (SELECT series FROM points);"
       "UPDATE series SET count = (SELECT count(*) FROM points WHERE series = id),"
       " last_tick = (SELECT max(tick) FROM points WHERE series = id),"
       " last = (SELECT value FROM points WHERE series = id ORDER BY tick DESC LIMIT 1),"

@@ -74,7 +74,7 @@ count = 4
 [budget]
 gradients = 80
 ${algorithms(arSgd, `${adPsgd}\nset = { "optimizer.learning_rate" = 1e6 }`,
-    `${a2cid2}\nset = { "budget.gradients" = 1000000000 }`)}[evaluation]
+    `${a2cid2}\nset = { "budget.gradients" = 1000000000, "evaluation.every_gradients" = 8000 }`)}[evaluation]
 every_gradients = 8
 `;
 

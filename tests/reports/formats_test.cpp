@@ -21,7 +21,7 @@ Comparison sample(std::uint64_t seeds) {
       ComparedRun one = run(algorithm, seed,
                             {{"eval_accuracy", 0.91 + noise},
                              {"eval_loss", 0.3 - noise},
-                             {"train_loss", 123456.789 * (1 + noise)},
+                             {"train_loss_at_mean", 123456.789 * (1 + noise)},
                              {"consensus_distance", gap},
                              {"consensus_distance_mid", gap * (1 + noise)},
                              {"gradients", 2e4},
