@@ -141,6 +141,7 @@ void ThreadsAsync::work(int w) {
     pace_.keep(w, seconds() - started, closing_);
     if (!commit(w, loss, started)) return;
     MutexLock lock(matching_);
+    while (settling_ && !exchanging_over_) settled_.wait(matching_);  // a cut comes soon or never
     if (options_.exchange_threads == 0) {
       execute_ready();
     } else {
@@ -253,7 +254,7 @@ void ThreadsAsync::execute_ready() {
     } catch (...) {
       matching_.lock();
       --in_hand_;
-      settled_.notify_one();
+      settled_.notify_all();
       throw;
     }
     matching_.lock();
@@ -261,7 +262,7 @@ void ThreadsAsync::execute_ready() {
     done(*edge);
     make_due();
   }
-  if (in_hand_ == 0) settled_.notify_one();
+  if (in_hand_ == 0) settled_.notify_all();
 }
 
 void ThreadsAsync::exchange_until_over() {

@@ -31,8 +31,8 @@ void ThreadsAsync::unlock_workers() {
   for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
 }
 
-// Nobody starts an exchange meanwhile; those in hand come to their end first. Gradients go on until
-// the workers are locked.
+// Nobody starts an exchange meanwhile; those in hand come to their end first. A worker that commits
+// a gradient waits until it is over, so that all of them are soon locked.
 void ThreadsAsync::save_cut() {
   if (!settle()) return;  // somebody failed, and the run ends with that
   lock_workers();
@@ -54,12 +54,14 @@ bool ThreadsAsync::settle() {
   settling_ = true;
   while (in_hand_ > 0 && !exchanging_over_) settled_.wait(matching_);
   settling_ = in_hand_ == 0;
+  if (!settling_) settled_.notify_all();
   return settling_;
 }
 
 void ThreadsAsync::unsettle() {
   MutexLock lock(matching_);
   settling_ = false;
+  settled_.notify_all();
 }
 
 void ThreadsAsync::save_settled() {
