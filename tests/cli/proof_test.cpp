@@ -60,11 +60,12 @@ class Proof {
  public:
   explicit Proof(const std::string& driver, const std::string& recipe = kRecipe) {
     folder_.write("r.toml", recipe);
-    finished_ = acid(folder_, {"run", "r.toml", "--driver", driver}).code;
-    id_ = acid(folder_, {"list", "--json"}).json()["runs"][0]["id"];
     // A short run against the clock may be over before its first checkpoint could be made.
-    for (int tries = 1; driver == "threads" && checkpoints().empty() && tries < 50; ++tries)
-      finished_ = acid(folder_, {"run", "r.toml", "--driver", driver, "--force"}).code;
+    for (int tries = 0; tries == 0 || (tries < 50 && checkpoints().empty()); ++tries) {
+      std::filesystem::remove_all(folder_.path() + "/acid-store");
+      finished_ = acid(folder_, {"run", "r.toml", "--driver", driver}).code;
+      id_ = acid(folder_, {"list", "--json"}).json()["runs"][0]["id"];
+    }
   }
   int finished() const { return finished_; }
   const std::string& id() const { return id_; }

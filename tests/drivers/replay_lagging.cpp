@@ -219,7 +219,8 @@ MeanModel LaggingRun::mean() {
     gradients.push_back(worker.gradients());
   }
   for (const auto& copy : copies) x.emplace_back(copy);
-  return mean_of(x, buffers, gradients, spec_.average_buffers, sampler_.calendar().evaluates_workers());
+  return mean_of(x, buffers, gradients, spec_.average_buffers,
+                 sampler_.calendar().evaluates_workers());
 }
 
 Position LaggingRun::position(double time) const {
