@@ -88,8 +88,9 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
   check_digests(detail.summary, detail.settings, claims);
   check_plan(detail.plan, detail.settings, claims);
   json seeds = derived_seeds(detail.settings, run.spec.seeds, run.spec.workers);
-  if (recording.event_version() < 2) {  // then those of data set and graph were not recorded
-    for (const char* purpose : {"data_set_train", "data_set_test", "data_set_task", "topology"})
+  if (recording.event_version() < 2) {  // then these were not recorded
+    for (const char* purpose :
+         {"data_set_train", "data_set_test", "data_set_task", "topology", "training_sample"})
       seeds.erase(purpose);
     seeds["workers"].erase("data_set");
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -121,6 +122,12 @@ void Comparison::compare_value(const Position& position, const Value& value) {
   const auto series = std::find_if(
       recording_.series.begin(), recording_.series.end(),
       [&](const Series& s) { return s.metric == value.metric && s.worker == value.worker; });
+  // An earlier acid did not measure these.
+  constexpr std::array<std::string_view, 4> kSinceVersion2{
+      "train_loss_at_mean", "worker_loss", "worker_loss_worst", "worker_accuracy_worst"};
+  if (series == recording_.series.end() && recording_.event_version() < 2 &&
+      std::ranges::find(kSinceVersion2, value.metric) != kSinceVersion2.end())
+    return;
   if (series == recording_.series.end())
     return depart_at(time, fmt::format("{} was not recorded", value.metric), value.worker);
   const auto [entry, first] = next_point_.try_emplace({std::string(value.metric), value.worker}, 0);

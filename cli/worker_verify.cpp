@@ -54,6 +54,12 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
   const RunSummary& summary = recording.run.summary;
   const json& environment = recording.run.attempts.back().environment;
   const int version = recording.event_version();
+  if (version < kEventVersion && summary.driver == "virtual")
+    throw UsageError(fmt::format(
+        "run {} was simulated by acid {}, whose simulated seconds were others than those of this "
+        "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
+        "with the acid that recorded it, or run its recipe again with --force",
+        summary.id, environment.value("acid_version", "of an unknown version")));
   if (version == kEventVersion || run.spec.method.pattern != Pattern::pairwise) return;
   if (version < kEventVersion && !run.spec.method.mixing.has_momentum() && from == 0) return;
   throw UsageError(fmt::format(

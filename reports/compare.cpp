@@ -49,16 +49,22 @@ std::vector<std::uint64_t> seeds_of(const ComparedGroup& group) {
   return seeds;
 }
 
-std::vector<std::string> recorded_metrics(const Comparison& comparison) {
+/// Of runs with an outcome.
+std::vector<std::string> recorded_metrics(const Comparison& comparison,
+                                          const std::vector<ComparedRun>& runs) {
   std::set<std::string> names;
+  for (const ComparedRun& run : runs)
+    if (run.summary.state == RunState::diverged)
+      for (const auto& [name, value] : run.summary.metrics) names.insert(name);
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs)
       for (const auto& [name, value] : run.metrics) names.insert(name);
   return {names.begin(), names.end()};
 }
 
-void choose_metrics(Comparison& comparison, const CompareOptions& options) {
-  const std::vector<std::string> known = recorded_metrics(comparison);
+void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs,
+                    const CompareOptions& options) {
+  const std::vector<std::string> known = recorded_metrics(comparison, runs);
   const auto is_known = [&](std::string_view name) {
     return std::find(known.begin(), known.end(), name) != known.end();
   };
@@ -223,10 +229,12 @@ void find_ratios(Comparison& comparison) {
         if (g == *reference) continue;
         PairedValues pairs =
             paired_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
+        const std::size_t all = pairs.a.size();
         keep_finite(pairs);
         if (const auto ratio = paired_ratio(pairs.a, pairs.b))
-          comparison.ratios.push_back(
-              {comparison.groups[g].group, comparison.groups[*reference].group, metric, *ratio});
+          comparison.ratios.push_back({comparison.groups[g].group,
+                                       comparison.groups[*reference].group, metric, *ratio,
+                                       static_cast<int>(all - pairs.a.size())});
       }
     }
   }
@@ -295,7 +303,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   form_points(comparison);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
-  choose_metrics(comparison, options);
+  choose_metrics(comparison, runs, options);
   estimate_metrics(comparison);
   find_differences(comparison);
   adjust_differences(comparison);

@@ -98,7 +98,8 @@ struct ComparedDifference {
 struct ComparedRatio {
   std::string group, reference;  // digests
   std::string metric;
-  PairedRatio value;  // by seed: this group / reference
+  PairedRatio value;  // by seed: this group / reference, of those that finished in both
+  int diverged = 0;   // seeds that both have and of which one diverged
 };
 
 /// Groups that share every swept setting; only algorithms, and what a recipe sets for one of them,
@@ -196,6 +197,8 @@ std::string_view name_of(Judgement judgement);
 /// these is an estimate.
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point);
+/// A sentence with the point's settings before it, where there are any.
+std::string with_settings(const ComparedPoint& point, const std::string& sentence);
 /// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
 /// compared. The part before the first full stop is the result.
 struct Headline {
@@ -225,17 +228,17 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",
 /// "improvement_ci_low", "improvement_ci_high"}], "ratios": [{"group", "label", "reference",
-/// "metric", "n", "mean", "ci_low", "ci_high"}], "notes": [text]}. A missing interval and a value
-/// that is not finite are null. "n" counts finished runs, "diverged" those that no mean holds.
-/// "censored", of *_to_target only: runs that did not reach the target. "p" is that of one test
-/// alone, "p_holm" the one that every table prints; "test" says which test it is. "verdict", in the
-/// primary outcome only: "better", "worse", "not shown", "too few seeds" or "equal".
+/// "metric", "n", "diverged", "mean", "ci_low", "ci_high"}], "notes": [text]}. A missing interval
+/// and a value that is not finite are null. "n" counts finished runs, "diverged" those that no mean
+/// holds. "censored", of *_to_target only: runs that did not reach the target. "p" is that of one
+/// test alone, "p_holm" the one that every table prints; "test" says which test it is. "verdict",
+/// in the primary outcome only: "better", "worse", "not shown", "too few seeds" or "equal".
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
 /// difference_ci_low, difference_ci_high, p, p_holm, improvement, median, iqm, iqm_ci_low,
 /// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
-/// difference_diverged (shared seeds that diverged in either), simultaneous_ci_low,
+/// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
 /// simultaneous_ci_high, test, family, verdict. Absent numbers are empty fields. RFC 4180 quoting,
 /// "\n" line ends.
 std::string to_csv(const Comparison& comparison);

@@ -125,10 +125,11 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   fields.push_back(is_to_target(metric) ? std::to_string(censored(group, metric)) : "");
   fields.push_back(std::to_string(group.diverged.size()));
   if (d == nullptr) {
-    fields.insert(fields.end(), 6, "");
+    fields.insert(fields.end(), 7, "");
     return fields;
   }
-  fields.push_back(std::to_string(d->value.pairs - e.n));
+  fields.push_back(std::to_string(d->diverged));
+  fields.push_back(std::to_string(d->baseline_diverged));
   add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
   fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
   fields.push_back(std::to_string(d->family));
@@ -173,8 +174,7 @@ std::string markdown_verdict(const Comparison& comparison) {
   std::string text;
   for (const ComparedPoint& point : comparison.points)
     for (const std::string& sentence : verdict_sentences(comparison, point))
-      text += fmt::format("- {}{}\n", point.settings.empty() ? "" : point_title(point) + ": ",
-                          sentence);
+      text += fmt::format("- {}\n", with_settings(point, sentence));
   return text.empty() ? text : text + "\n";
 }
 
@@ -224,13 +224,14 @@ json to_json(const Comparison& comparison) {
   }
   for (const ComparedPoint& point : comparison.points)
     for (const std::string& sentence : verdict_sentences(comparison, point))
-      result["verdict"].push_back(sentence);
+      result["verdict"].push_back(with_settings(point, sentence));
   for (const ComparedRatio& ratio : comparison.ratios)
     result["ratios"].push_back({{"group", ratio.group},
                                 {"label", group_of(comparison, ratio.group).label},
                                 {"reference", ratio.reference},
                                 {"metric", ratio.metric},
                                 {"n", ratio.value.n},
+                                {"diverged", ratio.diverged},
                                 {"mean", number_or_null(ratio.value.mean)},
                                 {"ci_low", number_or_null(ratio.value.ci_low)},
                                 {"ci_high", number_or_null(ratio.value.ci_high)}});
@@ -265,6 +266,7 @@ std::string to_csv(const Comparison& comparison) {
                            "censored",
                            "diverged",
                            "difference_diverged",
+                           "baseline_diverged",
                            "simultaneous_ci_low",
                            "simultaneous_ci_high",
                            "test",

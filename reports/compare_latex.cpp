@@ -84,7 +84,7 @@ std::string to_latex(const Comparison& comparison) {
       "interval over n seeds");
   for (const ComparedPoint& point : comparison.points)
     for (const std::string& sentence : verdict_sentences(comparison, point))
-      text += latex_comment(sentence);
+      text += latex_comment(with_settings(point, sentence));
   for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));

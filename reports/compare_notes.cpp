@@ -150,7 +150,10 @@ void note_tests(Comparison& comparison) {
   }
   if (!any) return;
   std::string note = "p is of the exact two-sided sign-flip test, paired by seed";
-  if (ranks) note += " (of the signed-rank test where a value has only a rank)";
+  if (ranks)
+    note +=
+        " (of the signed-rank test where a run diverged or missed its target, or with more than 40 "
+        "seeds)";
   note += ", adjusted by Holm over ";
   if (family > 0)
     note += fmt::format("the {} of {}", counted(family, "difference"), comparison.primary);
@@ -161,7 +164,8 @@ void note_tests(Comparison& comparison) {
   comparison.notes.push_back(std::move(note));
   if (survivors)
     comparison.notes.push_back(
-        "* mean over the seeds that finished in both; those that diverged are in p alone");
+        "* mean over the seeds that finished in both; those that diverged are in p alone, and only "
+        "where a metric has a better direction");
 }
 
 /// Runs that ended before the place where metrics are read have none there.
@@ -170,7 +174,7 @@ std::size_t note_too_short(Comparison& comparison, const ComparedGroup& group,
   if (read_at.kind != ReadAt::Kind::coordinate) return 0;
   const auto ended =
       static_cast<std::size_t>(std::ranges::count_if(group.runs, [&](const RunSummary& run) {
-        return coordinate(run.progress, read_at.axis) < read_at.value;
+        return !has_come_to(run, group.settings, read_at);
       }));
   if (ended > 0)
     comparison.notes.push_back(
@@ -302,6 +306,17 @@ void note_area(Comparison& comparison, const CompareOptions& options) {
 }
 
 }  // namespace
+
+bool has_come_to(const RunSummary& run, const nlohmann::json& settings, const ReadAt& at) {
+  constexpr double kRounding = 1e-9;
+  if (coordinate(run.progress, at.axis) >= at.value * (1 - kRounding)) return true;
+  const bool timed_out =
+      run.progress.gradients < run.budget_gradients && !run.message.starts_with("target reached");
+  const nlohmann::json::json_pointer limit("/budget/seconds");
+  return at.axis == PositionAxis::seconds && timed_out && settings.contains(limit) &&
+         settings.at(limit).is_number() &&
+         at.value <= settings.at(limit).get<double>() * (1 + kRounding);
+}
 
 std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options) {
   if (options.target) return options.target;

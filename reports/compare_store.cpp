@@ -142,7 +142,7 @@ std::optional<Position> read_there(const Store& store, ComparedRun& run,
                                    const CompareOptions& options) {
   const ReadAt& at = options.at;
   run.summary.metrics.clear();
-  if (coordinate(run.summary.progress, at.axis) < at.value) return std::nullopt;
+  if (!has_come_to(run.summary, run.settings, at)) return std::nullopt;
   const auto samples = samples_around(store, run.summary.id, at.axis, at.value);
   for (const auto& [metric, sample] : samples) {
     if (is_shown(options, metric)) {

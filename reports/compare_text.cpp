@@ -249,6 +249,8 @@ std::string metric_block(const Comparison& comparison, const ComparedSection& se
 std::string totals_block(const Comparison& comparison, const ComparedSection& section,
                          const std::vector<std::string>& totals) {
   std::vector<Column> columns{label_column(comparison, section)};
+  const std::vector<Column> diverged = diverged_column(comparison, section);
+  columns.insert(columns.end(), diverged.begin(), diverged.end());
   for (const std::string& metric : totals) {
     Column column{"", metric == "gradients_per_second" ? "gradients/s" : metric, Align::right, {}};
     for (const std::size_t g : section.groups) {

@@ -19,7 +19,6 @@ std::string words_of(const std::string& metric) {
 }
 
 std::string interval(const Estimate& e) {
-  if (e.n == 0) return "unknown, since no seed finished in both";
   if (!e.ci_low) return with_minus(format_number(e.mean, 3));
   return with_minus(fmt::format("{} [{}, {}]", format_number(e.mean, 3),
                                 format_number(*e.ci_low, 3), format_number(*e.ci_high, 3)));
@@ -41,6 +40,7 @@ std::string divergence(const std::string& label, const std::string& baseline,
 
 std::string estimate_text(const ComparedDifference& difference) {
   const Estimate& e = difference.simultaneous;
+  if (e.n == 0) return "unknown, since no seed finished in both";
   return fmt::format("{} over {}", interval(e),
                      e.n == difference.value.pairs
                          ? counted(static_cast<std::size_t>(e.n), "paired seed")
@@ -51,7 +51,15 @@ std::string estimate_text(const ComparedDifference& difference) {
 std::string shown_sentence(const std::string& label, const std::string& baseline,
                            const std::string& words, const ComparedDifference& difference) {
   const bool better = judge(difference) == Judgement::better;
-  if (const std::string lost = divergence(label, baseline, difference); !lost.empty())
+  const std::string lost = divergence(label, baseline, difference);
+  // Beyond 40 seeds the test is of ranks, whose sign the mean need not have.
+  const bool mean_agrees = difference.value.difference.mean * difference.value.sign > 0;
+  if (lost.empty() && !mean_agrees)
+    return fmt::format(
+        "{} did {} than {} in {}, by the ranks of the differences; their mean is {}, {}.", label,
+        better ? "better" : "worse", baseline, words, estimate_text(difference),
+        test_text(difference));
+  if (!lost.empty())
     return fmt::format("{} did {} than {} in {}: {}; {}.", label, better ? "better" : "worse",
                        baseline, words, lost, test_text(difference));
   return fmt::format("{} had {} {} than {} ({}): {}, {}.", label,
@@ -69,9 +77,14 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     case Judgement::worse:
       return shown_sentence(label, baseline, words, difference);
     case Judgement::equal:
+      if (difference.value.difference.n == 0)
+        return fmt::format(
+            "{} and {} diverged alike, with each of {}.", label, baseline,
+            counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"));
       return fmt::format(
-          "{} and {} had the same {}, to rounding, with each of {}{}.", label, baseline, words,
-          counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"), but);
+          "{} and {} had the same {}, to rounding, with each of {} that finished{}.", label,
+          baseline, words,
+          counted(static_cast<std::size_t>(difference.value.difference.n), "paired seed"), but);
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
@@ -99,7 +112,10 @@ std::string ratio_sentence(const Comparison& comparison, const std::string& labe
   return fmt::format(
       "Mid-run, the consensus distance of {} was {} × that of {} ({}; an estimate, not a test).",
       label, with_minus(format_ratio(value)), group_of(comparison, ratio.reference).label,
-      value.ci_low ? fmt::format("geometric mean over {} paired seeds, 95 % interval", value.n)
+      value.ci_low ? fmt::format("geometric mean over {} paired seeds{}, 95 % interval", value.n,
+                                 ratio.diverged == 0 ? ""
+                                                     : fmt::format(" of {} that finished in both",
+                                                                   value.n + ratio.diverged))
                    : "from one seed");
 }
 
@@ -115,13 +131,17 @@ std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& base
                      baseline.label, all ? "" : ", where runs finished");
 }
 
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : " ") + second;
+}
+
 std::string diverged_text(const Comparison& comparison, const ComparedPoint& point) {
   std::vector<std::string> list;
   for (const std::size_t g : point.groups)
     if (const ComparedGroup& group = comparison.groups[g]; !group.diverged.empty())
       list.push_back(
           fmt::format("{} {} of {}", group.label, group.diverged.size(), group.outcomes()));
-  return list.empty() ? "" : fmt::format(" Diverged: {}.", fmt::join(list, ", "));
+  return list.empty() ? "" : fmt::format("Diverged: {}.", fmt::join(list, ", "));
 }
 
 }  // namespace
@@ -151,6 +171,10 @@ std::string_view name_of(Judgement judgement) {
   return {};
 }
 
+std::string with_settings(const ComparedPoint& point, const std::string& sentence) {
+  return point.settings.empty() ? sentence : point_title(point) + ": " + sentence;
+}
+
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point) {
   std::vector<std::string> sentences;
@@ -178,7 +202,8 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
     const auto* const one = find_difference(comparison, group.group, comparison.primary);
     if (one == nullptr) continue;
     const Judgement judgement = judge(*one);
-    all_equal = all_equal && judgement == Judgement::equal;
+    all_equal =
+        all_equal && judgement == Judgement::equal && one->diverged + one->baseline_diverged == 0;
     too_few = too_few || judgement == Judgement::too_few_seeds || one->value.pairs == 1;
     (judgement == Judgement::better  ? better
      : judgement == Judgement::worse ? worse
@@ -197,16 +222,16 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
     if (!open.empty())
       rest += fmt::format("{}Not told apart from it: {}.", rest.empty() ? "" : " ",
                           fmt::join(open, ", "));
-    return {told("Better", better), rest + lost};
+    return {told("Better", better), joined(rest, lost)};
   }
   if (!worse.empty())
     return {told("Worse", worse),
-            (open.empty() ? std::string()
-                          : fmt::format("Not told apart from it: {}.", fmt::join(open, ", "))) +
-                lost};
+            joined(open.empty() ? ""
+                                : fmt::format("Not told apart from it: {}.", fmt::join(open, ", ")),
+                   lost)};
   if (all_equal) return {fmt::format("All had the same {}, to rounding.", words), lost};
   return {fmt::format("No difference in {} to {} was shown.", words, baseline),
-          (too_few ? "Too few seeds to show one." : std::string()) + lost};
+          joined(too_few ? "Too few seeds to show one." : "", lost)};
 }
 
 }  // namespace acid

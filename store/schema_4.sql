@@ -18,6 +18,9 @@ UPDATE cut_digests SET tensors = (
     FROM turned WHERE place < length(tensors))
   SELECT bytes FROM turned WHERE length(bytes) = length(tensors));
 
+-- Each worker's own loss on its own data is no outcome: it has no better direction any more.
+UPDATE series SET better = 0, best = NULL, best_tick = NULL WHERE metric = 'train_loss';
+
 -- Views: these names and columns stay.
 
 CREATE VIEW result_list AS

@@ -50,18 +50,17 @@ void ThreadsAsync::fail() {
 }
 
 Outcome ThreadsAsync::run(std::stop_token stop) {
+  trained_seconds_.store(seconds());
   if (continuity_.resume == nullptr) take_sample();
   Crew exchangers([this] { fail(); });
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchange_until_over(); });
   std::int64_t waiting = 0;
-  double trained = 0;
   bool stopped = false;
   try {
     train(stop);
     stopped = stop.stop_requested() && commits_.load() < spec_.budget.gradients &&
               !sampler_.target_reached() && !sampler_.diverged() && !diverged_.load();
-    trained = seconds();
     if (!stopped) waiting = drain();
     release_exchangers();
   } catch (...) {
@@ -71,7 +70,9 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   exchangers.join();
 
   Position end = position(commits_.load());
-  end.seconds = trained;  // the drain is charged to nobody, as in simulation
+  // Neither the drain nor an evaluation that goes on when the last gradient has committed is
+  // charged to the run.
+  end.seconds = std::max(trained_seconds_.load(), sampled_seconds_);
   Checkpoints* const checkpoints = continuity_.checkpoints;
   if (stopped && checkpoints != nullptr && !checkpoints->has(end.gradients)) save_cut();
   log_.flush();
@@ -180,6 +181,12 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   Worker& worker = ensemble_.worker(w);
   if (closing_.is_set()) return false;
   MutexLock lock(s.mutex);
+  // Asked here too: the thread that watches may be evaluating.
+  if (seconds() >= spec_.budget.seconds ||
+      static_cast<double>(position(0).bytes) >= spec_.budget.bytes) {
+    close();
+    return false;
+  }
   std::int64_t before = commits_.load();
   do {
     if (before >= spec_.budget.gradients) return false;
@@ -193,6 +200,9 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   const Position here = position(number);
   note.position = here;
   const double rate = spec_.schedule.rate(spec_.budget.progress(here));
+  double last = trained_seconds_.load();
+  while (last < here.seconds && !trained_seconds_.compare_exchange_weak(last, here.seconds)) {
+  }
   note.position.bytes = 0;  // which exchanges came before is no fact while others are under way
   if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
   const bool begin_next = !behind(w);
@@ -340,6 +350,7 @@ void ThreadsAsync::take_sample() {
   totals.exchanges = exchanges_.load();
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
+  sampled_seconds_ = totals.position.seconds;
   const MeanModel mean = log_.measure(now(), ensemble_, sampler_.calendar().evaluates_workers());
   const GradientNotes notes = collect_notes();
   unlock_workers();

@@ -106,6 +106,7 @@ class ThreadsAsync {
   std::unique_ptr<Slot[]> slots_;
   std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes
+  std::atomic<double> trained_seconds_{0};  // when the latest gradient committed
   std::atomic<bool> diverged_{false};
   Closing closing_;  // no gradient commits any more
 
@@ -119,7 +120,8 @@ class ThreadsAsync {
   int in_hand_ GUARDED_BY(matching_) = 0;              // exchanges being executed
   bool settling_ GUARDED_BY(matching_) = false;        // nobody starts another
   bool exchanging_over_ GUARDED_BY(matching_) = false;
-  Sampler sampler_;  // calling thread only
+  Sampler sampler_;             // calling thread only
+  double sampled_seconds_ = 0;  // of the latest sample; calling thread only
 };
 
 }  // namespace acid

@@ -114,12 +114,16 @@ bool VirtualAsync::step() {
   if (edge <= std::min({next, sample, limit})) {
     advance_to(edge, clock_.seconds_at(edge));
     handle_due_edge();
-  } else if (sample < std::min(next, limit) - simultaneous(sample)) {
+  } else if (by_clock ? sample_seconds < std::min(next_seconds(), spec_.budget.seconds) &&
+                            sample <= limit
+                      : sample < std::min(next, limit) - simultaneous(sample)) {
     advance_to(sample, by_clock ? sample_seconds : clock_.seconds_at(sample));
     take_sample(by_clock ? time_ : sample);
     return !sampler_.diverged() && !sampler_.target_reached();
   } else if (next > limit + simultaneous(limit)) {
-    advance_to(limit, clock_.seconds_at(limit));
+    // To normalised time and back would miss a limit in seconds by a rounding.
+    const bool by_seconds = limit < spec_.budget.normalised_time;
+    advance_to(limit, by_seconds ? spec_.budget.seconds : clock_.seconds_at(limit));
     return false;
   } else {
     ACID_ASSERT(next < kNever, "nothing can happen at {} s", seconds_);

@@ -80,7 +80,8 @@ ChecklistItem intervals_item(const ReportData& data) {
   return {"How intervals and tests were computed", any ? Answer::yes : Answer::unknown,
           "Closed form: mean ± Student’s t at 95 % × standard error over seeds, which assumes "
           "normal values. Differences are paired by seed; p is of the exact two-sided sign-flip "
-          "test (signed-rank where a run diverged), adjusted by Holm over all comparisons of the "
+          "test (signed-rank where a run diverged or with more than 40 seeds), adjusted by Holm "
+          "over all comparisons of the "
           "report’s primary outcome; the intervals drawn of differences hold for all at once "
           "(Bonferroni)."};
 }

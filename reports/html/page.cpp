@@ -107,7 +107,8 @@ std::string footer() {
              "Made by acid from its store alone. Intervals are Student’s t at 95 % over seeds; "
              "differences are paired by seed, and their p is that of the exact sign-flip "
              "permutation "
-             "test (signed-rank where a run diverged), adjusted by Holm over all comparisons of a "
+             "test (signed-rank where a run diverged or with more than 40 seeds), adjusted by Holm "
+             "over all comparisons of a "
              "metric.") +
          (page_script().script.empty()
               ? paragraph("Static charts: this acid was built without npm.")

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/html/forest.hpp"
 #include "reports/html/markup.hpp"
@@ -63,7 +64,14 @@ std::string difference_forest(const ReportData& data, const OutcomeMetric& metri
     if (difference == nullptr) return std::nullopt;
     baselines.push_back(difference->baseline);
     const Estimate& e = difference->simultaneous;
-    if (e.n == 0) return std::nullopt;
+    if (e.n == 0)
+      return ForestRow{group.label,
+                       false,
+                       data.styles[g],
+                       std::nan(""),
+                       {},
+                       {},
+                       fmt::format("{} of {} diverged", group.diverged.size(), group.outcomes())};
     differs = differs || difference->value.unequal > 0;
     family = difference->family;
     survivors = survivors || e.n < difference->value.pairs;
@@ -94,13 +102,15 @@ std::string difference_forest(const ReportData& data, const OutcomeMetric& metri
 std::string ratio_forest(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> references;
+  bool survivors = false;
   Forest forest;
   forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
     const ComparedGroup& group = comparison.groups[g];
     const auto* ratio = find_ratio(comparison, group.group, kMidConsensus);
     if (ratio == nullptr) return std::nullopt;
     references.push_back(ratio->reference);
-    return ForestRow{group.label,
+    survivors = survivors || ratio->diverged > 0;
+    return ForestRow{ratio->diverged > 0 ? group.label + std::string(kSurvivors) : group.label,
                      false,
                      data.styles[g],
                      ratio->value.mean,
@@ -111,6 +121,7 @@ std::string ratio_forest(const ReportData& data) {
   if (forest.rows.empty()) return "";
   forest.id = "forest-consensus-ratio";
   forest.legend = "95 % intervals, each for itself; not tested";
+  if (survivors) forest.legend += "; * over the seeds that finished in both";
   forest.title = "Ratio of mid-run consensus distance";
   forest.x_label =
       fmt::format("times that of {}, paired by seed", common_label(comparison, references));

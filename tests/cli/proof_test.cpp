@@ -74,9 +74,7 @@ class Proof {
     options.insert(options.begin(), {"verify", id_, "--json"});
     return acid(folder_, options);
   }
-  std::string newest_checkpoint() const {
-    return checkpoints().back()["number"].dump();
-  }
+  std::string newest_checkpoint() const { return checkpoints().back()["number"].dump(); }
   nlohmann::json checkpoints() const {
     return acid(folder_, {"show", id_, "--json"}).json()["checkpoints"];
   }

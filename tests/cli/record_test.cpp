@@ -118,12 +118,23 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
   const RecordedRun unmixed(recipe);
   unmixed.alter(
       "UPDATE attempts SET environment = json_remove(environment, '$.event_version'),"
-      " seeds = json_remove(seeds, '$.workers.data_set');"
-      "DELETE FROM file_digests");
+      " seeds = json_remove(seeds, '$.workers.data_set', '$.training_sample');"
+      "DELETE FROM file_digests;"
+      "DELETE FROM points WHERE series IN (SELECT id FROM series WHERE metric IN"
+      " ('train_loss_at_mean', 'worker_loss', 'worker_loss_worst', 'worker_accuracy_worst'));"
+      "DELETE FROM series WHERE metric IN"
+      " ('train_loss_at_mean', 'worker_loss', 'worker_loss_worst', 'worker_accuracy_worst')");
   const auto verified = unmixed.verify();
   INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
   CHECK(unmixed.verify({"--from", "1"}).code == 2);
+
+  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
+  const RecordedRun simulated(recipe);
+  simulated.alter("UPDATE attempts SET environment = json_remove(environment, '$.event_version')");
+  const auto other_clock = simulated.verify();
+  CHECK(other_clock.code == 2);
+  CHECK_THAT(other_clock.err, Contains("was simulated by acid") && Contains(simulated.id));
 }
 
 TEST_CASE("the vectors of single workers at the checkpoints of a run can be exported") {

@@ -178,7 +178,8 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
   CHECK(csv.rfind("group,algorithm,label,metric,n,mean,sd,se,ci_low,ci_high,baseline,difference,"
                   "difference_ci_low,difference_ci_high,p,p_holm,improvement,median,iqm,iqm_ci_low,"
                   "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored,"
-                  "diverged,difference_diverged,simultaneous_ci_low,simultaneous_ci_high,test,"
+                  "diverged,difference_diverged,baseline_diverged,simultaneous_ci_low,simultaneous_"
+                  "ci_high,test,"
                   "family,verdict\n",
                   0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);

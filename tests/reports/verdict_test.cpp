@@ -192,6 +192,42 @@ TEST_CASE("where all runs of a method diverged it still has a row, a test and no
   CHECK(has(to_csv(comparison), ",0,,,,,"));
 }
 
+TEST_CASE("methods that diverge alike are not the same, and a sweep says which setting it means") {
+  std::vector<ComparedRun> runs;
+  for (const double rate : {0.1, 2.2})
+    for (const char* algorithm : {"ar-sgd", "wild"})
+      for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        runs.push_back(
+            run(algorithm, seed, {{"eval_loss", 1.0}}, {{"optimizer", {{"learning_rate", rate}}}}));
+        if (rate > 1) runs.back().summary.state = RunState::diverged;
+      }
+  const Comparison comparison = compare_runs(runs);
+  const ComparedPoint& lost = comparison.points[1];
+  CHECK(verdict_sentences(comparison, lost)[0] ==
+        "wild and ar-sgd diverged alike, with each of 6 paired seeds.");
+  CHECK_FALSE(has(headline(comparison, lost).result, "the same"));
+  CHECK(headline(comparison, lost).rest == "Diverged: ar-sgd 6 of 6, wild 6 of 6.");
+  CHECK(to_json(comparison)["verdict"][1] ==
+        "optimizer.learning_rate = 2.2: wild and ar-sgd diverged alike, with each of 6 paired "
+        "seeds.");
+  CHECK(has(to_latex(comparison), "% optimizer.learning_rate = 2.2: wild"));
+}
+
+TEST_CASE("totals and ratios of survivors are marked too") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    for (const char* algorithm : {"ad-psgd", "a2cid2"}) {
+      runs.push_back(run(algorithm, seed,
+                         {{"eval_loss", 1.0}, {"consensus_distance_mid", 2.0}, {"seconds", 5.0}}));
+      if (algorithm[1] == '2' && seed == 4) runs.back().summary.state = RunState::diverged;
+    }
+  const Comparison comparison = compare_runs(runs);
+  const std::string text = to_text(comparison, false);
+  CHECK(has(text.substr(text.find("totals")), "1 of 4"));
+  CHECK(has(sentence_of(comparison, "Mid-run"), "over 3 paired seeds of 4 that finished in both"));
+  CHECK(to_json(comparison)["ratios"][0]["diverged"] == 1);
+}
+
 TEST_CASE("with too few seeds the sentence says so and gives the estimate") {
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
