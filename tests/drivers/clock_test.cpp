@@ -1,10 +1,14 @@
 // Normalised time: what it counts, how schedules follow it, and how samples follow the clock.
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
+#include "engine/algorithms/method.hpp"
 #include "engine/drivers/calendar.hpp"
 #include "engine/drivers/normalised_clock.hpp"
 #include "engine/topology/edge_schedule.hpp"
+#include "engine/topology/topology.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 
@@ -193,6 +197,63 @@ TEST_CASE("threads: samples by the clock come when it is time, and can be taken 
       CHECK(taken[k].value == points[k].value);
     }
   }
+}
+
+TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated") {
+  // Whoever evaluates takes as long as the run may last, from before its end on.
+  struct Slow final : Objective {
+    std::unique_ptr<Objective> inner = test::quadratic({}, 2, Seeds(1), 3);
+    int evaluations = 0;
+    std::size_t dimension() const override { return inner->dimension(); }
+    std::vector<Segment> segments() const override { return inner->segments(); }
+    void start(int w, std::span<float> x, std::span<float> b) const override {
+      inner->start(w, x, b);
+    }
+    double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
+                    std::span<float> b, std::span<float> g) override {
+      return inner->gradient(lane, w, step, x, b, g);
+    }
+    int evaluation_chunks(EvaluationSet) const override { return 1; }
+    PartialEvaluation evaluate(int lane, EvaluationSet set, int chunk, std::span<const float> x,
+                               std::span<const float> b) override {
+      if (set == EvaluationSet::test && ++evaluations == 2)
+        std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      return inner->evaluate(lane, set, chunk, x, b);
+    }
+    bool has_accuracy() const override { return false; }
+  };
+  const Topology ring = make_topology(2, {{"kind", "ring"}});
+  RunSpec spec;
+  spec.workers = 2;
+  spec.topology = &ring;
+  const AlgorithmEntry* method = find_algorithm("ad-psgd");
+  spec.method =
+      method->make(with_fallbacks(method->fields, {{"communication_rate", 1.0}}), nullptr);
+  spec.seeds = Seeds(1);
+  spec.budget.gradients = 1'000'000'000;
+  spec.budget.seconds = 0.3;
+  spec.cadence = {.consensus_every = kNever, .evaluate_every = kNever, .every_seconds = 0.2};
+  Slow objective;
+  test::MemoryRecorder recorder;
+  const Outcome outcome = run_threads(spec, {}, objective, recorder, {}, SteadyClock(), {});
+  CHECK(outcome.position.seconds >= 0.2);
+  CHECK(outcome.position.seconds < 0.5);  // the evaluation went on until 0.8
+}
+
+TEST_CASE("samples by the clock come while nobody computes, too") {
+  Setup setup;
+  setup.workers = 2;
+  setup.spec.budget.seconds = 20;
+  setup.spec.budget.gradients = 1'000'000;
+  setup.virtual_time.compute.gradient_seconds = 0.25;
+  setup.virtual_time.compute.pauses = {{0, 5, 10}, {1, 5, 10}};
+  setup.spec.cadence = {.consensus_every = kNever, .evaluate_every = kNever, .every_seconds = 1};
+  const Outcome outcome = setup.run();
+  CHECK(outcome.position.seconds == 20);
+  const auto& points = setup.recorder.series("eval_loss");
+  REQUIRE(points.size() == 21);
+  for (std::size_t k = 0; k < points.size(); ++k)
+    CHECK(points[k].position.seconds == static_cast<double>(k));
 }
 
 TEST_CASE("a calendar passes any number of multiples at once") {

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
+#include "reports/compare_notes.hpp"
 #include "store/writer.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -82,6 +83,25 @@ TEST_CASE("a metric is read where one asks: last, best, or by then on any axis")
   CHECK(run.value("gradients=5") == -1);  // before the first sample
   CHECK(run.value("gradients=55") == 0.7);
   CHECK(run.value("gradients=56") == -1);  // the run did not get there
+}
+
+TEST_CASE("a run that the clock ended stands at its last state until its limit") {
+  RunSummary run;
+  run.budget_gradients = 1000;
+  run.progress = {.gradients = 400, .normalised_time = 40, .seconds = 19.5, .bytes = 0};
+  const nlohmann::json limited{{"budget", {{"seconds", 20.5}}}};
+  const auto at = [](const char* where) { return parse_read_at(where); };
+  CHECK(has_come_to(run, limited, at("seconds=20.5")));
+  CHECK_FALSE(has_come_to(run, limited, at("seconds=21")));
+  CHECK_FALSE(has_come_to(run, limited, at("gradients=401")));
+  CHECK_FALSE(has_come_to(run, {}, at("seconds=20.5")));
+  run.message = "target reached: eval_loss ≤ 0.5";
+  CHECK_FALSE(has_come_to(run, limited, at("seconds=20.5")));
+  run.progress.gradients = 1000;
+  run.message = "";
+  CHECK_FALSE(has_come_to(run, limited, at("seconds=20.5")));
+  run.progress.seconds = 20.5 * (1 - 1e-15);  // as a sum of many durations may be
+  CHECK(has_come_to(run, limited, at("seconds=20.5")));
 }
 
 TEST_CASE("between two samples a metric is on the line through them") {
