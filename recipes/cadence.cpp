@@ -13,7 +13,7 @@ using nlohmann::json;
 constexpr double kEvaluations = 20;         // of a run whose recipe does not say
 constexpr double kConsensusSamples = 2000;  // at most, of such a run
 constexpr double kLargestBudget = 1e15;
-constexpr double kMostSamples = 1e7;  // of one cadence: a day's work for the store alone
+constexpr double kMostSamples = 1e9;  // of one cadence: more than a disk has room for
 
 std::optional<double> take(json& section, const char* key) {
   const auto found = section.find(key);
