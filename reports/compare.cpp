@@ -42,13 +42,6 @@ constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
 /// Relative: values that differ by less are equal as far as parameters of 32 bits can tell.
 constexpr double kRounding = 1e-6;
 
-std::vector<std::uint64_t> seeds_of(const ComparedGroup& group) {
-  std::vector<std::uint64_t> seeds;
-  for (const RunSummary& run : group.runs) seeds.push_back(run.seed);
-  seeds.insert(seeds.end(), group.diverged.begin(), group.diverged.end());
-  return seeds;
-}
-
 /// Of runs with an outcome.
 std::vector<std::string> recorded_metrics(const Comparison& comparison,
                                           const std::vector<ComparedRun>& runs) {
@@ -102,7 +95,7 @@ std::vector<double> values_of(const ComparedGroup& group, const std::string& met
 /// The same where only their order counts.
 std::vector<double> outcomes_of(const ComparedGroup& group, const std::string& metric) {
   std::vector<double> values;
-  for (const std::uint64_t seed : seeds_of(group))
+  for (const std::uint64_t seed : group.seeds())
     if (const auto value = outcome_of(group, seed, metric)) values.push_back(*value);
   return values;
 }
@@ -201,17 +194,6 @@ bool all_positive(const ComparedGroup& group, const std::string& metric) {
   return !group.runs.empty() && std::all_of(group.runs.begin(), group.runs.end(), usable);
 }
 
-/// A run that diverged has no ratio to anything.
-void keep_finite(PairedValues& pairs) {
-  PairedValues kept;
-  for (std::size_t k = 0; k < pairs.a.size(); ++k)
-    if (std::isfinite(pairs.a[k]) && std::isfinite(pairs.b[k])) {
-      kept.a.push_back(pairs.a[k]);
-      kept.b.push_back(pairs.b[k]);
-    }
-  pairs = std::move(kept);
-}
-
 void find_ratios(Comparison& comparison) {
   for (const std::string_view name : kRatioMetrics) {
     const std::string metric(name);
@@ -227,14 +209,12 @@ void find_ratios(Comparison& comparison) {
       if (reference == order.end()) continue;
       for (const std::size_t g : point.groups) {
         if (g == *reference) continue;
-        PairedValues pairs =
+        const PairedValues pairs =
             paired_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
-        const std::size_t all = pairs.a.size();
-        keep_finite(pairs);
         if (const auto ratio = paired_ratio(pairs.a, pairs.b))
           comparison.ratios.push_back({comparison.groups[g].group,
                                        comparison.groups[*reference].group, metric, *ratio,
-                                       static_cast<int>(all - pairs.a.size())});
+                                       static_cast<int>(pairs.a.size()) - ratio->n});
       }
     }
   }
@@ -262,6 +242,12 @@ void settle_baseline(Comparison& comparison, const CompareOptions& options) {
 
 }  // namespace
 
+std::set<std::uint64_t> ComparedGroup::seeds() const {
+  std::set<std::uint64_t> seeds(diverged.begin(), diverged.end());
+  for (const RunSummary& run : runs) seeds.insert(run.seed);
+  return seeds;
+}
+
 std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
                                  const std::string& metric) {
   const int better = better_direction(metric);
@@ -279,7 +265,7 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric) {
   PairedValues values;
-  for (const std::uint64_t seed : seeds_of(a)) {
+  for (const std::uint64_t seed : a.seeds()) {
     const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;
     values.a.push_back(*mine);
@@ -289,10 +275,9 @@ PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
 }
 
 int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
-  const std::vector<std::uint64_t> others = seeds_of(b);
-  return static_cast<int>(std::ranges::count_if(a.diverged, [&](std::uint64_t seed) {
-    return std::ranges::find(others, seed) != others.end();
-  }));
+  const std::set<std::uint64_t> others = b.seeds();
+  return static_cast<int>(
+      std::ranges::count_if(a.diverged, [&](std::uint64_t seed) { return others.contains(seed); }));
 }
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
@@ -336,6 +321,16 @@ const ComparedDifference* find_difference(const Comparison& comparison, const st
   for (const ComparedDifference& difference : comparison.differences)
     if (difference.group == group && difference.metric == metric) return &difference;
   return nullptr;
+}
+
+std::vector<const ComparedDifference*> differences_in(const Comparison& comparison,
+                                                      const ComparedSection& section) {
+  std::vector<const ComparedDifference*> differences;
+  for (const std::size_t g : section.groups)
+    for (const std::string& metric : comparison.metrics)
+      if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
+        differences.push_back(one);
+  return differences;
 }
 
 const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,

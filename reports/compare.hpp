@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,7 @@ struct ComparedGroup {
   std::map<std::string, Robust> robust;
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
+  std::set<std::uint64_t> seeds() const;  // with an outcome
 };
 
 /// The value of a metric that a seed of the group ended with, for figures that rest on order alone.
@@ -87,8 +89,6 @@ struct ComparedDifference {
   /// seeds; absent for a metric without a better direction.
   std::optional<Chance> improvement;
 
-  bool is_shown() const { return p_holm && *p_holm <= kSignificance && value.sign != 0; }
-  bool has_too_few_seeds() const { return smallest_p_holm && *smallest_p_holm > kSignificance; }
   static constexpr double kSignificance = 0.05;
 };
 
@@ -156,8 +156,7 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
 /// compare() without the store.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
-/// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, those of `a` that
-/// finished first.
+/// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
 struct PairedValues {
   std::vector<double> a, b;
 };
@@ -176,6 +175,9 @@ int censored(const ComparedGroup& group, const std::string& metric);
 /// nullptr when the group has no difference (ratio) in the metric.
 const ComparedDifference* find_difference(const Comparison& comparison, const std::string& group,
                                           const std::string& metric);
+/// Those of a section's groups, group by group, in the order of the metrics.
+std::vector<const ComparedDifference*> differences_in(const Comparison& comparison,
+                                                      const ComparedSection& section);
 const ComparedRatio* find_ratio(const Comparison& comparison, const std::string& group,
                                 const std::string& metric);
 /// "workers.count = 16, topology.kind = ring"; empty without settings.
@@ -186,25 +188,6 @@ std::string point_title(const ComparedPoint& point);
 std::string format_metric_value(const std::string& metric, double value);
 /// An estimate in the metric's unit: bytes and seconds in units a person would choose.
 std::string format_metric(const std::string& metric, const Estimate& estimate);
-
-/// What the tests say of a difference in the primary outcome.
-enum class Judgement { better, worse, not_shown, too_few_seeds, equal };
-Judgement judge(const ComparedDifference& difference);
-/// "better", "worse", "not shown", "too few seeds", "equal".
-std::string_view name_of(Judgement judgement);
-/// Every group of a point against its baseline, in plain sentences. "better" and "worse" only where
-/// a p that is adjusted by Holm over the report's whole family is 0.05 or less; a sentence beside
-/// these is an estimate.
-std::vector<std::string> verdict_sentences(const Comparison& comparison,
-                                           const ComparedPoint& point);
-/// A sentence with the point's settings before it, where there are any.
-std::string with_settings(const ComparedPoint& point, const std::string& sentence);
-/// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
-/// compared. The part before the first full stop is the result.
-struct Headline {
-  std::string result, rest;
-};
-Headline headline(const Comparison& comparison, const ComparedPoint& point);
 
 /// A group's estimate for a table of many metrics: "–" without a value, and "(2 of 3)" behind it
 /// where the others diverged or did not reach the target.

@@ -10,6 +10,7 @@
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -149,15 +150,12 @@ std::string markdown_settings(const Comparison& comparison, const ComparedGroup&
 std::string markdown_difference_table(const Comparison& comparison,
                                       const ComparedSection& section) {
   std::string rows;
-  for (const std::size_t g : section.groups)
-    for (const std::string& metric : comparison.metrics) {
-      const ComparedGroup& group = comparison.groups[g];
-      const ComparedDifference* const d = find_difference(comparison, group.group, metric);
-      if (d == nullptr) continue;
-      rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
-                          markdown_settings(comparison, group), metric, d->value.difference.n,
-                          difference_cell(*d), format_p(d->p_holm));
-    }
+  for (const ComparedDifference* d : differences_in(comparison, section)) {
+    const ComparedGroup& group = group_of(comparison, d->group);
+    rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
+                        markdown_settings(comparison, group), d->metric, d->value.difference.n,
+                        difference_cell(*d), format_p(d->p_holm));
+  }
   if (rows.empty()) return "";
   std::string head = "| algorithm |", rule = "|---|";
   for (const std::string& key : comparison.columns) {
@@ -172,9 +170,8 @@ std::string markdown_difference_table(const Comparison& comparison,
 
 std::string markdown_verdict(const Comparison& comparison) {
   std::string text;
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::string& sentence : verdict_sentences(comparison, point))
-      text += fmt::format("- {}\n", with_settings(point, sentence));
+  for (const std::string& sentence : verdict_sentences(comparison))
+    text += fmt::format("- {}\n", sentence);
   return text.empty() ? text : text + "\n";
 }
 
@@ -184,7 +181,7 @@ json to_json(const Comparison& comparison) {
   json result{{"schema_version", kSchemaVersion}, {"baseline", comparison.baseline},
               {"metrics", comparison.metrics},    {"by", comparison.by},
               {"sections", json::array()},        {"groups", json::array()},
-              {"primary", comparison.primary},    {"verdict", json::array()},
+              {"primary", comparison.primary},    {"verdict", verdict_sentences(comparison)},
               {"differences", json::array()},     {"ratios", json::array()},
               {"notes", comparison.notes}};
   for (const ComparedSection& section : comparison.sections) {
@@ -222,9 +219,6 @@ json to_json(const Comparison& comparison) {
     add_estimate(object, difference.value.difference);
     result["differences"].push_back(std::move(object));
   }
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::string& sentence : verdict_sentences(comparison, point))
-      result["verdict"].push_back(with_settings(point, sentence));
   for (const ComparedRatio& ratio : comparison.ratios)
     result["ratios"].push_back({{"group", ratio.group},
                                 {"label", group_of(comparison, ratio.group).label},

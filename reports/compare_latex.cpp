@@ -4,6 +4,7 @@
 #include "reports/compare.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -82,9 +83,7 @@ std::string to_latex(const Comparison& comparison) {
   std::string text = latex_comment(
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::string& sentence : verdict_sentences(comparison, point))
-      text += latex_comment(with_settings(point, sentence));
+  for (const std::string& sentence : verdict_sentences(comparison)) text += latex_comment(sentence);
   for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));

@@ -22,15 +22,8 @@ std::string where(const ComparedPoint& point) {
   return point.settings.empty() ? "" : fmt::format(" at {}", point_title(point));
 }
 
-std::set<std::uint64_t> seeds_of(const ComparedGroup& group) {
-  std::set<std::uint64_t> seeds;
-  for (const RunSummary& run : group.runs) seeds.insert(run.seed);
-  seeds.insert(group.diverged.begin(), group.diverged.end());
-  return seeds;
-}
-
 std::vector<std::uint64_t> common_seeds(const ComparedGroup& a, const ComparedGroup& b) {
-  const std::set<std::uint64_t> own = seeds_of(a), other = seeds_of(b);
+  const std::set<std::uint64_t> own = a.seeds(), other = b.seeds();
   std::vector<std::uint64_t> common;
   std::ranges::set_intersection(own, other, std::back_inserter(common));
   return common;
@@ -95,8 +88,7 @@ void note_points(Comparison& comparison) {
       if (const std::string what = other_settings(group, baseline); !what.empty())
         comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
                                                group.label, where(point), what));
-      if (group.outcomes() == 0 || baseline.outcomes() == 0 ||
-          seeds_of(group) == seeds_of(baseline))
+      if (group.outcomes() == 0 || baseline.outcomes() == 0 || group.seeds() == baseline.seeds())
         continue;
       const std::vector<std::uint64_t> common = common_seeds(group, baseline);
       comparison.notes.push_back(

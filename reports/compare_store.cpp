@@ -19,7 +19,6 @@ namespace acid {
 namespace {
 
 constexpr double kMidFromShare = 0.2, kMidToShare = 0.5;
-constexpr const char* kMid = "consensus_distance_mid";
 constexpr std::string_view kAreaPrefix = "auc_";
 constexpr std::array<std::string_view, 2> kAreaMetrics{"eval_accuracy", "eval_loss"};
 
@@ -105,10 +104,9 @@ void read_best(const Store& store, RunSummary& run) {
 
 /// Whose values are looked at: of others it does not matter how far apart their samples are.
 bool is_shown(const CompareOptions& options, std::string_view metric) {
-  constexpr std::array<std::string_view, 4> kRead{"eval_accuracy", "eval_loss", "train_loss",
-                                                  "consensus_distance"};
-  return options.metrics.empty() ? std::ranges::find(kRead, metric) != kRead.end()
-                                 : is_wanted(options, metric);
+  if (!options.metrics.empty()) return is_wanted(options, metric);
+  return metric == "consensus_distance" ||
+         std::ranges::find(kOutcomes, metric, &OutcomeMetric::name) != kOutcomes.end();
 }
 
 void refuse_guess(const RunSummary& run, const std::string& metric, double gap, const ReadAt& at) {
@@ -164,7 +162,7 @@ void add_consensus_mid(const Store& store, RunSummary& run) {
   const auto axis = timed ? PositionAxis::normalised_time : PositionAxis::gradients;
   if (const auto mid = mean_between(store, run.id, "consensus_distance", axis,
                                     kMidFromShare * budget, kMidToShare * budget))
-    run.metrics[kMid] = *mid;
+    run.metrics[kMidConsensus] = *mid;
 }
 
 class AreaVisitor final : public SeriesVisitor {
@@ -242,7 +240,7 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   if (options.at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, options);
   if (end) add_totals(run.summary.metrics, *end);
   if (const auto target = target_of(settings, options)) add_target(store, run, *target);
-  if (has_consensus && (options.metrics.empty() || is_wanted(options, kMid)))
+  if (has_consensus && (options.metrics.empty() || is_wanted(options, kMidConsensus)))
     add_consensus_mid(store, run.summary);
   add_areas(store, run.summary, options);
   return run;

@@ -11,6 +11,7 @@
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {

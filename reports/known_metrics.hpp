@@ -37,6 +37,8 @@ constexpr int better_direction(std::string_view metric) {
   return known == nullptr ? 0 : known->better;
 }
 
+inline constexpr const char* kMidConsensus = "consensus_distance_mid";
+
 /// What a verdict can be about, in the order of preference.
 struct OutcomeMetric {
   std::string_view name, words;
@@ -45,7 +47,7 @@ inline constexpr std::array kOutcomes{
     OutcomeMetric{"eval_accuracy", "evaluation accuracy"},
     OutcomeMetric{"eval_loss", "evaluation loss"},
     OutcomeMetric{"train_loss_at_mean", "training loss of the mean model"},
-    OutcomeMetric{"consensus_distance_mid", "mid-run consensus distance"}};
+    OutcomeMetric{kMidConsensus, "mid-run consensus distance"}};
 
 /// A run that does not reach its target has none of these: its value is censored, not missing.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }

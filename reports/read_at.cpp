@@ -52,9 +52,9 @@ ReadAt parse_read_at(const std::string& text) {
 std::string describe(const ReadAt& at) {
   if (at.kind == ReadAt::Kind::last) return "";
   if (at.kind == ReadAt::Kind::best)
-    return "at the best sample of each run, which is picked knowing the outcome; at the last of "
-           "what "
-           "has no better direction";
+    return "at the best sample of each run, which is picked knowing the outcome; what has no "
+           "better "
+           "direction at the last";
   return fmt::format("at {}, on the line between the samples around it", place_of(at));
 }
 

@@ -266,12 +266,13 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
 
 std::optional<PairedRatio> paired_ratio(std::span<const double> a, std::span<const double> b) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
-  if (a.empty()) return std::nullopt;
-  const auto usable = [](double value) { return value > 0 && std::isfinite(value); };
-  if (!std::all_of(a.begin(), a.end(), usable) || !std::all_of(b.begin(), b.end(), usable))
-    return std::nullopt;
-  std::vector<double> logs(a.size());
-  for (std::size_t k = 0; k < a.size(); ++k) logs[k] = std::log(a[k]) - std::log(b[k]);
+  std::vector<double> logs;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (std::isinf(a[k]) || std::isinf(b[k])) continue;
+    if (!(a[k] > 0) || !(b[k] > 0)) return std::nullopt;
+    logs.push_back(std::log(a[k]) - std::log(b[k]));
+  }
+  if (logs.empty()) return std::nullopt;
   const Estimate e = estimate(logs);
   PairedRatio ratio{e.n, std::exp(e.mean), {}, {}};
   if (e.ci_low) ratio.ci_low = std::exp(*e.ci_low);

@@ -68,7 +68,8 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
                                    double precision = 0);
 
 /// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
-/// times larger a is. Absent unless every value is positive and finite and there is a pair.
+/// times larger a is. Pairs with an infinite value (see PairedDifference) are left out; absent
+/// without another pair and unless every value in them is positive.
 struct PairedRatio {
   int n = 0;
   double mean = 1;

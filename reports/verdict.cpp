@@ -1,18 +1,16 @@
-// What a comparison says in words, and no more than its tests do.
+#include "reports/verdict.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "engine/base/names.hpp"
-#include "reports/compare.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
-
-constexpr const char* kMidConsensus = "consensus_distance_mid";
 
 std::string words_of(const std::string& metric) {
   return std::string(std::ranges::find(kOutcomes, metric, &OutcomeMetric::name)->words);
@@ -147,12 +145,13 @@ std::string diverged_text(const Comparison& comparison, const ComparedPoint& poi
 }  // namespace
 
 Judgement judge(const ComparedDifference& difference) {
-  if (difference.is_shown())
-    return difference.value.sign == better_direction(difference.metric) ? Judgement::better
-                                                                        : Judgement::worse;
-  if (difference.value.pairs > 1 && difference.value.p && difference.value.unequal == 0)
-    return Judgement::equal;
-  return difference.has_too_few_seeds() ? Judgement::too_few_seeds : Judgement::not_shown;
+  constexpr double kLargest = ComparedDifference::kSignificance;
+  const PairedDifference& value = difference.value;
+  if (difference.p_holm && *difference.p_holm <= kLargest && value.sign != 0)
+    return value.sign == better_direction(difference.metric) ? Judgement::better : Judgement::worse;
+  if (value.pairs > 1 && value.p && value.unequal == 0) return Judgement::equal;
+  const bool too_few = difference.smallest_p_holm && *difference.smallest_p_holm > kLargest;
+  return too_few ? Judgement::too_few_seeds : Judgement::not_shown;
 }
 
 std::string_view name_of(Judgement judgement) {
@@ -171,10 +170,6 @@ std::string_view name_of(Judgement judgement) {
   return {};
 }
 
-std::string with_settings(const ComparedPoint& point, const std::string& sentence) {
-  return point.settings.empty() ? sentence : point_title(point) + ": " + sentence;
-}
-
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point) {
   std::vector<std::string> sentences;
@@ -191,6 +186,16 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
       sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
   }
   return sentences;
+}
+
+std::vector<std::string> verdict_sentences(const Comparison& comparison) {
+  std::vector<std::string> all;
+  for (const ComparedPoint& point : comparison.points) {
+    const std::string at = point.settings.empty() ? "" : point_title(point) + ": ";
+    for (const std::string& sentence : verdict_sentences(comparison, point))
+      all.push_back(at + sentence);
+  }
+  return all;
 }
 
 Headline headline(const Comparison& comparison, const ComparedPoint& point) {

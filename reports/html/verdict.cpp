@@ -10,6 +10,7 @@
 #include "reports/html/sections.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {

@@ -6,8 +6,6 @@
 
 namespace acid {
 
-inline constexpr const char* kMidConsensus = "consensus_distance_mid";
-
 /// Means of every group and, under <details>, all that is known of their spread.
 std::string verdict_table(const ReportData& data);
 

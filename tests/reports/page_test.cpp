@@ -8,6 +8,7 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
+#include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 

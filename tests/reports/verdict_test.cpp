@@ -1,4 +1,6 @@
 // What a comparison may say, and how often it may be wrong.
+#include "reports/verdict.hpp"
+
 #include <cmath>
 
 #include "engine/base/rng.hpp"

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// What the tests say of a difference in the primary outcome.
+enum class Judgement { better, worse, not_shown, too_few_seeds, equal };
+Judgement judge(const ComparedDifference& difference);
+/// "better", "worse", "not shown", "too few seeds", "equal".
+std::string_view name_of(Judgement judgement);
+/// Every group of a point against its baseline, in plain sentences. "better" and "worse" only where
+/// a p that is adjusted by Holm over the report's whole family is 0.05 or less; a sentence beside
+/// these is an estimate.
+std::vector<std::string> verdict_sentences(const Comparison& comparison,
+                                           const ComparedPoint& point);
+/// The sentences of all points, each with the point's settings before it, where there are any.
+std::vector<std::string> verdict_sentences(const Comparison& comparison);
+/// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
+/// compared. The part before the first full stop is the result.
+struct Headline {
+  std::string result, rest;
+};
+Headline headline(const Comparison& comparison, const ComparedPoint& point);
+
+}  // namespace acid
