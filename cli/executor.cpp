@@ -104,9 +104,8 @@ class Executor {
   // Once its worker has begun an attempt: from where, and what it has to say about that.
   void look_at_beginning(const RunSummary& run) {
     StartedRun& started = started_[run.id];
-    if (run.state != RunState::running || started.said) return;
+    if (run.state != RunState::running || !started.said.empty()) return;
     if (!started.begun) return announce(run_detail(store_, run.id));
-    // Its words follow its beginning at once, so the look after the first finds them.
     say_words(run, started.first_words(supervisor_.output(run.id)));
   }
 

@@ -16,12 +16,12 @@ void StartedRun::start(std::size_t attempts_now, bool by_launcher) {
 
 std::string StartedRun::first_words(const std::string& output) {
   said = output.substr(0, output.rfind('\n') + 1);
-  return last_words(*said);
+  return last_words(said);
 }
 
 std::string StartedRun::new_words(const std::string& output) const {
   std::string_view words = output;
-  if (said && words.starts_with(*said)) words.remove_prefix(said->size());
+  if (words.starts_with(said)) words.remove_prefix(said.size());
   return last_words(words);
 }
 

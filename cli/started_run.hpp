@@ -13,7 +13,8 @@ namespace acid {
 struct StartedRun {
   /// A process for it is about to be started; `attempts_now`: that it has.
   void start(std::size_t attempts_now, bool by_launcher);
-  /// What its process has said so far, as last_words(); new_words() leaves it out from now on.
+  /// The whole lines that its process has said so far, as last_words(); new_words() leaves them out
+  /// from now on.
   std::string first_words(const std::string& output);
   /// Of all that its process wrote what was not passed on yet, as last_words().
   std::string new_words(const std::string& output) const;
@@ -26,13 +27,13 @@ struct StartedRun {
     Supervisor::Ending ending;
     Death death;
   };
-  std::size_t attempts = 0;         // that it had before
-  bool launched = false;            // by a launcher
-  bool begun = false;               // an attempt, and that was announced
-  std::optional<double> ended;      // when its attempt was seen to have ended
-  bool outlived = false;            // by its launcher, which was told to end
-  std::optional<Lost> lost;         // its process, while its lease seems to live
-  std::optional<std::string> said;  // this much of its output was passed on
+  std::size_t attempts = 0;     // that it had before
+  bool launched = false;        // by a launcher
+  bool begun = false;           // an attempt, and that was announced
+  std::optional<double> ended;  // when its attempt was seen to have ended
+  bool outlived = false;        // by its launcher, which was told to end
+  std::optional<Lost> lost;     // its process, while its lease seems to live
+  std::string said;             // the beginning of its output, which was passed on
 };
 
 }  // namespace acid

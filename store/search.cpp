@@ -71,6 +71,31 @@ Position position_at(const Connection& connection, const ValidAttempt& attempt, 
   return {select.integer(0), select.real(1), select.real(2), select.integer(3)};
 }
 
+enum class Beside { before, after };
+
+/// Passes on a sample of each of the run's series, attempt by attempt: the last one until the
+/// value, or the first one after it.
+template <class PassOn>
+void find_samples(const Store& store, const std::string& run_id, PositionAxis axis, double value,
+                  Beside side, const PassOn& pass_on) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  TickSearch ticks(connection, axis);
+  Statement select(
+      connection,
+      fmt::format("SELECT s.metric, p.tick, p.value FROM series s JOIN points p ON p.series = s.id"
+                  " AND p.tick = (SELECT {} FROM points WHERE series = s.id AND tick {} ?2)"
+                  " WHERE s.attempt = ?1 AND s.worker = -1 AND p.tick <= ?3",
+                  side == Beside::before ? "max(tick)" : "min(tick)",
+                  side == Beside::before ? "<=" : ">"));
+  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
+    select.bind(attempt.id, ticks.count_until(attempt, value, true), attempt.valid_until_tick);
+    while (select.step())
+      pass_on(select.text(0),
+              SeriesPoint{position_at(connection, attempt, select.integer(1)), select.real(2)});
+  }
+}
+
 }  // namespace
 
 std::optional<double> mean_between(const Store& store, const std::string& run_id,
@@ -127,40 +152,20 @@ std::optional<Reached> first_reaching(const Store& store, const std::string& run
 
 std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::string& run_id,
                                                  PositionAxis axis, double value) {
-  const Connection& connection = store.impl().connection();
-  const Transaction one_view(connection, Transaction::Kind::read);
-  TickSearch ticks(connection, axis);
-  Statement last(connection,
-                 "SELECT s.metric, p.tick, p.value FROM series s JOIN points p ON p.series = s.id"
-                 " AND p.tick = (SELECT max(tick) FROM points WHERE series = s.id AND tick <= ?2)"
-                 " WHERE s.attempt = ?1 AND s.worker = -1");
   std::map<std::string, SeriesPoint> samples;
   // What a later attempt has replaces what an earlier one had last.
-  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
-    last.bind(attempt.id, ticks.count_until(attempt, value, true));
-    while (last.step())
-      samples[last.text(0)] = {position_at(connection, attempt, last.integer(1)), last.real(2)};
-  }
+  find_samples(store, run_id, axis, value, Beside::before,
+               [&](std::string metric, const SeriesPoint& point) { samples[metric] = point; });
   return samples;
 }
 
 std::map<std::string, SeriesPoint> samples_beyond(const Store& store, const std::string& run_id,
                                                   PositionAxis axis, double value) {
-  const Connection& connection = store.impl().connection();
-  const Transaction one_view(connection, Transaction::Kind::read);
-  TickSearch ticks(connection, axis);
-  Statement next(connection,
-                 "SELECT s.metric, p.tick, p.value FROM series s JOIN points p ON p.series = s.id"
-                 " AND p.tick = (SELECT min(tick) FROM points WHERE series = s.id AND tick > ?2)"
-                 " WHERE s.attempt = ?1 AND s.worker = -1 AND p.tick <= ?3");
   std::map<std::string, SeriesPoint> samples;
-  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
-    next.bind(attempt.id, ticks.count_until(attempt, value, true), attempt.valid_until_tick);
-    while (next.step())
-      samples.try_emplace(
-          next.text(0),
-          SeriesPoint{position_at(connection, attempt, next.integer(1)), next.real(2)});
-  }
+  find_samples(store, run_id, axis, value, Beside::after,
+               [&](std::string metric, const SeriesPoint& point) {
+                 samples.try_emplace(std::move(metric), point);
+               });
   return samples;
 }
 

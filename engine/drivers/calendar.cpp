@@ -23,6 +23,15 @@ std::int64_t multiples_until(double every, double now) {
          1;
 }
 
+/// Those that were due by now, and at least as many as were taken, are behind; one of them was
+/// taken.
+SkippedSamples pass_by_clock(double every, std::int64_t& count, double now, int taken) {
+  const std::int64_t until = std::max(count + taken, multiples_until(every, now));
+  const std::int64_t due = until - std::exchange(count, until);
+  const std::int64_t skipped = std::max<std::int64_t>(0, due - 1);
+  return {skipped, skipped};
+}
+
 }  // namespace
 
 double Calendar::next() const {
@@ -60,12 +69,7 @@ Calendar::Passed Calendar::move_on(double every, std::int64_t& count, double now
 }
 
 SkippedSamples Calendar::pass(const Position& here, int workers) {
-  if (by_clock()) {
-    const std::int64_t until =
-        std::max(evaluation_count_ + 1, multiples_until(cadence_->every_seconds, here.seconds));
-    const std::int64_t skipped = until - std::exchange(evaluation_count_, until) - 1;
-    return {skipped, skipped};
-  }
+  if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 1);
   const double due = next(), now = std::max(due, here.normalised_time);
   const auto skipped = [&](double every, std::int64_t& count) {
     const bool taken = std::abs(moment(every, count) - due) <= rounding(due);
@@ -76,13 +80,7 @@ SkippedSamples Calendar::pass(const Position& here, int workers) {
 }
 
 SkippedSamples Calendar::end(const Position& here, int workers) {
-  if (by_clock()) {
-    const std::int64_t until =
-        std::max(evaluation_count_, multiples_until(cadence_->every_seconds, here.seconds));
-    const std::int64_t due = until - std::exchange(evaluation_count_, until);
-    const std::int64_t skipped = std::max<std::int64_t>(0, due - 1);
-    return {skipped, skipped};
-  }
+  if (by_clock()) return pass_by_clock(cadence_->every_seconds, evaluation_count_, here.seconds, 0);
   const auto skipped = [&](double every, std::int64_t& count) {
     const Passed passed = move_on(every, count, here.normalised_time, workers);
     return passed.places - (passed.now ? 1 : 0);

@@ -85,9 +85,7 @@ Outcome Director::direct(const std::function<bool()>& failed) {
 void Director::look() {
   if (lead_.ending()) return;
   const Position here = lead_.position();
-  if (here.gradients >= spec_.budget.gradients || here.seconds >= spec_.budget.seconds ||
-      static_cast<double>(here.bytes) >= spec_.budget.bytes || sampler_.diverged() ||
-      sampler_.target_reached())
+  if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return lead_.request_end(false);
   Checkpoints* const checkpoints = continuity_.checkpoints;
   if (checkpoints == nullptr || cut_requested_ || !checkpoints->due(here.gradients, here)) return;

@@ -75,10 +75,8 @@ void RoundLead::act() {
 }
 
 bool RoundLead::must_end(const Position& here) const {
-  const Budget& budget = spec_.budget;
-  return diverged_ || enough_ || here.gradients >= budget.gradients ||
-         here.gradients >= spec_.end_at_gradients || here.seconds >= budget.seconds ||
-         static_cast<double>(here.bytes) >= budget.bytes;
+  return diverged_ || enough_ || spec_.budget.spent(here) ||
+         here.gradients >= spec_.end_at_gradients;
 }
 
 std::int64_t RoundLead::rounds_ahead() const {

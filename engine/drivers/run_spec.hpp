@@ -31,6 +31,12 @@ struct Budget {
   };
   std::optional<Target> target;  // checked at every evaluation
 
+  /// Whether one of what is counted as it comes is used up; normalised time is not.
+  bool spent(const Position& here) const {
+    return here.gradients >= gradients || here.seconds >= seconds ||
+           static_cast<double>(here.bytes) >= bytes;
+  }
+
   /// Global progress in [0, 1]: of the normalised time where that binds, so that a schedule lasts
   /// as long as the run whatever number of gradients falls into it, else of the gradients.
   double progress(const Position& here) const {

@@ -125,7 +125,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   outcome.skipped = sampler_.skipped();
   for (int w = 0; w < spec_.workers; ++w)
     outcome.worker_idle_seconds.push_back(slot(w).idle_seconds);
-  outcome.worker_spans = timeline_.take();
+  outcome.worker_spans = timeline_.take(end.seconds);  // an exchange may go on, or be drained
   return outcome;
 }
 
@@ -181,9 +181,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   Worker& worker = ensemble_.worker(w);
   if (closing_.is_set()) return false;
   MutexLock lock(s.mutex);
-  // Asked here too: the thread that watches may be evaluating.
-  if (seconds() >= spec_.budget.seconds ||
-      static_cast<double>(position(0).bytes) >= spec_.budget.bytes) {
+  if (spec_.budget.spent(position(0))) {  // asked here too: who watches may be evaluating
     close();
     return false;
   }
@@ -305,9 +303,7 @@ void ThreadsAsync::watch(std::stop_token stop) {
   while (!closing_.is_set()) {
     const Position here = position(commits_.load());
     if (here.gradients >= budget.gradients) return;
-    if (stop.stop_requested() || here.seconds >= budget.seconds ||
-        static_cast<double>(here.bytes) >= budget.bytes)
-      return close();
+    if (stop.stop_requested() || budget.spent(here)) return close();
     Checkpoints* const checkpoints = continuity_.checkpoints;
     if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
     const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();

@@ -154,10 +154,8 @@ void ThreadsSync::work(int w, std::stop_token stop) {
 }
 
 bool ThreadsSync::must_end(const Position& here) const {
-  const Budget& budget = spec_.budget;
-  return diverged_.load() || end_wanted_.load() || here.gradients >= budget.gradients ||
-         here.gradients >= spec_.end_at_gradients || here.seconds >= budget.seconds ||
-         static_cast<double>(here.bytes) >= budget.bytes;
+  return diverged_.load() || end_wanted_.load() || spec_.budget.spent(here) ||
+         here.gradients >= spec_.end_at_gradients;
 }
 
 void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {

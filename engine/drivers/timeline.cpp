@@ -16,9 +16,13 @@ void Timeline::add(int worker, SpanKind kind, double begin, double end) {
   if (kind == SpanKind::compute) ++own.gradients;
 }
 
-std::vector<std::vector<Span>> Timeline::take() {
+std::vector<std::vector<Span>> Timeline::take(double end) {
   std::vector<std::vector<Span>> spans;
-  for (Own& own : workers_) spans.push_back(std::move(own.spans));
+  for (Own& own : workers_) {
+    std::erase_if(own.spans, [&](const Span& span) { return span.begin > end; });
+    for (Span& span : own.spans) span.end = std::min(span.end, end);
+    spans.push_back(std::move(own.spans));
+  }
   return spans;
 }
 

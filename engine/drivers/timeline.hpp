@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "engine/recorder/span.hpp"
@@ -21,8 +22,8 @@ class Timeline {
 
   /// Seconds as in Position::seconds.
   void add(int worker, SpanKind kind, double begin, double end);
-  /// By worker. Leaves nothing behind.
-  std::vector<std::vector<Span>> take();
+  /// By worker, as far as they lie before `end`, in seconds. Leaves nothing behind.
+  std::vector<std::vector<Span>> take(double end = std::numeric_limits<double>::infinity());
 
  private:
   /// Of one worker, on cache lines of its own.

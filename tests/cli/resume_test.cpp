@@ -65,7 +65,7 @@ TEST_CASE("resume starts a worker for each interrupted run and nothing for other
 
 TEST_CASE("where a run goes on is said once its worker knows, and what the worker says of it") {
   StoredRun bench(
-      "touch there\nuntil [ -e begun ]; do sleep 0.02; done\n"
+      "touch there\nuntil [ -e speak ]; do sleep 0.02; done\n"
       "echo 'checkpoint 3 cannot be used' >&2\nuntil [ -e go-on ]; do sleep 0.02; done\n"
       "echo 'last words' >&2\nexit 1\n");
   bench.attempt(RunState::interrupted, {100, 200, 300});
@@ -75,10 +75,13 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
   CHECK_THAT(running.err(), !Contains("resuming from"));
   const std::int64_t attempt = bench.store.begin_attempt(bench.id, acid::Lease::of_this_process(),
                                                          {}, {}, {}, bench.from(2));
-  bench.write("begun", "");
-  CHECK(comes_true(
-      [&] { return running.err().find("checkpoint 3 cannot be used") != std::string::npos; }));
-  CHECK_THAT(running.err(), Contains("(ad-psgd, seed 1): resuming from gradient 200 of 1000"));
+  const auto says = [&](const std::string& words) {
+    return comes_true([&] { return running.err().find(words) != std::string::npos; });
+  };
+  CHECK(says("(ad-psgd, seed 1): resuming from gradient 200 of 1000"));
+  CHECK(acid::test::looks_around(running.pid()));  // and finds that nothing was said yet
+  bench.write("speak", "");
+  CHECK(says("checkpoint 3 cannot be used"));
   bench.store.end_attempt(attempt, acid::test::ended_as(RunState::failed));
   bench.write("go-on", "");
   const std::string err = running.wait().err;
