@@ -6,7 +6,6 @@
 #include "tests/catch.hpp"
 
 using namespace acid;
-using Catch::Contains;
 
 namespace {
 
@@ -28,11 +27,11 @@ TEST_CASE("a module is expected beside the program, or where its variable says")
 
 TEST_CASE("a module that cannot be loaded is explained: where, why, and what to do") {
   CHECK_THROWS_WITH(load_module(kModule),
-                    Contains("'" + program_folder() + "/acid-nothing.so': ") &&
-                        Contains("No such file") &&
-                        Contains("; nobody needs it: leave it, or name the module in "
-                                 "ACID_NOTHING_MODULE"));
+                    ContainsSubstring("'" + program_folder() + "/acid-nothing.so': ") &&
+                        ContainsSubstring("No such file") &&
+                        ContainsSubstring("; nobody needs it: leave it, or name the module in "
+                                          "ACID_NOTHING_MODULE"));
   setenv(kModule.variable, "libm.so.6", 1);  // a library without the factory
-  CHECK_THROWS_WITH(load_module(kModule), Contains("undefined symbol: acid_nothing"));
+  CHECK_THROWS_WITH(load_module(kModule), ContainsSubstring("undefined symbol: acid_nothing"));
   unsetenv(kModule.variable);
 }
