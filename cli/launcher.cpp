@@ -206,7 +206,10 @@ std::vector<std::string> launcher_environment(const Surroundings& around) {
       // So that it notices a host that is gone, but not before the
       // run's own processes, who can name it.
       "OMPI_MCA_oob_tcp_keepalive_time=5", "OMPI_MCA_oob_tcp_keepalive_intvl=2",
-      "OMPI_MCA_oob_tcp_keepalive_probes=2"};
+      "OMPI_MCA_oob_tcp_keepalive_probes=2",
+      // Of version 5 the launcher is PRRTE, which reads settings under its own name only.
+      "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
+      "PRTE_MCA_oob_tcp_keepalive_probes=2"};
   if (around.root)  // Version 4 looks for the former, version 5 for the latter.
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});

@@ -1,6 +1,8 @@
 // Command lines for mpirun and srun, and what is understood of what they print.
 #include "cli/launcher.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 
@@ -73,6 +75,13 @@ const std::string kKilled =
     "on signal 9 (Killed).\n" +
     kRule + "\n";
 
+// As Open MPI 5.0 prints it.
+const std::string kKilledBy5 =
+    kRule +
+    "\nprterun noticed that process rank 2 with PID 7 on node node7 exited on\n"
+    "signal 9 (Killed).\n" +
+    kRule + "\n";
+
 }  // namespace
 
 TEST_CASE("mpirun starts one process per worker, unbound and as many as wanted") {
@@ -121,6 +130,12 @@ TEST_CASE("root may use mpirun, and what is set already is left as it is") {
   CHECK(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"));
   around.environment = {"OMPI_ALLOW_RUN_AS_ROOT=0"};
   CHECK_FALSE(has(command_for({}, around), "OMPI_ALLOW_RUN_AS_ROOT=1"));
+  // Versions 4 and 5 read settings of the launcher under different names.
+  for (const char* name : {"OMPI_MCA_oob_tcp_keepalive_time", "PRTE_MCA_oob_tcp_keepalive_time"}) {
+    CHECK(has(command_for({}, around), name + std::string("=5")));
+    around.environment = {name + std::string("=60")};
+    CHECK_FALSE(has(command_for({}, around), name + std::string("=5")));
+  }
 }
 
 TEST_CASE("srun gets its PMIx plugin, and ends the job when a process fails") {
@@ -190,7 +205,8 @@ TEST_CASE("this host is known by its names and addresses") {
 }
 
 TEST_CASE("a killed process is named with its host, signal and process id") {
-  const auto killed = killed_process("noise\n" + kKilled);
+  const std::string of_mpirun = GENERATE(kKilled, kKilledBy5);
+  const auto killed = killed_process("noise\n" + of_mpirun);
   REQUIRE(killed);
   const json processes = {{{"rank", 0}, {"host", "node1"}, {"pid", 11}},
                           {{"rank", 2}, {"host", "node7"}, {"pid", 1234}}};
@@ -213,12 +229,14 @@ TEST_CASE("of several complaints the first tells the cause") {
 }
 
 TEST_CASE("a host that mpirun lost is named, with the workers on it") {
-  const std::string words = std::string(74, '-') +
-                            "\nORTE has lost communication with a remote daemon.\n\n"
-                            "  HNP daemon   : [[24018,0],0] on node node0\n"
-                            "  Remote daemon: [[24018,0],1] on node node1\n\n"
-                            "This is usually due to either a failure of the TCP network\n" +
-                            std::string(74, '-') + "\n";
+  const auto [who, daemon] = GENERATE(std::pair{"ORTE", "[[24018,0],"},       // Open MPI 4
+                                      std::pair{"PRTE", "[prterun-n-7@0,"});  // and 5
+  const std::string words = fmt::format(
+      "{}\n{} has lost communication with a remote daemon.\n\n"
+      "  HNP daemon   : {}0] on node node0\n"
+      "  Remote daemon: {}1] on node node1\n\n"
+      "This is usually due to either a failure of the TCP network\n{}\n",
+      kRule, who, daemon, daemon, kRule);
   REQUIRE(lost_host(words) == "node1");
   CHECK_FALSE(lost_host("on node node1"));
   CHECK(without_launcher_remarks(words).empty());
@@ -232,8 +250,9 @@ TEST_CASE("a host that mpirun lost is named, with the workers on it") {
 }
 
 TEST_CASE("what the launcher remarks on the end is no part of a worker's words") {
-  CHECK(without_launcher_remarks("mpirun: Forwarding signal 10 to job\nhello\n" + kKilled) ==
-        "hello\n");
+  for (const std::string& killed : {kKilled, kKilledBy5})
+    CHECK(without_launcher_remarks("mpirun: Forwarding signal 10 to job\nhello\n" + killed) ==
+          "hello\n");
   CHECK(without_launcher_remarks("hello\nsrun: error: node3: task 5: Exited with exit code 2\n") ==
         "hello\n");
   const std::string unreachable =
