@@ -136,6 +136,16 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
              ContainsSubstring("was simulated by acid") && ContainsSubstring(simulated.id));
 }
 
+TEST_CASE("another version of OpenBLAS than then is among what changed") {
+  const RecordedRun run;
+  run.alter(
+      "UPDATE attempts SET environment = json_set(environment, '$.model_runtime',"
+      " json('{\"blas_config\": \"OpenBLAS 0.3.21 DYNAMIC_ARCH Haswell MAX_THREADS=64\"}'))");
+  const auto verified = acid(run.folder, {"verify", run.id});
+  CHECK(verified.code == 0);
+  CHECK_THAT(verified.out, ContainsSubstring("model_runtime/blas_config: then OpenBLAS 0.3.21"));
+}
+
 TEST_CASE("the vectors of single workers at the checkpoints of a run can be exported") {
   std::string recipe = kRecorded;
   recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
