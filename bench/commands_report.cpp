@@ -14,7 +14,7 @@
 namespace acid::bench {
 namespace {
 
-constexpr double kMostSeconds = 5, kMostMegabytes = 5;
+constexpr double kMostReportSeconds = 5, kMostMegabytes = 5;
 
 struct ReportSizes {
   int runs = 60;
@@ -53,7 +53,7 @@ void measure_report(Bench& bench, const ReportSizes& sizes) {
              samples[0],
              "reading the store's file",
              samples[1],
-             value_at_most(kMostSeconds),
+             value_at_most(kMostReportSeconds),
              {}});
   bench.add({what + ", processor time", "s", cpu, {}, {}, {}, {}});
   bench.add({what + ", the page", "MB", megabytes, {}, {}, value_at_most(kMostMegabytes), {}});

@@ -22,7 +22,7 @@
 namespace acid::bench {
 namespace {
 
-constexpr double kMostSeconds = 3, kMostIntervals = 1;
+constexpr double kMostResumeSeconds = 3, kMostIntervals = 1;
 constexpr double kPatienceSeconds = 120;
 constexpr int kMillisecondsBetweenWrites = 250;  // of store/write_queue.hpp
 
@@ -164,7 +164,7 @@ void measure_resume(Bench& bench, int interval) {
              resumed,
              "acid run to its first gradient",
              begun,
-             value_at_most(kMostSeconds),
+             value_at_most(kMostResumeSeconds),
              {}});
   bench.note(fmt::format(
       "work lost is what the store knows of: what was computed in the last {} ms at most, since "

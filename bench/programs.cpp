@@ -17,7 +17,7 @@
 namespace acid::bench {
 namespace {
 
-constexpr double kPatienceSeconds = 3600;
+constexpr double kLongestSeconds = 3600;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::string built_program(const std::string& name) {
 
 double run_program(const std::vector<std::string>& arguments,
                    const std::vector<std::string>& environment) {
-  const Captured captured = capture(arguments, kPatienceSeconds, environment);
+  const Captured captured = capture(arguments, kLongestSeconds, environment);
   throw_if_interrupted();
   if (!captured.ran)
     throw Error(fmt::format(
