@@ -58,7 +58,7 @@ struct Bowls {
 struct Optimiser {
   double momentum = 0;
   bool adam = false;
-  Vectors first, second;  // its memory, by worker
+  Vectors first = {}, second = {};  // its memory, by worker
   int steps = 0;
   std::vector<double> step(std::size_t w, const std::vector<double>& g) {
     std::vector<double> u(g.size());
