@@ -16,6 +16,7 @@ step() {
 # a command beside it is not missing where that command is there, from wherever it came.
 # `install_packages build` leaves out what only the tests need.
 install_packages() {
+  [ -z "${ACID_PACKAGES:-}" ] || { echo "Packages are in $ACID_PACKAGES (scripts/bootstrap-user)."; return 0; }
   command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
   local package command missing=()
   while read -r package command; do
@@ -30,8 +31,9 @@ install_packages() {
     local install=(apt-get install -y --no-install-recommends -q "${missing[@]}")
     "${install[@]}" || { apt-get update -q && "${install[@]}"; }
   else
-    echo "Some packages are missing. Please run this, then start again:" >&2
-    echo "  sudo apt-get update && sudo apt-get install ${missing[*]}" >&2
+    echo "Some packages are missing. Please have this run by root, then start again:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+    echo "Without root: scripts/bootstrap-user fetches them into your home." >&2
     return 1
   fi
 }
