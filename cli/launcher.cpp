@@ -67,15 +67,13 @@ void require_this_host(const std::string& first, const char* key, const Surround
                   key, first, first));
 }
 
-void require_installed(const std::string& launcher, const char* remedy,
+void require_installed(const std::string& launcher, const char* advice,
                        const Surroundings& around) {
   if (!around.built_with_mpi)
-    throw Error(
-        "this acid was built without MPI (acid-mpi.so is not beside it): install Open MPI's "
-        "development files (on Debian: apt install libopenmpi-dev openmpi-bin) and build acid "
-        "again, or use driver = \"threads\"");
+    throw Error(fmt::format("{} is not there: {}, or use driver = \"threads\"",
+                            module_path(mpi_module()), remedy(mpi_module())));
   if (launcher == "none" || !around.find_program(launcher).empty()) return;
-  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, remedy));
+  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, advice));
 }
 
 void append(std::vector<std::string>& list, const std::vector<std::string>& more) {

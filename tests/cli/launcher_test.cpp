@@ -166,7 +166,7 @@ TEST_CASE("worker 0 must be on this host") {
              ContainsSubstring("names no host"));
 }
 
-TEST_CASE("a missing launcher or module says what to install") {
+TEST_CASE("a missing launcher says what to install, a missing module what to build") {
   Surroundings around = surroundings();
   around.find_program = [](const std::string&) { return std::string(); };
   CHECK_THAT(message_for({}, around), ContainsSubstring("apt install openmpi-bin"));
@@ -174,7 +174,9 @@ TEST_CASE("a missing launcher or module says what to install") {
   around = surroundings();
   around.built_with_mpi = false;
   for (const char* launcher : {"mpirun", "srun", "none"})
-    CHECK_THAT(message_for({{"launcher", launcher}}, around), ContainsSubstring("libopenmpi-dev"));
+    CHECK_THAT(message_for({{"launcher", launcher}}, around),
+               ContainsSubstring("/acid-mpi.so is not there: build the target acid_programs") &&
+                   ContainsSubstring("libopenmpi-dev"));
 }
 
 TEST_CASE("without a launcher, acid must have been started once per worker") {
