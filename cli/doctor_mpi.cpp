@@ -9,6 +9,8 @@
 #include "cli/child.hpp"
 #include "cli/launcher.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
+#include "engine/transport/mpi_runtime.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -25,9 +27,8 @@ void check_library(std::vector<Check>& checks, const Surroundings& around) {
                    "the mpi driver, with workers on several hosts, needs Open MPI; apt-get "
                    "install openmpi-bin");
   if (!around.built_with_mpi)
-    return missing("acid was built without it",
-                   "the mpi driver is not available; apt-get install libopenmpi-dev, then build "
-                   "acid again");
+    return missing(fmt::format("no {}", module_path(mpi_module())),
+                   "the mpi driver is not available: " + remedy(mpi_module()));
   Captured answer;
   try {
     answer = capture(
@@ -45,11 +46,12 @@ void check_library(std::vector<Check>& checks, const Surroundings& around) {
                    words.empty() ? "run it by hand: mpirun -n 1 acid-worker --mpi --environment"
                                  : words.substr(0, words.find('\n')));
   }
-  const bool survives = told.value("fault_tolerance", false);
+  const bool tolerant = told.value("fault_tolerance", false);
   checks.push_back({"MPI", true,
                     fmt::format("{}, thread level {}, {}", told.value("library", std::string()),
                                 told.value("thread_level", std::string()),
-                                survives ? "fault tolerant" : "not fault tolerant"),
+                                tolerant ? "built for fault tolerance (mpirun --with-ft ulfm)"
+                                         : "not built for fault tolerance"),
                     ""});
 }
 

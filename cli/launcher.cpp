@@ -67,15 +67,13 @@ void require_this_host(const std::string& first, const char* key, const Surround
                   key, first, first));
 }
 
-void require_installed(const std::string& launcher, const char* remedy,
+void require_installed(const std::string& launcher, const char* advice,
                        const Surroundings& around) {
   if (!around.built_with_mpi)
-    throw Error(
-        "this acid was built without MPI (acid-mpi.so is not beside it): install Open MPI's "
-        "development files (on Debian: apt install libopenmpi-dev openmpi-bin) and build acid "
-        "again, or use driver = \"threads\"");
+    throw Error(fmt::format("{} is not there: {}, or use driver = \"threads\"",
+                            module_path(mpi_module()), remedy(mpi_module())));
   if (launcher == "none" || !around.find_program(launcher).empty()) return;
-  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, remedy));
+  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, advice));
 }
 
 void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
@@ -206,7 +204,10 @@ std::vector<std::string> launcher_environment(const Surroundings& around) {
       // So that it notices a host that is gone, but not before the
       // run's own processes, who can name it.
       "OMPI_MCA_oob_tcp_keepalive_time=5", "OMPI_MCA_oob_tcp_keepalive_intvl=2",
-      "OMPI_MCA_oob_tcp_keepalive_probes=2"};
+      "OMPI_MCA_oob_tcp_keepalive_probes=2",
+      // Of version 5 the launcher is PRRTE, which reads settings under its own name only.
+      "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
+      "PRTE_MCA_oob_tcp_keepalive_probes=2"};
   if (around.root)  // Version 4 looks for the former, version 5 for the latter.
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});

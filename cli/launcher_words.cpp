@@ -34,11 +34,12 @@ int signal_described_as(const std::string& words) {
   return 0;
 }
 
-std::optional<KilledProcess> in_words_of_mpirun(const std::string& line) {
+// Version 5 breaks its sentences into lines, anywhere.
+std::optional<KilledProcess> in_words_of_mpirun(const std::string& words) {
   static const std::regex pattern(
-      R"(.*process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+).*)");
+      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d+))");
   std::smatch match;
-  if (!std::regex_match(line, match, pattern)) return std::nullopt;
+  if (!std::regex_search(words, match, pattern)) return std::nullopt;
   return KilledProcess{std::stoi(match[1]), match[2], std::stoi(match[3])};
 }
 
@@ -66,7 +67,8 @@ bool is_remark(const std::vector<std::string>& paragraph) {
                                    "mpirun noticed that process rank",
                                    "prterun noticed that process rank",
                                    "A process has executed an operation involving a call",
-                                   "ORTE has lost communication with a remote daemon"};
+                                   "ORTE has lost communication with a remote daemon",
+                                   "PRTE has lost communication with a remote daemon"};
   return !paragraph.empty() &&
          std::any_of(kRemarks.begin(), kRemarks.end(),
                      [&](const char* remark) { return paragraph.front().starts_with(remark); });
@@ -88,11 +90,9 @@ std::optional<KilledProcess> killed_process(std::string_view words) {
   if (words.find("signal") == std::string_view::npos &&
       words.find("srun: error") == std::string_view::npos)
     return std::nullopt;
-  for (const std::string& line : lines_of(words)) {
-    if (const auto killed = in_words_of_mpirun(line)) return killed;
+  for (const std::string& line : lines_of(words))
     if (const auto killed = in_words_of_srun(line)) return killed;
-  }
-  return std::nullopt;
+  return in_words_of_mpirun(std::string(words));
 }
 
 std::string describe(const KilledProcess& killed, const json& processes) {

@@ -27,7 +27,7 @@ constexpr std::array kPartOfTheResult = {
     "/cpu_features",
     "/model_runtime/libtorch",
     "/model_runtime/blas_library",
-    "/model_runtime/blas_core",
+    "/model_runtime/blas_config",  // its version and core type
     "/model_runtime/blas_threads",
     "/model_runtime/cpu_capability",
     "/model_runtime/mkldnn",

@@ -19,6 +19,18 @@ function(acid_layer name)
   target_link_libraries(acid_${name} PUBLIC acid_flags ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
 endfunction()
 
+# acid_module(TARGET FILE): a library that the programs load when they need it, built and installed
+# beside them.
+function(acid_module target file)
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${file}
+    PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}
+    INSTALL_RPATH_USE_LINK_PATH ON)
+  add_dependencies(acid_programs ${target})
+  install(TARGETS ${target} LIBRARY DESTINATION bin)
+endfunction()
+
 # acid_catalog(OUT MACRO): the source files named by this folder's catalog.inc, whose lines read
 # MACRO(file_stem, …). The catalog is the only list of its kind; C++ includes the same file.
 function(acid_catalog out macro)

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "engine/base/error.hpp"
@@ -23,16 +24,26 @@ std::string module_path(const Module& module) {
   return named != nullptr && *named != '\0' ? named : program_folder() + "/" + module.name;
 }
 
+std::string remedy(const Module& module) {
+  std::string text =
+      "build the target acid_programs (cmake --preset release && cmake --build --preset release "
+      "--target acid_programs)";
+  if (*module.needs != '\0') text += fmt::format(", which has it where there is {}", module.needs);
+  return text;
+}
+
 void* load_module(const Module& module) {
   const std::string path = module_path(module);
   // Never closed: LibTorch and MPI cannot be unloaded, and threads outlive whoever loaded a module.
   void* handle = dlopen(path.c_str(), RTLD_NOW | (module.global ? RTLD_GLOBAL : RTLD_LOCAL));
   void* factory = handle == nullptr ? nullptr : dlsym(handle, module.factory);
   if (factory != nullptr) return factory;
-  const char* reason = dlerror();
-  throw Error(fmt::format("cannot load the module '{}': {}; {}, or name the module in {}", path,
-                          reason == nullptr ? "unknown reason" : reason, module.remedy,
-                          module.variable));
+  const char* told = dlerror();
+  std::string_view reason = told == nullptr ? "unknown reason" : told;
+  if (const std::string prefix = path + ": "; reason.starts_with(prefix))
+    reason.remove_prefix(prefix.size());
+  throw Error(fmt::format("cannot load the module '{}': {}; {}: {}, or name the module in {}", path,
+                          reason, module.users, remedy(module), module.variable));
 }
 
 }  // namespace acid

@@ -10,18 +10,22 @@ std::string program_folder();
 /// A shared object that only some runs or commands need: slow to load, or not there on every
 /// machine. It lies in program_folder(), unless an environment variable names another one.
 struct Module {
-  const char* name;      // "acid-torch.so"
-  const char* variable;  // "ACID_TORCH_MODULE"
-  const char* factory;   // the function it exports
-  const char* remedy;    // who needs it, and what to do if it cannot be loaded
-  bool global = false;   // its symbols are found by what it loads in turn
+  const char* name;        // "acid-torch.so"
+  const char* variable;    // "ACID_TORCH_MODULE"
+  const char* factory;     // the function it exports
+  const char* users;       // "models need it"
+  const char* needs = "";  // what must be installed to build it, beside what all of acid needs
+  bool global = false;     // its symbols are found by what it loads in turn
 };
 
 /// Where `module` is expected.
 std::string module_path(const Module& module);
 
+/// How to get `module`: which target to build, and what has to be installed for it.
+std::string remedy(const Module& module);
+
 /// Loads it, for the rest of the process, and returns its factory. Any thread. Throws Error with
-/// the path, the reason and the remedy.
+/// the path, the reason, its users and the remedy.
 void* load_module(const Module& module);
 
 template <class Factory>

@@ -9,8 +9,8 @@ CudaRuntime& load_cuda_runtime() {
       {.name = "acid-cuda.so",
        .variable = "ACID_CUDA_MODULE",
        .factory = "acid_cuda_runtime",
-       .remedy = "execution.device = \"cuda\" needs it: install the CUDA toolkit and build acid "
-                 "with -DACID_WITH_CUDA=ON, set execution.device = \"cpu\""})();
+       .users = "execution.device = \"cuda\" needs it, execution.device = \"cpu\" does not",
+       .needs = "the CUDA toolkit"})();
   return runtime;
 }
 

@@ -4,12 +4,12 @@
 namespace acid {
 
 ModelRuntime& load_model_runtime() {
-  static ModelRuntime& runtime = *load_module<ModelRuntime*()>(
-      {.name = "acid-torch.so",
-       .variable = "ACID_TORCH_MODULE",
-       .factory = "acid_torch_runtime",
-       .remedy = "models need LibTorch (quadratic and logistic tasks do not): install it (on "
-                 "Debian: apt install libtorch-dev) and build acid with -DACID_WITH_TORCH=ON"})();
+  static ModelRuntime& runtime =
+      *load_module<ModelRuntime*()>({.name = "acid-torch.so",
+                                     .variable = "ACID_TORCH_MODULE",
+                                     .factory = "acid_torch_runtime",
+                                     .users = "models need it, quadratic and logistic tasks do not",
+                                     .needs = "LibTorch (on Debian: apt install libtorch-dev)"})();
   return runtime;
 }
 

@@ -43,8 +43,8 @@ const NcclRuntime& load_nccl_runtime() {
       {.name = "acid-nccl.so",
        .variable = "ACID_NCCL_MODULE",
        .factory = "acid_nccl_runtime",
-       .remedy = "processes with a GPU each exchange faster with it: install NCCL (libnccl2, to "
-                 "build libnccl-dev) and build acid with -DACID_WITH_CUDA=ON"})();
+       .users = "processes with a GPU each exchange faster with it",
+       .needs = "the CUDA toolkit and NCCL (libnccl2, libnccl-dev)"})();
   return runtime;
 }
 

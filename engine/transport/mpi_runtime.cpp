@@ -7,9 +7,8 @@ const Module& mpi_module() {
       .name = "acid-mpi.so",
       .variable = "ACID_MPI_MODULE",
       .factory = "acid_mpi_runtime",
-      .remedy =
-          "the mpi driver needs it on every host: install MPI (on Debian: apt install "
-          "openmpi-bin libopenmpi-dev) and build acid with -DACID_WITH_MPI=ON",
+      .users = "the mpi driver needs it on every host",
+      .needs = "MPI (on Debian: apt install openmpi-bin libopenmpi-dev)",
       .global = true};  // Open MPI loads plugins that look for its symbols
   return kModule;
 }

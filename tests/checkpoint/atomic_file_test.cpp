@@ -123,7 +123,7 @@ TEST_CASE("a file that cannot be written leaves the old one, no debris, and a re
         file->write(bytes(text).subspan(at, std::min(piece, text.size() - at)));
       file->commit();
     };
-    CHECK_THROWS_WITH(write(), Catch::Contains(path) && Catch::Contains("File too large"));
+    CHECK_THROWS_WITH(write(), ContainsSubstring(path) && ContainsSubstring("File too large"));
     file.reset();
     CHECK(content_of(path) == "old");
     CHECK(files_in(folder) == 1);
@@ -145,7 +145,7 @@ TEST_CASE("a name that is taken by a folder is an error and leaves no debris") {
   {
     AtomicFile file(folder.file("taken"));
     file.write(bytes("text"));
-    CHECK_THROWS_WITH(file.commit(), Catch::Contains("rename") && Catch::Contains("taken"));
+    CHECK_THROWS_WITH(file.commit(), ContainsSubstring("rename") && ContainsSubstring("taken"));
   }
   CHECK(fs::is_directory(folder.path / "taken" / "inside"));
   CHECK(files_in(folder) == 1);

@@ -44,7 +44,7 @@ TEST_CASE("a failed write leaves no file and names the reason") {
   const Folder folder;
   const std::string path = folder.path / "missing" / "model.safetensors";
   CHECK_THROWS_WITH(write_safetensors(path, {{kSegments, kValues}}, {}),
-                    Catch::Contains("No such file"));
+                    ContainsSubstring("No such file"));
   {
     AtomicFile abandoned(folder.path / "other");
     abandoned.write(std::as_bytes(std::span(kValues)));
@@ -89,7 +89,7 @@ TEST_CASE("an altered byte of a safetensors file is an error or another value, n
 TEST_CASE("a folder and a missing file are no safetensors files") {
   const Folder folder;
   CHECK_THROWS_AS(read_safetensors(folder.path.string()), Error);
-  CHECK_THROWS_WITH(read_safetensors(folder.file("missing")), Catch::Contains("No such file"));
+  CHECK_THROWS_WITH(read_safetensors(folder.file("missing")), ContainsSubstring("No such file"));
 }
 
 TEST_CASE("bytes are not read as floats") {
@@ -98,5 +98,5 @@ TEST_CASE("bytes are not read as floats") {
   const std::string header = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}} )";
   put(path,
       std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header + "data");
-  CHECK_THROWS_WITH(read_safetensors(path), Catch::Contains("float32"));
+  CHECK_THROWS_WITH(read_safetensors(path), ContainsSubstring("float32"));
 }

@@ -8,7 +8,6 @@
 
 using acid::test::Result;
 using acid::test::ScriptedWorker;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -94,7 +93,8 @@ TEST_CASE("what the worker writes of a model arrives byte by byte, in a file or 
   CHECK(bench.read("file") == expected);
   const std::vector<std::string> starts = bench.starts();
   REQUIRE(starts.size() == 2);
-  CHECK_THAT(starts[0], Contains("--store acid-store --run ") && Contains(" --test-set"));
+  CHECK_THAT(starts[0],
+             ContainsSubstring("--store acid-store --run ") && ContainsSubstring(" --test-set"));
 }
 
 TEST_CASE("a worker that fails leaves the file that was there, and its exit code is ours") {
@@ -103,19 +103,20 @@ TEST_CASE("a worker that fails leaves the file that was there, and its exit code
   const Result failed = bench.export_as("test-set", {"-o", "file"});
   CHECK(failed.code == 3);
   CHECK(failed.out.empty());
-  CHECK_THAT(failed.err, Contains("reason") && Contains("acid-worker ended with exit code 3"));
+  CHECK_THAT(failed.err, ContainsSubstring("reason") &&
+                             ContainsSubstring("acid-worker ended with exit code 3"));
   CHECK(bench.read("file") == "before");
   const ModelRun killed("kill -9 $$\n");
   const Result result = killed.export_as("test-set");
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL"));
+  CHECK_THAT(result.err, ContainsSubstring("acid-worker ended with SIGKILL"));
 }
 
 TEST_CASE("a run that has no final model yet is refused before the worker is asked") {
   const ModelRun bench("echo asked\n");
   const Result result = bench.export_as("torchscript", {"-o", "file"});
   CHECK(result.code == 2);
-  CHECK_THAT(result.err, Contains("has no final model"));
+  CHECK_THAT(result.err, ContainsSubstring("has no final model"));
   CHECK_FALSE(bench.has("file"));
   CHECK(bench.starts().empty());
 }
@@ -128,7 +129,7 @@ TEST_CASE("an analytic task has neither a model nor a test set to export") {
     const Result result = bench.call({"export", "@latest", "--format", format});
     CHECK(result.code == 2);
     CHECK(result.out.empty());
-    CHECK_THAT(result.err, Contains("quadratic") && Contains("safetensors"));
+    CHECK_THAT(result.err, ContainsSubstring("quadratic") && ContainsSubstring("safetensors"));
   }
   CHECK(bench.starts().empty());
 }

@@ -4,7 +4,6 @@
 #include "tests/cli/scripted_worker.hpp"
 
 using Bench = acid::test::ScriptedWorker;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -42,7 +41,8 @@ sleep 0.3; kill -TERM $p; wait $p; exit $?
   std::filesystem::create_directory(bench.path("elsewhere"));
   for (const std::string file : {"data.svm", "graph.txt"})
     std::filesystem::rename(bench.path(file), bench.path("elsewhere/" + file));
-  CHECK_THAT(run("elsewhere/"), Contains("resuming from gradient") && !Contains("plan_sha256"));
+  CHECK_THAT(run("elsewhere/"),
+             ContainsSubstring("resuming from gradient") && !ContainsSubstring("plan_sha256"));
   const auto runs = bench.call({"list", "--json"}).json()["runs"];
   REQUIRE(runs.size() == 1);
   const auto shown = bench.call({"show", runs[0]["id"], "--json"}).json();

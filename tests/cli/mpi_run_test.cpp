@@ -19,7 +19,6 @@
 namespace acid::test {
 namespace {
 
-using Catch::Matchers::Contains;
 using nlohmann::json;
 
 constexpr const char* kRecipe = R"(
@@ -134,14 +133,14 @@ TEST_CASE("runs with a process per worker finish and are proven") {
   const Result result = acid(bench, {"run", "r.toml"});
   INFO(result.err);
   REQUIRE(result.code == 0);
-  CHECK_THAT(result.err, !Contains("mpirun") && !Contains("----"));
+  CHECK_THAT(result.err, !ContainsSubstring("mpirun") && !ContainsSubstring("----"));
   const json runs = acid(bench, {"list", "--json"}).json()["runs"];
   REQUIRE(runs.size() == 2);
   for (const json& run : runs) {
     CHECK(run["driver"] == "mpi");
     CHECK(run["state"] == "finished");
     const json environment = bench.shown(run["id"])["environment"];
-    CHECK_THAT(environment["mpi"]["library"].get<std::string>(), Contains("MPI"));
+    CHECK_THAT(environment["mpi"]["library"].get<std::string>(), ContainsSubstring("MPI"));
     std::set<int> pids;
     for (int rank = 0; rank < 3; ++rank) {
       CHECK(environment["processes"][static_cast<std::size_t>(rank)]["rank"] == rank);
@@ -152,7 +151,7 @@ TEST_CASE("runs with a process per worker finish and are proven") {
     INFO(proof.out << proof.err);
     CHECK(proof.code == 0);
   }
-  CHECK_THAT(acid(bench, {"run", "r.toml"}).err, Contains("2 of 2 runs already finished"));
+  CHECK_THAT(acid(bench, {"run", "r.toml"}).err, ContainsSubstring("2 of 2 runs already finished"));
 }
 
 TEST_CASE("a killed process is named, and the run goes on from its checkpoint") {
@@ -165,12 +164,13 @@ TEST_CASE("a killed process is named, and the run goes on from its checkpoint") 
   INFO(result.err);
   CHECK(result.code == 0);
   const std::string killed = "worker 1 (process " + std::to_string(pids[1]) + " on ";
-  CHECK_THAT(result.err, Contains(killed) && Contains("was killed by SIGKILL; restarting from its "
-                                                      "last checkpoint (1 of 3)"));
+  CHECK_THAT(result.err, ContainsSubstring(killed) &&
+                             ContainsSubstring("was killed by SIGKILL; restarting from its "
+                                               "last checkpoint (1 of 3)"));
   const json attempts = bench.shown(bench.id())["attempts"];
   REQUIRE(attempts.size() == 2);
   CHECK(attempts[0]["outcome"] == "interrupted");
-  CHECK_THAT(attempts[0]["message"].get<std::string>(), Contains(killed));
+  CHECK_THAT(attempts[0]["message"].get<std::string>(), ContainsSubstring(killed));
   CHECK(attempts[1]["resumed_from"] > 0);
   CHECK(all_gone(pids, kPatienceSeconds));
   CHECK(acid(bench, {"verify", "@latest"}).code == 0);
@@ -190,7 +190,7 @@ TEST_CASE("a stop saves the run, and the same command goes on") {
   const Result resumed = acid(bench, stopped.command);
   INFO(resumed.err);
   CHECK(resumed.code == 0);
-  CHECK_THAT(resumed.err, Contains("resuming from gradient"));
+  CHECK_THAT(resumed.err, ContainsSubstring("resuming from gradient"));
 }
 
 TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed") {
@@ -242,13 +242,14 @@ TEST_CASE("a process with other data, or with none, keeps the run from beginning
   const Result none = run_with("mkdir -p none; cd none");
   INFO(none.err);
   CHECK(none.code != 0);
-  CHECK_THAT(none.err, Contains("worker 1 on ") && Contains("data.txt"));
+  CHECK_THAT(none.err, ContainsSubstring("worker 1 on ") && ContainsSubstring("data.txt"));
   const std::string other = "mkdir -p other; sed s/0.5/0.6/ data.txt > other/data.txt; cd other";
   const Result different = run_with(other);
   INFO(different.err);
   CHECK(different.code == 2);
-  CHECK_THAT(different.err, Contains("worker 1 on ") && Contains("data") &&
-                                Contains("--allow-changed") && !Contains("worker 2"));
+  CHECK_THAT(different.err, ContainsSubstring("worker 1 on ") && ContainsSubstring("data") &&
+                                ContainsSubstring("--allow-changed") &&
+                                !ContainsSubstring("worker 2"));
   const Result allowed = run_with(other, {"--allow-changed"});
   INFO(allowed.err);
   CHECK(allowed.code == 0);
@@ -272,7 +273,7 @@ TEST_CASE("acid that was itself started once per worker needs no launcher") {
   CHECK(captured("[{kind=\"a2cid2\"}]").ran);  // There is nothing left to do.
   const Captured two = captured("[{kind=\"a2cid2\"}, {kind=\"ar-sgd\"}]");
   CHECK_FALSE(two.ran);
-  CHECK_THAT(two.output, Contains("must ask for one run"));
+  CHECK_THAT(two.output, ContainsSubstring("must ask for one run"));
 }
 
 }  // namespace acid::test

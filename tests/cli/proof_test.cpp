@@ -15,8 +15,6 @@
 namespace acid::test {
 namespace {
 
-using Catch::Matchers::Contains;
-
 constexpr const char* kRecipe = R"(
 name = "proof"
 seeds = [7]
@@ -217,7 +215,7 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
     const Proof proof(driver, short_recipe());
     for (const auto& [sql, found] : alterations) {
       INFO(driver << ": " << sql);
-      CHECK_THAT(proof.verify_altered(sql)["message"].get<std::string>(), Contains(found));
+      CHECK_THAT(proof.verify_altered(sql)["message"].get<std::string>(), ContainsSubstring(found));
     }
   }
 }
@@ -239,8 +237,8 @@ TEST_CASE("an altered file of a checkpoint or of the final model is found", "[re
     INFO(ending << ": " << found.out);
     CHECK(found.code == 4);
     CHECK_THAT(found.json()["message"].get<std::string>(),
-               Contains(mean ? "the file of the final model was altered"
-                             : "the file of checkpoint " + checkpoint + " was altered"));
+               ContainsSubstring(mean ? "the file of the final model was altered"
+                                      : "the file of checkpoint " + checkpoint + " was altered"));
     if (!mean) CHECK(proof.verify_copied({"--from", checkpoint}).code == 4);
   }
 }
@@ -265,7 +263,8 @@ TEST_CASE("a final model whose tensor has another name is another model", "[rele
   const auto found = proof.verify_copied();
   INFO(found.out);
   CHECK(found.code == 4);
-  CHECK_THAT(found.json()["message"].get<std::string>(), Contains("another mean at the end"));
+  CHECK_THAT(found.json()["message"].get<std::string>(),
+             ContainsSubstring("another mean at the end"));
 }
 
 TEST_CASE("a part of a run that is equal does not make up for the rest", "[release]") {
@@ -274,10 +273,11 @@ TEST_CASE("a part of a run that is equal does not make up for the rest", "[relea
   constexpr const char* kAltered =
       "UPDATE cut_digests SET digest = 'x' WHERE checkpoint = (SELECT min(id) FROM checkpoints)";
   CHECK(proof.verify_copy(kAltered, {"--from", from}).code == 0);
-  CHECK_THAT(proof.show_copied().out, Contains("verified from checkpoint " + from + " on"));
+  CHECK_THAT(proof.show_copied().out,
+             ContainsSubstring("verified from checkpoint " + from + " on"));
   CHECK(proof.verify_copied().code == 4);
   CHECK(proof.verify_copied({"--from", from}).code == 0);
-  CHECK_THAT(proof.show_copied().out, Contains("verification FAILED"));
+  CHECK_THAT(proof.show_copied().out, ContainsSubstring("verification FAILED"));
 }
 
 // It counts up to the last checkpoint; what comes after it must be as it was written.
@@ -292,7 +292,7 @@ TEST_CASE("the records of an interrupted run are proven as far as they can be", 
     INFO(sound.out << sound.err);
     CHECK(sound.code == 0);
     CHECK_THAT(sound.json()["message"].get<std::string>(),
-               Contains("nothing after checkpoint " + proof.newest_checkpoint()));
+               ContainsSubstring("nothing after checkpoint " + proof.newest_checkpoint()));
     for (const char* sql :
          {"UPDATE event_chunks SET events = zeroblob(length(events))"
           " WHERE chunk = (SELECT max(chunk) FROM event_chunks)",
@@ -314,7 +314,7 @@ TEST_CASE("another learning rate is found in the first event that it changes", "
   CHECK(altered["first_difference"]["worker"].is_number());
   CHECK(altered["first_difference"]["normalised_time"].get<double>() < 2);
   CHECK(altered["first_difference"]["tensor"].is_string());
-  CHECK_THAT(altered["untrue"].dump(), Contains("the digest of the settings"));
+  CHECK_THAT(altered["untrue"].dump(), ContainsSubstring("the digest of the settings"));
 }
 
 TEST_CASE("a run that diverged is proven to diverge") {

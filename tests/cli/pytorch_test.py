@@ -209,7 +209,7 @@ def check_refusals(lab, run):
     path = lab.folder / "refused.pt"
     command = ("export", run, "--format", "torchscript", "-o", str(path))
     said = lab.acid(*command, code=1, ACID_TORCH_MODULE="/nowhere/acid-torch.so")
-    expect("/nowhere/acid-torch.so" in said and "ACID_WITH_TORCH" in said, said)
+    expect("/nowhere/acid-torch.so" in said and "acid_programs" in said, said)
     (model,) = (lab.folder / "acid-store" / "checkpoints" / run).glob("*-final-mean.safetensors")
     content = bytearray(model.read_bytes())
     content[-1] ^= 1

@@ -8,7 +8,6 @@ using acid::test::looks_around;
 using acid::test::StoredRun;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
-using Catch::Matchers::Contains;
 
 TEST_CASE("a worker that a signal kills is started again, and the run finishes") {
   const Bench bench("[ $n -lt 3 ] && kill -9 $$\nexec $REAL \"$@\"\n");
@@ -16,9 +15,10 @@ TEST_CASE("a worker that a signal kills is started again, and the run finishes")
   INFO(result.err);
   CHECK(result.code == 0);
   CHECK(bench.starts().size() == 3);
-  CHECK_THAT(result.err, Contains("ended with SIGKILL; restarting from its beginning (1 of 3)"));
-  CHECK_THAT(result.err, Contains("(2 of 3)"));
-  CHECK_THAT(result.err, !Contains("(3 of 3)"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("ended with SIGKILL; restarting from its beginning (1 of 3)"));
+  CHECK_THAT(result.err, ContainsSubstring("(2 of 3)"));
+  CHECK_THAT(result.err, !ContainsSubstring("(3 of 3)"));
   CHECK(bench.call({"list", "--json"}).json()["runs"][0]["state"] == "finished");
 }
 
@@ -28,10 +28,10 @@ TEST_CASE("a worker that always dies is started again three times, then memory i
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(bench.starts().size() == 4);
-  CHECK_THAT(result.err, Contains("(3 of 3)"));
-  CHECK_THAT(result.err, Contains("last breath"));
-  CHECK_THAT(result.err, Contains("memory") && Contains("B are available"));
-  CHECK_THAT(result.err, Contains("fewer workers"));
+  CHECK_THAT(result.err, ContainsSubstring("(3 of 3)"));
+  CHECK_THAT(result.err, ContainsSubstring("last breath"));
+  CHECK_THAT(result.err, ContainsSubstring("memory") && ContainsSubstring("B are available"));
+  CHECK_THAT(result.err, ContainsSubstring("fewer workers"));
 }
 
 TEST_CASE("a worker that dies where it cannot be seen to be gone is not started for ever") {
@@ -60,8 +60,9 @@ TEST_CASE("a worker that dies where it cannot be seen to be gone is not started 
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(bench.starts().size() == 2);
-  CHECK_THAT(result.err, Contains("SIGKILL; restarting from its beginning (1 of 1)"));
-  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL\n") && Contains("memory"));
+  CHECK_THAT(result.err, ContainsSubstring("SIGKILL; restarting from its beginning (1 of 1)"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("acid-worker ended with SIGKILL\n") && ContainsSubstring("memory"));
 }
 
 TEST_CASE("execution.max_restarts is how often a worker is started again") {
@@ -74,8 +75,8 @@ TEST_CASE("execution.max_restarts is how often a worker is started again") {
     INFO(result.err);
     CHECK(result.code == 1);
     CHECK(bench.starts().size() == 1 + restarts);
-    CHECK_THAT(result.err, Contains("SIGSEGV"));
-    CHECK_THAT(result.err, !Contains("memory"));
+    CHECK_THAT(result.err, ContainsSubstring("SIGSEGV"));
+    CHECK_THAT(result.err, !ContainsSubstring("memory"));
   }
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("a worker that dies of our own request to stop is not started again") 
   kill(running.pid(), SIGTERM);
   const auto result = running.wait();
   CHECK(result.code == 130);
-  CHECK_THAT(result.err, !Contains("restarting"));
+  CHECK_THAT(result.err, !ContainsSubstring("restarting"));
   CHECK(bench.starts().size() == 1);
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("a run that somebody else finished is done, whatever our worker said")
   const auto result = bench.call({"run", "one.toml"});
   INFO(result.err);
   CHECK(result.code == 0);
-  CHECK_THAT(result.err, !Contains("held by 7"));
+  CHECK_THAT(result.err, !ContainsSubstring("held by 7"));
 }
 
 TEST_CASE("a run whose worker is turned away since another process has it is waited for") {
@@ -129,19 +130,21 @@ TEST_CASE("a run whose worker is turned away since another process has it is wai
   INFO(result.err);
   CHECK(result.code == 1);
   CHECK(bench.starts().size() == 2);
-  CHECK_THAT(result.err, Contains("is being executed by process") && Contains("exit code 1"));
-  CHECK_THAT(result.err, !Contains("exit code 3"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("is being executed by process") && ContainsSubstring("exit code 1"));
+  CHECK_THAT(result.err, !ContainsSubstring("exit code 3"));
 }
 
 TEST_CASE("a run that diverged is done until it is forced to begin anew") {
   const Bench bench("exec $REAL \"$@\"\n");
   std::vector<std::string> call{"run", "one.toml", "--set", "optimizer.learning_rate=1e200"};
-  REQUIRE_THAT(bench.call(call).err, Contains("diverged"));
+  REQUIRE_THAT(bench.call(call).err, ContainsSubstring("diverged"));
   const auto again = bench.call(call);
   INFO(again.err);
   CHECK(again.code == 1);
-  CHECK_THAT(again.err, Contains("1 of 1 runs already diverged (--force runs them again)"));
-  CHECK_THAT(again.out, Contains("1 of 1 runs diverged (seed"));
+  CHECK_THAT(again.err,
+             ContainsSubstring("1 of 1 runs already diverged (--force runs them again)"));
+  CHECK_THAT(again.out, ContainsSubstring("1 of 1 runs diverged (seed"));
   CHECK(bench.starts().size() == 1);
   call.push_back("--force");
   CHECK(bench.call(call).code == 1);
@@ -153,8 +156,8 @@ TEST_CASE("what a worker says although it ends well is shown with its run") {
       "echo 'checkpoint 7 is damaged; checkpoint 6 is used' >&2\nexec $REAL \"$@\"\n");
   const auto result = bench.call({"run", "one.toml"});
   CHECK(result.code == 0);
-  CHECK_THAT(result.err, Contains("(ad-psgd, seed 1): checkpoint 7 is damaged"));
-  CHECK_THAT(result.out, !Contains("damaged"));
+  CHECK_THAT(result.err, ContainsSubstring("(ad-psgd, seed 1): checkpoint 7 is damaged"));
+  CHECK_THAT(result.out, !ContainsSubstring("damaged"));
 }
 
 TEST_CASE(
@@ -169,8 +172,9 @@ TEST_CASE(
   const auto result = bench.run();
   INFO(result.err);
   CHECK(result.code == 2);
-  CHECK_THAT(result.err, Contains("was not started: acid has changed:\n  program: then aaaa"));
-  CHECK_THAT(result.err, !Contains("exit code"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("was not started: acid has changed:\n  program: then aaaa"));
+  CHECK_THAT(result.err, !ContainsSubstring("exit code"));
   CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 5);
 }
 
@@ -178,8 +182,8 @@ TEST_CASE("a worker that somebody else stops leaves a run that can be resumed, a
   const Bench bench("[ $n = 1 ] && exit 130\nexec $REAL \"$@\"\n");
   const auto result = bench.run();
   CHECK(result.code == 130);
-  CHECK_THAT(result.err, Contains("from elsewhere; 'acid resume "));
-  CHECK_THAT(result.out, Contains("AD-PSGD"));  // The others are compared.
+  CHECK_THAT(result.err, ContainsSubstring("from elsewhere; 'acid resume "));
+  CHECK_THAT(result.out, ContainsSubstring("AD-PSGD"));  // The others are compared.
 }
 
 TEST_CASE("the options --force and --allow-changed reach the worker") {
@@ -187,8 +191,10 @@ TEST_CASE("the options --force and --allow-changed reach the worker") {
   bench.call({"run", "one.toml", "--force"});
   bench.call({"run", "one.toml", "--allow-changed"});
   REQUIRE(bench.starts().size() == 2);
-  CHECK_THAT(bench.starts()[0], Contains("--fresh") && !Contains("--allow-changed"));
-  CHECK_THAT(bench.starts()[1], Contains("--allow-changed") && !Contains("--fresh"));
+  CHECK_THAT(bench.starts()[0],
+             ContainsSubstring("--fresh") && !ContainsSubstring("--allow-changed"));
+  CHECK_THAT(bench.starts()[1],
+             ContainsSubstring("--allow-changed") && !ContainsSubstring("--fresh"));
 }
 
 TEST_CASE("an interrupted --force says which runs it has not begun again") {
@@ -215,7 +221,7 @@ TEST_CASE("an interrupted --force says which runs it has not begun again") {
   kill(running.pid(), SIGINT);
   const auto result = running.wait();
   CHECK(result.code == 130);
-  CHECK_THAT(result.err, Contains(expected));
+  CHECK_THAT(result.err, ContainsSubstring(expected));
 }
 
 TEST_CASE("a run begun anew that dies is continued, unless it died before it began") {
@@ -232,6 +238,6 @@ TEST_CASE("a run begun anew that dies is continued, unless it died before it beg
       bench.call({"run", "one.toml", "--force", "--set", "budget.gradients=1000000000"});
   INFO(result.err);
   REQUIRE(bench.starts().size() == 3);
-  CHECK_THAT(bench.starts()[1], Contains("--fresh"));
-  CHECK_THAT(bench.starts()[2], !Contains("--fresh"));
+  CHECK_THAT(bench.starts()[1], ContainsSubstring("--fresh"));
+  CHECK_THAT(bench.starts()[2], !ContainsSubstring("--fresh"));
 }

@@ -11,7 +11,6 @@ using acid::test::Running;
 using acid::test::StoredRun;
 using Bench = acid::test::ScriptedWorker;
 using acid::test::wait_for;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -57,10 +56,10 @@ TEST_CASE("resume starts a worker for each interrupted run and nothing for other
   CHECK(result.code == 1);  // The script fails.
   REQUIRE(bench.starts().size() == 1);
   CHECK(bench.starts()[0] == "--store acid-store --run " + bench.id);
-  CHECK_THAT(result.err, Contains("resuming 1 interrupted run\n"));
+  CHECK_THAT(result.err, ContainsSubstring("resuming 1 interrupted run\n"));
   // The worker never got as far as to know.
-  CHECK_THAT(result.err, !Contains("resuming from gradient"));
-  CHECK_THAT(result.out, Contains("ad-psgd"));  // The comparison.
+  CHECK_THAT(result.err, !ContainsSubstring("resuming from gradient"));
+  CHECK_THAT(result.out, ContainsSubstring("ad-psgd"));  // The comparison.
 }
 
 TEST_CASE("where a run goes on is said once its worker knows, and what the worker says of it") {
@@ -72,7 +71,7 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
   Running running(bench, {"resume"}, {bench.worker});
   wait_for(bench, "there");
   CHECK(acid::test::looks_around(running.pid()));
-  CHECK_THAT(running.err(), !Contains("resuming from"));
+  CHECK_THAT(running.err(), !ContainsSubstring("resuming from"));
   const std::int64_t attempt = bench.store.begin_attempt(bench.id, acid::Lease::of_this_process(),
                                                          {}, {}, {}, bench.from(2));
   const auto says = [&](const std::string& words) {
@@ -86,7 +85,7 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
   bench.write("go-on", "");
   const std::string err = running.wait().err;
   INFO(err);
-  CHECK_THAT(err, Contains("its last words:\nlast words"));
+  CHECK_THAT(err, ContainsSubstring("its last words:\nlast words"));
   CHECK(err.find("cannot be used") == err.rfind("cannot be used"));
   CHECK(err.find("resuming from") == err.rfind("resuming from"));
 }
@@ -94,10 +93,10 @@ TEST_CASE("where a run goes on is said once its worker knows, and what the worke
 TEST_CASE("run says from where it continues, too, and not when it is forced to begin anew") {
   const Endless bench;
   CHECK_THAT(bench.run_until_it_says("resuming from gradient").err,
-             Contains("resuming from gradient"));
+             ContainsSubstring("resuming from gradient"));
   CHECK(bench.attempts() == 2);
   const auto begun = [&](const Running&) { return bench.attempts() == 3; };
-  CHECK_THAT(bench.run_until(begun, "--force").err, !Contains("resuming from gradient"));
+  CHECK_THAT(bench.run_until(begun, "--force").err, !ContainsSubstring("resuming from gradient"));
 }
 
 TEST_CASE("a run whose checkpoints were moved away is refused until they are back") {
@@ -106,8 +105,9 @@ TEST_CASE("a run whose checkpoints were moved away is refused until they are bac
   const auto refused = bench.run_until_it_says("starting again");
   INFO(refused.err);
   CHECK(refused.code == 3);
-  CHECK_THAT(refused.err, Contains(kFiles + ("/" + bench.id())) && Contains("put it back"));
-  CHECK_THAT(refused.err, Contains("--force") && !Contains("resuming from"));
+  CHECK_THAT(refused.err,
+             ContainsSubstring(kFiles + ("/" + bench.id())) && ContainsSubstring("put it back"));
+  CHECK_THAT(refused.err, ContainsSubstring("--force") && !ContainsSubstring("resuming from"));
   CHECK(bench.attempts() == 1);
   SECTION("as they were") {}
   SECTION("although they were noted as let go of") {
@@ -118,7 +118,8 @@ TEST_CASE("a run whose checkpoints were moved away is refused until they are bac
   }
   std::filesystem::rename(bench.path("away"), bench.path(kFiles));
   const auto resumed = bench.run_until_it_says("resuming from gradient");
-  CHECK_THAT(resumed.err, Contains("resuming from gradient") && !Contains("cannot be used"));
+  CHECK_THAT(resumed.err,
+             ContainsSubstring("resuming from gradient") && !ContainsSubstring("cannot be used"));
 }
 
 TEST_CASE("a run whose checkpoints are all damaged begins again, and that is said at once") {
@@ -127,7 +128,7 @@ TEST_CASE("a run whose checkpoints are all damaged begins again, and that is sai
     if (file.is_regular_file()) std::filesystem::resize_file(file.path(), 100);
   const auto again = bench.run_until_it_says("starting again");
   CHECK(again.code == 130);
-  CHECK_THAT(again.err, Contains("cannot be used") && !Contains("resuming from"));
+  CHECK_THAT(again.err, ContainsSubstring("cannot be used") && !ContainsSubstring("resuming from"));
   CHECK(again.err.find("starting again") == again.err.rfind("starting again"));
 }
 
@@ -135,7 +136,7 @@ TEST_CASE("a worker that dies is said to be started again from its last checkpoi
   StoredRun bench("kill -9 $$\n");
   bench.attempt(RunState::interrupted, {100});
   CHECK_THAT(bench.call({"resume"}).err,
-             Contains("SIGKILL; restarting from its last checkpoint (1 of 3)"));
+             ContainsSubstring("SIGKILL; restarting from its last checkpoint (1 of 3)"));
 }
 
 TEST_CASE("resume passes --allow-changed on") {
@@ -143,7 +144,7 @@ TEST_CASE("resume passes --allow-changed on") {
   bench.attempt(RunState::interrupted, {});
   bench.call({"resume", "--allow-changed"});
   REQUIRE(bench.starts().size() == 1);
-  CHECK_THAT(bench.starts()[0], Contains("--allow-changed"));
+  CHECK_THAT(bench.starts()[0], ContainsSubstring("--allow-changed"));
 }
 
 TEST_CASE("resume leaves failed and planned runs alone unless they are named") {
@@ -151,7 +152,8 @@ TEST_CASE("resume leaves failed and planned runs alone unless they are named") {
   if (GENERATE(false, true)) bench.attempt(RunState::failed, {100});
   const auto result = bench.call({"resume"});
   CHECK(result.code == 0);
-  CHECK_THAT(result.err, Contains("only when named") && Contains("nothing to resume"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("only when named") && ContainsSubstring("nothing to resume"));
   CHECK(result.out.empty());
   CHECK(bench.starts().empty());
   bench.call({"resume", bench.id.substr(0, 6)});
@@ -162,15 +164,16 @@ TEST_CASE("resume says why a run that was named is not resumed, and that is no e
   StoredRun bench;
   SECTION("finished") {
     bench.attempt(RunState::finished, {100});
-    CHECK_THAT(bench.call({"resume", bench.id}).err, Contains("seed 1) finished already"));
+    CHECK_THAT(bench.call({"resume", bench.id}).err, ContainsSubstring("seed 1) finished already"));
   }
   SECTION("diverged") {
     bench.attempt(RunState::diverged, {100});
-    CHECK_THAT(bench.call({"resume", "test"}).err, Contains("diverged and would again"));
+    CHECK_THAT(bench.call({"resume", "test"}).err, ContainsSubstring("diverged and would again"));
   }
   SECTION("being executed, by this very process") {
     acid::test::begin(bench.store, bench.id);
-    CHECK_THAT(bench.call({"resume", "@latest"}).err, Contains("is being executed already"));
+    CHECK_THAT(bench.call({"resume", "@latest"}).err,
+               ContainsSubstring("is being executed already"));
   }
   CHECK(bench.call({"resume", bench.id}).code == 0);
   CHECK(bench.starts().empty());
@@ -182,18 +185,18 @@ TEST_CASE("resume executes planned runs that are named to their end") {
   const auto result = bench.call({"resume", "small", "--jobs", "2"});
   INFO(result.err);
   CHECK(result.code == 0);
-  CHECK_THAT(result.err, Contains("resuming 6 runs"));
-  CHECK_THAT(result.out, Contains("AR-SGD"));
-  CHECK_THAT(bench.call({"resume"}).err, Contains("nothing to resume"));
+  CHECK_THAT(result.err, ContainsSubstring("resuming 6 runs"));
+  CHECK_THAT(result.out, ContainsSubstring("AR-SGD"));
+  CHECK_THAT(bench.call({"resume"}).err, ContainsSubstring("nothing to resume"));
 }
 
 TEST_CASE("resume of what is not there names it") {
   const StoredRun bench;
   const auto unknown = bench.call({"resume", "nothing-like-it"});
   CHECK(unknown.code == 2);
-  CHECK_THAT(unknown.err, Contains("nothing-like-it"));
+  CHECK_THAT(unknown.err, ContainsSubstring("nothing-like-it"));
   const auto nowhere = bench.call({"resume", "--store", "elsewhere"});
   CHECK(nowhere.code == 3);
-  CHECK_THAT(nowhere.err, Contains("elsewhere"));
+  CHECK_THAT(nowhere.err, ContainsSubstring("elsewhere"));
   CHECK_FALSE(bench.has("elsewhere"));
 }

@@ -14,13 +14,12 @@
 using acid::test::looks_around;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
-using Catch::Matchers::Contains;
 
 TEST_CASE("a worker gets the store and a run id, nothing else, and no standard input") {
   const Bench bench("cat >> input; exit 1\n");
   bench.run();
   for (const std::string& start : bench.starts())
-    CHECK_THAT(start, Catch::Matchers::Matches("--store acid-store --run [0-9a-f]{12}"));
+    CHECK_THAT(start, Matches("--store acid-store --run [0-9a-f]{12}"));
   CHECK(bench.read("input").empty());
 }
 
@@ -28,7 +27,7 @@ TEST_CASE("a failing worker's last words are shown, the other runs go on, and th
   const Bench bench("echo out of luck >&2; exit 1\n");
   const auto result = bench.run();
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, Contains("out of luck"));
+  CHECK_THAT(result.err, ContainsSubstring("out of luck"));
   CHECK(bench.starts().size() == 6);
 }
 
@@ -37,7 +36,7 @@ TEST_CASE("runs that never began are not verified, and that is said once") {
   bench.run({"--jobs", "1"});
   const auto some = bench.call({"verify", "@latest"});
   INFO(some.err);
-  CHECK_THAT(some.err, Contains("5 of 6 runs left out: not begun yet"));
+  CHECK_THAT(some.err, ContainsSubstring("5 of 6 runs left out: not begun yet"));
   CHECK(bench.starts().size() == 7);
 }
 
@@ -58,7 +57,8 @@ TEST_CASE("a worker that cannot be started fails its run, and the others go on")
        at = result.err.find(words, at + 1))
     ++told;
   CHECK(told == 5);
-  CHECK_THAT(result.err, Contains("see that it is there and can be executed, then 'acid resume "));
+  CHECK_THAT(result.err,
+             ContainsSubstring("see that it is there and can be executed, then 'acid resume "));
   CHECK(bench.call({"list", "--state", "finished", "--json"}).json()["runs"].size() == 1);
 }
 
@@ -82,7 +82,8 @@ TEST_CASE("an error of the command itself lets the workers save, and progress al
   INFO(result.err);
   CHECK(result.code == 3);
   CHECK(bench.has("saved-2"));
-  CHECK_THAT(result.err, Contains("1 worker under way may save") && Contains("run_list"));
+  CHECK_THAT(result.err,
+             ContainsSubstring("1 worker under way may save") && ContainsSubstring("run_list"));
 }
 
 TEST_CASE("a worker whose acid has died before it looks stops like at a signal") {
@@ -102,7 +103,7 @@ TEST_CASE("a worker whose acid has died before it looks stops like at a signal")
 
 TEST_CASE("standard output of a worker never reaches ours") {
   const Bench bench("echo noise; exit 1\n");
-  CHECK_THAT(bench.run().out, !Contains("noise"));
+  CHECK_THAT(bench.run().out, !ContainsSubstring("noise"));
 }
 
 TEST_CASE("SIGINT stops the workers, is not passed to them as such, and exits with 130") {
@@ -118,7 +119,7 @@ TEST_CASE("SIGINT stops the workers, is not passed to them as such, and exits wi
   CHECK(result.code == 130);
   CHECK(bench.has("stopped"));
   CHECK_FALSE(bench.has("hit"));
-  CHECK_THAT(result.err, Contains("interrupted"));
+  CHECK_THAT(result.err, ContainsSubstring("interrupted"));
   CHECK(result.out.empty());
 }
 
@@ -150,8 +151,8 @@ TEST_CASE("the option --jobs starts that many workers at a time and no more") {
       "rm alive-$$; exit 1\n");
   bench.run({"--jobs", "2"});
   const std::string counts = bench.read("counts");
-  CHECK_THAT(counts, Contains("2"));
-  CHECK_THAT(counts, !Contains("3"));
+  CHECK_THAT(counts, ContainsSubstring("2"));
+  CHECK_THAT(counts, !ContainsSubstring("3"));
 }
 
 TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
@@ -179,7 +180,7 @@ TEST_CASE("a hang-up stops the workers like SIGINT, but not under nohup") {
     bench.write("go-on", "");
     command.join();
     CHECK(bench.read("code") == "1");
-    CHECK_THAT(bench.read("messages"), !Contains("interrupted"));
+    CHECK_THAT(bench.read("messages"), !ContainsSubstring("interrupted"));
   }
 }
 

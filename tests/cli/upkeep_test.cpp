@@ -8,7 +8,6 @@
 namespace fs = std::filesystem;
 using acid::RunState;
 using acid::test::StoredRun;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -40,7 +39,7 @@ TEST_CASE("doctor --store calls a sound store sound, wherever it is named") {
     const auto result = bench.call(arguments);
     INFO(result.err);
     CHECK(result.code == 0);
-    CHECK_THAT(result.out, Contains("the store acid-store is sound"));
+    CHECK_THAT(result.out, ContainsSubstring("the store acid-store is sound"));
   }
   const auto document = bench.call({"doctor", "--store", "--json"}).json();
   CHECK(document["sound"] == true);
@@ -51,8 +50,8 @@ TEST_CASE("doctor --store finds what is wrong, exits with 3, and changes nothing
   const Untidy bench;
   const auto result = bench.call({"doctor", "--store"});
   CHECK(result.code == 3);
-  CHECK_THAT(result.out, Contains("9.safetensors"));
-  CHECK_THAT(result.err, Contains("--repair"));
+  CHECK_THAT(result.out, ContainsSubstring("9.safetensors"));
+  CHECK_THAT(result.err, ContainsSubstring("--repair"));
   CHECK(bench.has_orphan());
   const auto document = bench.call({"doctor", "--store", "acid-store", "--json"}).json();
   CHECK(document["sound"] == false);
@@ -66,7 +65,7 @@ TEST_CASE("doctor --store --repair mends it, says what it did, and then the stor
   SECTION("as text") {
     const auto result = bench.call({"doctor", "--store", "--repair"});
     CHECK(result.code == 0);
-    CHECK_THAT(result.out, Contains("repaired") && Contains("is sound"));
+    CHECK_THAT(result.out, ContainsSubstring("repaired") && ContainsSubstring("is sound"));
   }
   SECTION("as JSON") {
     const auto result = bench.call({"doctor", "--store", "--repair", "--json"});
@@ -84,7 +83,7 @@ TEST_CASE("doctor --store without a store exits with 3 and makes none") {
     if (repair) arguments.push_back("--repair");
     const auto result = acid::test::acid(folder, arguments);
     CHECK(result.code == 3);
-    CHECK_THAT(result.err, Contains("nowhere"));
+    CHECK_THAT(result.err, ContainsSubstring("nowhere"));
   }
   CHECK_FALSE(folder.has("nowhere"));
 }
@@ -93,14 +92,14 @@ TEST_CASE("gc says what can go and how much it is, and --dry-run leaves it") {
   const Untidy bench;
   const auto dry = bench.call({"gc", "--dry-run"});
   CHECK(dry.code == 0);
-  CHECK_THAT(dry.out, Contains("9.safetensors") && Contains("6 B"));
-  CHECK_THAT(dry.out, Contains("would be removed: 1 file of 6 B"));
+  CHECK_THAT(dry.out, ContainsSubstring("9.safetensors") && ContainsSubstring("6 B"));
+  CHECK_THAT(dry.out, ContainsSubstring("would be removed: 1 file of 6 B"));
   CHECK(bench.has_orphan());
   const auto wet = bench.call({"gc"});
   CHECK(wet.code == 0);
-  CHECK_THAT(wet.out, Contains("\nremoved: 1 file of 6 B"));
+  CHECK_THAT(wet.out, ContainsSubstring("\nremoved: 1 file of 6 B"));
   CHECK_FALSE(bench.has_orphan());
-  CHECK_THAT(bench.call({"gc"}).out, Contains("nothing that could go"));
+  CHECK_THAT(bench.call({"gc"}).out, ContainsSubstring("nothing that could go"));
 }
 
 TEST_CASE("gc --json lists every file with why it can go") {
@@ -152,7 +151,7 @@ TEST_CASE("gc frees a disk that is full to the last byte") {
   }
   INFO(bench.read("err"));
   CHECK(status == 0);
-  CHECK_THAT(bench.read("dd-says"), Contains("No space left"));
-  CHECK_THAT(bench.read("out"), Contains("removed: 1 file of 100 kB"));
-  CHECK_THAT(bench.read("left"), !Contains("100.safetensors"));
+  CHECK_THAT(bench.read("dd-says"), ContainsSubstring("No space left"));
+  CHECK_THAT(bench.read("out"), ContainsSubstring("removed: 1 file of 100 kB"));
+  CHECK_THAT(bench.read("left"), !ContainsSubstring("100.safetensors"));
 }

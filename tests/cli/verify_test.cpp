@@ -7,7 +7,6 @@ using acid::RunState;
 using acid::test::StoredRun;
 using acid::test::wait_for;
 using Bench = acid::test::ScriptedWorker;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -53,7 +52,7 @@ TEST_CASE("verify --json of one run is the worker's own document, however long")
   CHECK(result.code == 4);
   CHECK(result.json()["zeros"].size() == 100001);
   CHECK(result.err == "progress\n");
-  CHECK_THAT(bench.starts()[0], Contains("--verify --json"));
+  CHECK_THAT(bench.starts()[0], ContainsSubstring("--verify --json"));
 }
 
 TEST_CASE("verify --json of several runs is one document") {
@@ -67,7 +66,7 @@ TEST_CASE("verify --json of several runs is one document") {
   CHECK(document["verifications"][1]["equal"].is_null());
   CHECK(document["verifications"][1]["exit_code"] == 1);
   CHECK(document["verifications"][5]["number"] == 6);
-  CHECK_THAT(result.err, Contains("acid-worker ended with SIGKILL"));
+  CHECK_THAT(result.err, ContainsSubstring("acid-worker ended with SIGKILL"));
 }
 
 TEST_CASE("SIGINT stops a verification and those to come, and exits with 130") {
@@ -85,7 +84,7 @@ TEST_CASE("verify refuses what it cannot mean") {
   const SixRuns bench("exit 0\n");
   const auto several = bench.call({"verify", "small", "--from", "2"});
   CHECK(several.code == 2);
-  CHECK_THAT(several.err, Contains("6 runs"));
+  CHECK_THAT(several.err, ContainsSubstring("6 runs"));
   CHECK(bench.call({"verify"}).code == 2);
   CHECK(bench.call({"verify", "@latest", "--from", "0"}).code == 2);
   CHECK(bench.call({"verify", "nothing-like-it"}).code == 2);

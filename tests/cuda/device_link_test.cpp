@@ -12,7 +12,6 @@
 #include "tests/drivers/replay_fixture.hpp"
 
 using namespace acid;
-using Catch::Contains;
 using test::FakeLinks;
 using test::MemoryRecorder;
 using test::Processes;
@@ -130,7 +129,7 @@ TEST_CASE("nobody is linked when one process cannot be, and all know why") {
   const auto check_unlinked = [](const std::vector<DeviceEnd>& ends, const char* why) {
     for (const DeviceConnection& connection : connect_all(ends)) {
       CHECK(connection.link == nullptr);
-      CHECK_THAT(connection.why_not, Contains(why) && Contains("worker"));
+      CHECK_THAT(connection.why_not, ContainsSubstring(why) && ContainsSubstring("worker"));
     }
   };
   check_unlinked({first, {nullptr, "no libnccl.so.2", 0, "b"}}, "no libnccl.so.2");
@@ -185,7 +184,7 @@ TEST_CASE(
   };
   MemoryRecorder recorder;
   processes.run(recorder);
-  CHECK_THAT(processes.errors[1], Contains("the link broke"));
+  CHECK_THAT(processes.errors[1], ContainsSubstring("the link broke"));
   CHECK(processes.errors[0] != "");
   CHECK(processes.errors[2] != "");
   CHECK(links.aborts() >= 1);

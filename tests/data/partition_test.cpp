@@ -70,7 +70,7 @@ TEST_CASE("More workers than examples is a usage error that says what to change"
     CHECK_NOTHROW(make_shards(examples, kClasses, 10, partition, Seeds(1)));
     CHECK_THROWS_AS(make_shards(examples, kClasses, 11, partition, Seeds(1)), UsageError);
     CHECK_THAT(message_of([&] { make_shards(examples, kClasses, 11, partition, Seeds(1)); }),
-               Catch::Contains("11 workers") && Catch::Contains("shared"));
+               ContainsSubstring("11 workers") && ContainsSubstring("shared"));
   }
 }
 

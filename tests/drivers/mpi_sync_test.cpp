@@ -276,7 +276,7 @@ TEST_CASE("mpi: parameters that run away end a synchronous run") {
     const Outcome outcome = processes.run(recorder);
     check_no_errors(processes);
     CHECK(outcome.ending == Ending::diverged);
-    CHECK_THAT(outcome.message, Catch::Contains("finite"));
+    CHECK_THAT(outcome.message, ContainsSubstring("finite"));
   }
 }
 
@@ -293,8 +293,8 @@ TEST_CASE("mpi: a lost process ends every synchronous one, and nobody hangs") {
       MemoryRecorder recorder;
       processes.run(recorder);
       for (const std::string& error : processes.errors)
-        CHECK_THAT(error,
-                   Catch::Contains("worker " + std::to_string(victim)) && Catch::Contains("lost"));
+        CHECK_THAT(error, ContainsSubstring("worker " + std::to_string(victim)) &&
+                              ContainsSubstring("lost"));
     }
 }
 
@@ -313,8 +313,8 @@ TEST_CASE("mpi: a failing gradient ends its process with its message, the others
     MemoryRecorder recorder;
     processes.run(recorder);
     CHECK(processes.errors[1] == "no gradient");
-    CHECK_THAT(processes.errors[0], Catch::Contains("lost"));
-    CHECK_THAT(processes.errors[2], Catch::Contains("lost"));
+    CHECK_THAT(processes.errors[0], ContainsSubstring("lost"));
+    CHECK_THAT(processes.errors[2], ContainsSubstring("lost"));
   }
 }
 

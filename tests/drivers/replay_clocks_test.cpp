@@ -63,7 +63,7 @@ void check_broken(const Edit& edit, int worker, std::size_t event, const std::st
     two.replay();
     FAIL("it was replayed");
   } catch (const BrokenScript& broken) {
-    CHECK_THAT(broken.what(), Catch::Contains(words));
+    CHECK_THAT(broken.what(), ContainsSubstring(words));
     CHECK(broken.worker() == worker);
     CHECK(broken.event() == static_cast<std::int64_t>(event));
   }
@@ -80,7 +80,7 @@ TEST_CASE("replay: clocks may be behind as far as they like") {
   CHECK(outcome.worker_gradients == std::vector<std::int64_t>{kCommits, kCommits});
   // One clock would have told the commits apart.
   two.script.shared_clock = true;
-  CHECK_THROWS_WITH(two.replay(), Catch::Contains("number 1 of the run"));
+  CHECK_THROWS_WITH(two.replay(), ContainsSubstring("number 1 of the run"));
 }
 
 TEST_CASE("replay: clocks may stand still while gradients commit") {

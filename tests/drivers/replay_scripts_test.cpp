@@ -68,7 +68,7 @@ struct Recorded {
       run.replay(altered, again);
       FAIL("it was replayed");
     } catch (const BrokenScript& broken) {
-      CHECK_THAT(broken.what(), Catch::Contains(words));
+      CHECK_THAT(broken.what(), ContainsSubstring(words));
       CHECK(broken.worker() == worker);
       if (event >= 0) CHECK(broken.event() == event);
     }

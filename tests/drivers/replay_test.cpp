@@ -163,7 +163,7 @@ TEST_CASE("replay: a checkpoint of another moment is refused") {
   CHECK_THROWS_AS(run.replay(script, again, 1, {.resume = &file}), BrokenScript);
   script.marks_before = 99;
   CHECK_THROWS_WITH(run.replay(script, again, 1, {.resume = &file}),
-                    Catch::Contains("checkpoint mark"));
+                    ContainsSubstring("checkpoint mark"));
 }
 
 TEST_CASE("replay: a run of several attempts is one run") {

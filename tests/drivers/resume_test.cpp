@@ -340,7 +340,8 @@ TEST_CASE("a checkpoint of another driver is refused") {
   noisy_task(other);
   other.on_threads = true;
   other.continuity.resume = &from;
-  CHECK_THROWS_WITH(other.run(), Catch::Contains("virtual-async/4") && Catch::Contains("--force"));
+  CHECK_THROWS_WITH(other.run(),
+                    ContainsSubstring("virtual-async/4") && ContainsSubstring("--force"));
 }
 
 }  // namespace acid::test

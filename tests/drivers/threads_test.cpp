@@ -178,7 +178,7 @@ TEST_CASE("threads: limits, divergence and a stop request end a run") {
     const Outcome diverged = wild.run();
     CHECK(diverged.ending == Ending::diverged);
     // A gradient or a measurement sees it first.
-    CHECK_THAT(diverged.message, Catch::Contains("finite loss"));
+    CHECK_THAT(diverged.message, ContainsSubstring("finite loss"));
 
     std::stop_source stop;
     stop.request_stop();

@@ -311,7 +311,7 @@ TEST_CASE("a run that diverges says which worker, when, and the last finite loss
       setup.spec.budget.gradients = 10'000;
       const Outcome outcome = setup.run();
       CHECK(outcome.ending == Ending::diverged);
-      CHECK_THAT(outcome.message, Catch::Contains("of worker") && Catch::Contains("gradient"));
+      CHECK_THAT(outcome.message, ContainsSubstring("of worker") && ContainsSubstring("gradient"));
       CHECK(outcome.message.find("last finite loss") != std::string::npos);
       CHECK(outcome.position.gradients > 0);
       messages.insert(outcome.message + std::to_string(outcome.position.gradients));

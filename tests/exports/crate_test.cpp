@@ -83,7 +83,7 @@ TEST_CASE("a crate of runs of which none has finished is refused and leaves noth
   Store store = make_store(folder.store(), {run});
   attempt(store, run, {}, RunState::diverged, "");
   CHECK_THROWS_WITH(crate_of(store, {run.id}, folder.path() + "/crate"),
-                    Catch::Contains("none of the 1 run has finished"));
+                    ContainsSubstring("none of the 1 run has finished"));
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()),
                       std::filesystem::directory_iterator()) == 1);
 }

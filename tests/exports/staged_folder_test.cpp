@@ -62,7 +62,8 @@ TEST_CASE("what is given up leaves nothing, and nothing is overwritten") {
   CHECK_NOTHROW(StagedFolder(full));  // empty
   std::ofstream(full + "/x") << "x";
   CHECK_THROWS_AS(StagedFolder(full), UsageError);
-  CHECK_THROWS_WITH(StagedFolder(temp.path() + "/no/such/crate"), Catch::Contains("cannot create"));
+  CHECK_THROWS_WITH(StagedFolder(temp.path() + "/no/such/crate"),
+                    ContainsSubstring("cannot create"));
 }
 
 TEST_CASE("no name leads out of a staged folder") {

@@ -58,7 +58,7 @@ TEST_CASE("every broken recipe is refused at the exact place, with a reason and 
         CHECK(diagnostic.column == marked.column);
         CHECK(diagnostic.length == marked.length);
       }
-      CHECK_THAT(diagnostic.message, Catch::Contains(broken.message));
+      CHECK_THAT(diagnostic.message, ContainsSubstring(broken.message));
       CHECK_FALSE(diagnostic.remedy.empty());
       CHECK(diagnostic.file == "test.toml");
     }
@@ -78,7 +78,7 @@ TEST_CASE("all mistakes of a recipe are reported at once, in the order of the fi
   const std::vector<int> lines = {1, 2, 4, 5, 6, 8, 9, 12, 14, 16, 19, 0};
   REQUIRE(errors.size() == lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) CHECK(errors[i].line == lines[i]);
-  CHECK_THAT(errors.back().message, Catch::Contains("[budget] is missing"));
+  CHECK_THAT(errors.back().message, ContainsSubstring("[budget] is missing"));
 }
 
 TEST_CASE("an empty recipe says what a recipe needs") {

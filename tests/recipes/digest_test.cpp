@@ -123,7 +123,7 @@ TEST_CASE("relative files start at the recipe's folder") {
   CHECK_NOTHROW(compile_recipe(folder.path("recipe.toml"), completed(kEdges)));
   const auto errors = errors_of(completed(kEdges));
   REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].message, Catch::Contains("does not exist"));
+  CHECK_THAT(errors[0].message, ContainsSubstring("does not exist"));
 }
 
 TEST_CASE("the recipe digest covers the text and the overrides") {

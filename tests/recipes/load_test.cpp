@@ -91,7 +91,7 @@ TEST_CASE("a load from 1 on is an error with the largest feasible rate, which is
       "[execution.virtual.network]\nlatency_seconds = 0.5\n";
   const auto errors = errors_of(completed(star));
   REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].message, Catch::Contains("worker 0") && Catch::Contains("load 4"));
+  CHECK_THAT(errors[0].message, ContainsSubstring("worker 0") && ContainsSubstring("load 4"));
   const std::string marker = "communication_rate is ";
   const std::size_t at = errors[0].remedy.find(marker);
   REQUIRE(at != std::string::npos);

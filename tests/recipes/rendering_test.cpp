@@ -68,7 +68,7 @@ TEST_CASE("long lines are cut around the caret") {
 TEST_CASE("an unknown name with nothing near lists what is known") {
   const auto errors = errors_of(completed("[topology]\nkind = \"xyzzyplugh\"\n"));
   REQUIRE(errors.size() == 1);
-  CHECK_THAT(errors[0].remedy, Catch::Contains("ring") && Catch::Contains("star"));
+  CHECK_THAT(errors[0].remedy, ContainsSubstring("ring") && ContainsSubstring("star"));
 }
 
 TEST_CASE("windows line ends and a byte order mark do not shift places") {

@@ -95,8 +95,8 @@ TEST_CASE("a value that is wrong at some points only is reported at those") {
   const auto errors = errors_of(
       completed("[topology]\nkind = \"hypercube\"\n[sweep]\n\"workers.count\" = [4, 6, 8, 10]\n"));
   REQUIRE(errors.size() == 2);
-  CHECK_THAT(errors[0].message, Catch::Contains("6"));
-  CHECK_THAT(errors[1].message, Catch::Contains("10"));
+  CHECK_THAT(errors[0].message, ContainsSubstring("6"));
+  CHECK_THAT(errors[1].message, ContainsSubstring("10"));
 }
 
 TEST_CASE("a sweep that is too large is refused before it is built") {
@@ -108,7 +108,7 @@ TEST_CASE("a sweep that is too large is refused before it is built") {
   }
   const auto errors = errors_of(completed(text));
   REQUIRE_FALSE(errors.empty());
-  CHECK_THAT(errors[0].message, Catch::Contains("more than 100000 points"));
+  CHECK_THAT(errors[0].message, ContainsSubstring("more than 100000 points"));
 }
 
 }  // namespace acid::test

@@ -55,7 +55,7 @@ TEST_CASE("a key that no run looks at is named at its place") {
     INFO(unused.recipe);
     const Plan plan = compiled(unused.recipe);
     REQUIRE(plan.warnings.size() == 1);
-    CHECK_THAT(plan.warnings[0].message, Catch::StartsWith(unused.message));
+    CHECK_THAT(plan.warnings[0].message, StartsWith(unused.message));
     CHECK(plan.warnings[0].line == unused.line);
     CHECK_FALSE(plan.warnings[0].remedy.empty());
   }

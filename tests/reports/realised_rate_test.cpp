@@ -34,9 +34,9 @@ TEST_CASE("a rate of exchanges that is more than 5 % off is said, and whether ch
   CHECK_FALSE(rate_doubt(1, 0.96, 4000));
   CHECK_FALSE(rate_doubt(2, 2.09, 4000));
   CHECK_THAT(rate_doubt(1, 0.538, 4000).value(),
-             Catch::Contains("0.538 exchanges per gradient instead of 1 (-46 %)") &&
-                 Catch::Contains("not quite the method"));
-  CHECK_THAT(rate_doubt(1, 1.1, 100).value(), Catch::Contains("chance"));
+             ContainsSubstring("0.538 exchanges per gradient instead of 1 (-46 %)") &&
+                 ContainsSubstring("not quite the method"));
+  CHECK_THAT(rate_doubt(1, 1.1, 100).value(), ContainsSubstring("chance"));
   CHECK_FALSE(rate_doubt(1, 0, 0));
 }
 

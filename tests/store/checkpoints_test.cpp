@@ -166,7 +166,7 @@ TEST_CASE("events that are missing or of nobody are reported with the run") {
     INFO(damage);
     CHECK_THROWS_AS(read_events(story.store, story.run.id), StoreError);
     CHECK_THROWS_WITH(read_events(story.store, story.run.id),
-                      Catch::Contains(story.run.id) && Catch::Contains("worker"));
+                      ContainsSubstring(story.run.id) && ContainsSubstring("worker"));
   }
   const Story story;
   CHECK_THROWS_AS(read_events(story.store, "unknown"), UsageError);

@@ -58,7 +58,8 @@ TEST_CASE("going back further than to the newest checkpoint supersedes what came
   story.checkpoint(3);
   CHECK(checkpoints_of(story.store, story.run.id).back().number == 4);
   for (const Continuation& gone : {second, third}) {
-    CHECK_THROWS_WITH(story.begin(gone), Catch::Contains("superseded") && Catch::Contains("show"));
+    CHECK_THROWS_WITH(story.begin(gone),
+                      ContainsSubstring("superseded") && ContainsSubstring("show"));
     story.check({1, 1, 3});  // and nothing was changed
   }
   story.begin(story.from(4));
@@ -113,7 +114,7 @@ TEST_CASE("a checkpoint of another run is refused and the run stays as it was") 
   const std::int64_t foreign = checkpoints_of(story.store, second.id).at(0).id;
   for (const std::int64_t id : {foreign, std::int64_t{999}})
     CHECK_THROWS_WITH(story.begin(Continuation{id, nullptr}),
-                      Catch::Contains("no such checkpoint") && Catch::Contains(story.run.id));
+                      ContainsSubstring("no such checkpoint") && ContainsSubstring(story.run.id));
   story.check({1, 1});
 }
 
@@ -195,7 +196,7 @@ TEST_CASE("an attempt that another process has replaced takes no more checkpoint
   story.steps(1, 1);
   story.checkpoint(1);
   story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {}, story.from(1));
-  CHECK_THROWS_WITH(story.checkpoint(2), Catch::Contains("another process has taken run"));
+  CHECK_THROWS_WITH(story.checkpoint(2), ContainsSubstring("another process has taken run"));
   CHECK_THROWS_AS(story.steps(2, 2), StoreError);
   CHECK(checkpoints_of(story.store, story.run.id).size() == 1);
 }
@@ -206,7 +207,7 @@ TEST_CASE("an attempt that another process has replaced records nothing more, no
   story.steps(1, 1);
   story.writer().flush();
   story.store.begin_attempt(story.run.id, dead_lease(), {}, {}, {});
-  const auto taken_over = Catch::Contains("another process has taken run " + story.run.id);
+  const auto taken_over = ContainsSubstring("another process has taken run " + story.run.id);
   story.writer().note(Severity::info, "too late");
   CHECK_THROWS_WITH(story.writer().flush(), taken_over);
   CHECK_THROWS_AS(story.steps(2, 2), StoreError);

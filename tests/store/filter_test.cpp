@@ -65,8 +65,9 @@ TEST_CASE("a where expression that is wrong is the user's error and lists the co
       runs.count(wrong);
       FAIL("accepted");
     } catch (const UsageError& error) {
-      CHECK_THAT(error.what(), Catch::Contains("cannot filter runs by") && Catch::Contains(wrong) &&
-                                   Catch::Contains("budget_gradients"));
+      CHECK_THAT(error.what(), ContainsSubstring("cannot filter runs by") &&
+                                   ContainsSubstring(wrong) &&
+                                   ContainsSubstring("budget_gradients"));
     }
   }
   CHECK(list_runs(runs.store).size() == 6);

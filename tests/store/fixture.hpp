@@ -94,7 +94,7 @@ inline std::string error_of(const std::string& folder, Store::Access access) {
     return "no error";
   } catch (const StoreError& error) {
     CHECK(error.code() == Exit::store);
-    CHECK_THAT(error.what(), Catch::Contains(folder));
+    CHECK_THAT(error.what(), ContainsSubstring(folder));
     return error.what();
   }
 }

@@ -69,7 +69,7 @@ TEST_CASE("of a chain of attempts what counts stays and the rest goes") {
   record_chain(f.store, f.run.id);
   const std::string before = shown(f.store, f.run.id);
   const Garbage garbage = find_garbage(f.store, false);
-  CHECK_THAT(paths(garbage), Catch::Equals(std::vector<std::string>{f.path("c6")}));
+  CHECK(paths(garbage) == std::vector<std::string>{f.path("c6")});
   // Two gradients too many in each of the first two attempts, two values each.
   CHECK(garbage.superseded_points == 8);
   CHECK(garbage.superseded_events == 4);
@@ -199,13 +199,13 @@ TEST_CASE("on a full disk gc deletes what it may before it can change a row") {
   const Garbage garbage = find_garbage(f.store, false);
   CHECK(garbage.files.size() == 3);
   fill_the_disk(f.store, "UPDATE");
-  CHECK_THROWS_WITH(collect_garbage(f.store, garbage), Catch::Contains("the disk is full"));
+  CHECK_THROWS_WITH(collect_garbage(f.store, garbage), ContainsSubstring("the disk is full"));
   for (const char* name : {"orphan", "one", "two"})
     CHECK_FALSE(exists(f.temp.store(), f.path(name)));
   CHECK(exists(f.temp.store(), f.path("final-mean.safetensors")));
   CHECK(exists(f.temp.store(), path_of(f.other.id, "needed")));
   for (const StoreFinding& finding : inspect_store(f.store))
-    CHECK_THAT(finding.remedy, Catch::Contains("the run has finished and needs no checkpoint"));
+    CHECK_THAT(finding.remedy, ContainsSubstring("the run has finished and needs no checkpoint"));
 }
 
 TEST_CASE("a run that a living process executes keeps its rows and files") {
@@ -264,8 +264,8 @@ TEST_CASE("whatever rows and requests say, gc deletes nothing outside checkpoint
                     "UPDATE checkpoints SET path = ?, superseded = 1 RETURNING id")
       .bind(path)
       .step();
-  CHECK_THAT(paths(find_garbage(f.store, false)),
-             Catch::Equals(std::vector<std::string>{f.path("one")}));  // it has lost its name
+  CHECK(paths(find_garbage(f.store, false)) ==
+        std::vector<std::string>{f.path("one")});  // it has lost its name
   collect_all(f.store);
   CHECK_FALSE(exists(f.temp.store(), f.path("one")));
   f.store.impl().connection().execute("DELETE FROM cut_digests; DELETE FROM checkpoints");

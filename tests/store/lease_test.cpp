@@ -122,9 +122,9 @@ TEST_CASE("a living process keeps its run, and the refusal names it") {
   const Lease mine = Lease::of_this_process();
   begin(store, run.id);
   CHECK_THROWS_AS(begin(store, run.id), StoreError);
-  CHECK_THROWS_WITH(begin(store, run.id), Catch::Contains(mine.host) &&
-                                              Catch::Contains(std::to_string(mine.pid)) &&
-                                              Catch::Contains(run.id));
+  CHECK_THROWS_WITH(begin(store, run.id), ContainsSubstring(mine.host) &&
+                                              ContainsSubstring(std::to_string(mine.pid)) &&
+                                              ContainsSubstring(run.id));
 }
 
 TEST_CASE("the run of a dead process shows as interrupted and can begin again") {
@@ -150,14 +150,14 @@ TEST_CASE("the run of a dead process shows as interrupted and can begin again") 
   CHECK(alive.summary.state == RunState::running);
   REQUIRE(alive.attempts.size() == 2);
   CHECK(alive.attempts[0].outcome == "interrupted");
-  CHECK_THAT(alive.attempts[0].message, Catch::Contains("was gone"));
+  CHECK_THAT(alive.attempts[0].message, ContainsSubstring("was gone"));
   CHECK(alive.attempts[1].outcome.empty());
 }
 
 TEST_CASE("a run that does not exist cannot begin") {
   TempFolder temp;
   Store store = make_store(temp.store(), {});
-  CHECK_THROWS_WITH(begin(store, "nope"), Catch::Contains("no run nope"));
+  CHECK_THROWS_WITH(begin(store, "nope"), ContainsSubstring("no run nope"));
 }
 
 }  // namespace

@@ -30,9 +30,7 @@ StoreFinding finding(const Store& store, const std::string& part) {
   return matching.front();
 }
 
-void check_sound(const Store& store) {
-  CHECK_THAT(texts(inspect_store(store)), Catch::Equals(std::vector<std::string>{}));
-}
+void check_sound(const Store& store) { CHECK(texts(inspect_store(store)).empty()); }
 
 Lease dead_lease() {
   Lease lease = Lease::of_this_process();
@@ -103,7 +101,7 @@ TEST_CASE("checkpoints whose file was cut short or altered are found and let go 
       finding(f.store, cut_short ? "has 6 bytes; 8 were written" : "was altered");
   CHECK(found.repairable);
   CHECK(found.what.find("checkpoint 2 of run " + f.a.id) != std::string::npos);
-  CHECK_THAT(found.remedy, Catch::Contains("go on from checkpoint 1, the only one left"));
+  CHECK_THAT(found.remedy, ContainsSubstring("go on from checkpoint 1, the only one left"));
   // What has lost its row but still its size may be of use to somebody.
   CHECK(repair_store(f.store).size() == (cut_short ? 2 : 1));
   CHECK(exists(f.folder(), path) == !cut_short);
@@ -121,7 +119,7 @@ TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put
   fs::rename(file, aside);
   const StoreFinding found = finding(f.store, "is missing");
   CHECK_FALSE(found.repairable);
-  CHECK_THAT(found.remedy, Catch::Contains("put it back") && Catch::Contains("checkpoint 1"));
+  CHECK_THAT(found.remedy, ContainsSubstring("put it back") && ContainsSubstring("checkpoint 1"));
   CHECK(repair_store(f.store).empty());
   CHECK_FALSE(checkpoints_of(f.store, f.a.id).at(1).removed);
   fs::rename(aside, file);
@@ -136,12 +134,14 @@ TEST_CASE("what doctor says is left of a run is true") {
     return all;
   };
   fs::remove(f.folder() + "/" + path_of(f.a.id, "one"));
-  CHECK_THAT(remedies(), Catch::Contains("go on from checkpoint 2, the only one left"));
+  CHECK_THAT(remedies(), ContainsSubstring("go on from checkpoint 2, the only one left"));
   write_file(f.folder(), path_of(f.a.id, "two"), "");
-  CHECK_THAT(remedies(), !Catch::Contains("go on") && Catch::Contains("would have to start again"));
+  CHECK_THAT(remedies(),
+             !ContainsSubstring("go on") && ContainsSubstring("would have to start again"));
   TwoRuns finished;
   fs::remove(finished.folder() + "/" + path_of(finished.b.id, "one"));
-  CHECK_THAT(finding(finished.store, "is missing").remedy, Catch::Contains("needs no checkpoint"));
+  CHECK_THAT(finding(finished.store, "is missing").remedy,
+             ContainsSubstring("needs no checkpoint"));
 }
 
 TEST_CASE("a lost final model is found, and no repair brings it back") {
@@ -302,7 +302,8 @@ TEST_CASE("damage of the database is reported, and then nothing is repaired or d
   REQUIRE_FALSE(findings.empty());
   CHECK(findings[0].what.find("the database is damaged") == 0);
   for (const StoreFinding& one : findings) CHECK_FALSE(one.repairable);
-  CHECK_THROWS_WITH(repair_store(store), Catch::Contains("damaged") && Catch::Contains(".recover"));
+  CHECK_THROWS_WITH(repair_store(store),
+                    ContainsSubstring("damaged") && ContainsSubstring(".recover"));
   const Garbage garbage{{{path_of(run.id, "orphan"), "", 1}}, 0, 0};
   CHECK_THROWS_AS(collect_garbage(store, garbage), StoreError);
   CHECK(exists(temp.store(), path_of(run.id, "orphan")));
@@ -317,7 +318,7 @@ TEST_CASE("rows cannot make a program open or remove what is not under checkpoin
   write_file(f.temp.path(), "outside", "precious");
   for (const char* bad : {"../outside", "checkpoints/../../outside", "/etc/hostname", "store.db"}) {
     CHECK_THROWS_WITH(checked_path(f.store, bad),
-                      Catch::Contains(bad) && Catch::Contains("doctor"));
+                      ContainsSubstring(bad) && ContainsSubstring("doctor"));
     CHECK_THROWS_AS(remove_checkpoint_file(f.folder(), bad), StoreError);
   }
   fs::create_symlink(f.temp.path(), f.folder() + "/checkpoints/linked");

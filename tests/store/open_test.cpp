@@ -25,10 +25,10 @@ std::string bytes_of(const std::string& file) {
 
 TEST_CASE("reading a store that does not exist creates nothing") {
   TempFolder temp;
-  CHECK_THAT(error_of(temp.store(), Store::Access::read), Catch::Contains("acid run"));
+  CHECK_THAT(error_of(temp.store(), Store::Access::read), ContainsSubstring("acid run"));
   CHECK_FALSE(fs::exists(temp.store()));
   fs::create_directory(temp.store());
-  CHECK_THAT(error_of(temp.store(), Store::Access::read), Catch::Contains("there is no store"));
+  CHECK_THAT(error_of(temp.store(), Store::Access::read), ContainsSubstring("there is no store"));
   CHECK(fs::is_empty(temp.store()));
 }
 
@@ -92,9 +92,9 @@ TEST_CASE("a store made by a newer acid is refused and not touched") {
   }
   for (const auto access : {Store::Access::read, Store::Access::write}) {
     const std::string before = bytes_of(temp.store() + "/store.db");
-    CHECK_THAT(error_of(temp.store(), access), Catch::Contains("newer acid") &&
-                                                   Catch::Contains("99") &&
-                                                   Catch::Contains("Update acid"));
+    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("newer acid") &&
+                                                   ContainsSubstring("99") &&
+                                                   ContainsSubstring("Update acid"));
     CHECK(bytes_of(temp.store() + "/store.db") == before);
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("another program's database is refused and not touched") {
   }
   const std::string before = bytes_of(temp.store() + "/store.db");
   for (const auto access : {Store::Access::read, Store::Access::write})
-    CHECK_THAT(error_of(temp.store(), access), Catch::Contains("another program"));
+    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("another program"));
   CHECK(bytes_of(temp.store() + "/store.db") == before);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a file that is no database is refused and not touched") {
   fs::create_directory(temp.store());
   std::ofstream(temp.store() + "/store.db") << std::string(10000, 'x');
   for (const auto access : {Store::Access::read, Store::Access::write})
-    CHECK_THAT(error_of(temp.store(), access), Catch::Contains("not a store of acid"));
+    CHECK_THAT(error_of(temp.store(), access), ContainsSubstring("not a store of acid"));
   CHECK(bytes_of(temp.store() + "/store.db") == std::string(10000, 'x'));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("an empty store.db, left by a process killed while creating it, is fil
   TempFolder temp;
   fs::create_directory(temp.store());
   std::ofstream(temp.store() + "/store.db").flush();
-  CHECK_THAT(error_of(temp.store(), Store::Access::read), Catch::Contains("is empty"));
+  CHECK_THAT(error_of(temp.store(), Store::Access::read), ContainsSubstring("is empty"));
   CHECK(list_runs(Store(temp.store(), Store::Access::write)).empty());
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a damaged store is reported as damaged") {
     for (std::streamoff at = 8192; at < size; ++at) file.put('\x5a');
   }
   CHECK_THROWS_WITH(list_runs(Store(temp.store(), Store::Access::read)),
-                    Catch::Contains("is damaged") && Catch::Contains(".recover"));
+                    ContainsSubstring("is damaged") && ContainsSubstring(".recover"));
 }
 
 TEST_CASE("a truncated store is reported as damaged") {
@@ -154,7 +154,7 @@ TEST_CASE("a truncated store is reported as damaged") {
 TEST_CASE("a folder that cannot be made is reported") {
   TempFolder temp;
   std::ofstream(temp.store()) << "a file";
-  CHECK_THAT(error_of(temp.store(), Store::Access::write), Catch::Contains("cannot create"));
+  CHECK_THAT(error_of(temp.store(), Store::Access::write), ContainsSubstring("cannot create"));
 }
 
 TEST_CASE("migrations run in order, once, and together or not at all") {
@@ -200,8 +200,8 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
         "INSERT INTO points VALUES (1, 1, 9, 0), (2, 1, 4, 0)");
   }
   CHECK_THAT(error_of(temp.store(), Store::Access::read),
-             Catch::Contains("older acid") &&
-                 Catch::Contains("acid doctor --store " + temp.store() + " --repair"));
+             ContainsSubstring("older acid") &&
+                 ContainsSubstring("acid doctor --store " + temp.store() + " --repair"));
   const Store store(temp.store(), Store::Access::write);
   CHECK(store.impl().connection().pragma("user_version") ==
         static_cast<std::int64_t>(migrations().size()));

@@ -61,10 +61,10 @@ TEST_CASE("a name that fits nothing or too much is refused with candidates") {
   const Names names;
   const Store& store = names.store;
   CHECK_THROWS_WITH(resolve_runs(store, {"aaa"}),
-                    Catch::Contains("aaa111111111") && Catch::Contains("aaa222222222"));
+                    ContainsSubstring("aaa111111111") && ContainsSubstring("aaa222222222"));
   CHECK_THROWS_WITH(resolve_runs(store, {"ee"}),
-                    Catch::Contains("eee000000000") && Catch::Contains("eef000000000"));
-  CHECK_THROWS_WITH(resolve_runs(store, {"rign-16"}), Catch::Contains("did you mean 'ring-16'"));
+                    ContainsSubstring("eee000000000") && ContainsSubstring("eef000000000"));
+  CHECK_THROWS_WITH(resolve_runs(store, {"rign-16"}), ContainsSubstring("did you mean 'ring-16'"));
   CHECK_THROWS_AS(resolve_runs(store, {"aaa1", "zzz"}), UsageError);
   CHECK_THROWS_AS(resolve_runs(store, {""}), UsageError);
   CHECK_THROWS_AS(resolve_runs(store, {"%"}), UsageError);
@@ -77,7 +77,7 @@ TEST_CASE("one run is found by prefix, by an experiment of one run, and by @late
   CHECK(resolve_run(names.store, "one") == "bbb333333333");
   CHECK(resolve_run(names.store, "fff") == "bbb333333333");
   CHECK(resolve_run(names.store, "@latest") == "ccc444444444");
-  CHECK_THROWS_WITH(resolve_run(names.store, "ring-16"), Catch::Contains("give more of the id"));
+  CHECK_THROWS_WITH(resolve_run(names.store, "ring-16"), ContainsSubstring("give more of the id"));
   usleep(2000);  // times have milliseconds
   begin(names.store, "aaa222222222");
   CHECK(resolve_run(names.store, "@latest") == "aaa222222222");

@@ -118,7 +118,7 @@ TEST_CASE("a bulk insertion that fails somewhere leaves whole statements, and ca
 TEST_CASE("failures say where, why and what to do") {
   Database database;
   CHECK_THROWS_WITH(database.connection.execute("SELEKT"),
-                    Catch::Contains("here") && Catch::Contains("SELEKT"));
+                    ContainsSubstring("here") && ContainsSubstring("SELEKT"));
   CHECK_THROWS_AS(Connection(database.temp.path() + "/none/x.db", "there", Connection::Mode::read),
                   StoreError);
 }
@@ -136,7 +136,7 @@ TEST_CASE("a store locked for longer than the busy timeout is an error that can 
     CHECK(error.locked());
     CHECK(error.code() == 5);
     CHECK(static_cast<const Error&>(error).code() == Exit::store);
-    CHECK_THAT(error.what(), Catch::Contains("locked by another process for 0.05 s"));
+    CHECK_THAT(error.what(), ContainsSubstring("locked by another process for 0.05 s"));
   }
 }
 

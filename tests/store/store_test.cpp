@@ -333,7 +333,7 @@ TEST_CASE("the end of an attempt and a verification wait for a locked store, how
 TEST_CASE("unknown states are refused with the known ones") {
   CHECK(state_from_name("diverged") == RunState::diverged);
   CHECK(state_name(RunState::interrupted) == "interrupted");
-  CHECK_THROWS_WITH(state_from_name("done"), Catch::Contains("planned, running"));
+  CHECK_THROWS_WITH(state_from_name("done"), ContainsSubstring("planned, running"));
 }
 
 TEST_CASE(

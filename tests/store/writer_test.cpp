@@ -202,7 +202,7 @@ TEST_CASE("a failure of the writer thread reaches the next flush and the next sa
   writer.sample({1, 0, 0, 0}, {&value, 1});
   CHECK_THROWS_AS(writer.flush(), StoreError);
   CHECK_THROWS_WITH(writer.sample({2, 0, 0, 0}, {&value, 1}),
-                    Catch::Contains(recording.temp.store()));
+                    ContainsSubstring(recording.temp.store()));
   writer.progress({3, 0, 0, 0});
   writer.note(Severity::error, "ignored");
 }
@@ -248,7 +248,7 @@ TEST_CASE("a full store is reported with the remedy, and what was committed stay
       recording.store.add_experiment(make_experiment(fmt::format("e{}", i)), {make_run(2)});
     FAIL("the store never became full");
   } catch (const StoreError& error) {
-    CHECK_THAT(error.what(), Catch::Contains("the disk is full"));
+    CHECK_THAT(error.what(), ContainsSubstring("the disk is full"));
     CHECK(error.code() == Exit::store);
   }
   CHECK(count(recording.store, "SELECT count(*) FROM runs WHERE id = '" + recording.run.id + "'") ==

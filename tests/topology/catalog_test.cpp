@@ -102,7 +102,7 @@ TEST_CASE("torus: square unless told, and short sides count as they are met") {
   CHECK(make("torus", 12, {{"rows", 2}}).edge_rate(0, 6, 1) == Approx(0.5));
   CHECK(edges_of(make("torus", 7, {{"rows", 1}})) == edges_of(make("ring", 7)));
   CHECK(edges_of(make("torus", 7, {{"rows", 7}})) == edges_of(make("ring", 7)));
-  CHECK_THROWS_WITH(make("torus", 7), Catch::Contains("1 × 7"));
+  CHECK_THROWS_WITH(make("torus", 7), ContainsSubstring("1 × 7"));
   CHECK_THROWS_AS(make("torus", 12, {{"rows", 5}}), UsageError);
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("star, chain, hypercube and barbell are what their names say") {
   const Topology barbell = make("barbell", 7);
   CHECK(barbell.edge_count() == 3 + 6 + 1);
   CHECK(barbell.adjacent(2, 3));
-  CHECK_THROWS_WITH(make("barbell", 100'000), Catch::Contains("edges"));
+  CHECK_THROWS_WITH(make("barbell", 100'000), ContainsSubstring("edges"));
 }
 
 TEST_CASE("random-regular graphs are regular, simple and a function of their seed") {
@@ -157,7 +157,7 @@ TEST_CASE("random-regular refuses impossible degrees") {
   CHECK_THROWS_AS(make("random-regular", 7, {{"degree", 3}}), UsageError);
   CHECK_THROWS_AS(make("random-regular", 4, {{"degree", 4}}), UsageError);
   CHECK_THROWS_AS(make("random-regular", 4, {{"degree", 0}}), UsageError);
-  CHECK_THROWS_WITH(make("random-regular", 4, {{"degree", 1}}), Catch::Contains("degree 1"));
+  CHECK_THROWS_WITH(make("random-regular", 4, {{"degree", 1}}), ContainsSubstring("degree 1"));
 }
 
 TEST_CASE("erdos-renyi has the expected number of edges, spread evenly, from its seed") {
@@ -173,7 +173,7 @@ TEST_CASE("erdos-renyi has the expected number of edges, spread evenly, from its
   CHECK(edges_of(topology) != edges_of(make("erdos-renyi", n, {{"p", p}, {"seed", 4}})));
   CHECK(edges_of(make("erdos-renyi", 9, {{"p", 1.0}})) == edges_of(Topology::complete(9)));
   CHECK_THROWS_WITH(make("erdos-renyi", 50, {{"p", 1e-300}}),
-                    Catch::Contains("components") && Catch::Contains("larger p"));
+                    ContainsSubstring("components") && ContainsSubstring("larger p"));
   CHECK_THROWS_AS(make("erdos-renyi", 50, {{"p", 0.0}}), UsageError);
 }
 
@@ -186,14 +186,15 @@ TEST_CASE("edges come from a list or a file, and mistakes are named") {
   };
   CHECK(edges_of(make("edges", 3, {{"edges", list}})) ==
         edges_of(from_file("# a path\n\n0 1\r\n  2\t1 2.5 # heavier\n")));
-  CHECK_THROWS_WITH(from_file("0 1\n1 x\n"), Catch::Contains(":2: '1 x' is not an edge"));
+  CHECK_THROWS_WITH(from_file("0 1\n1 x\n"), ContainsSubstring(":2: '1 x' is not an edge"));
   CHECK_THROWS_AS(from_file("0\n"), UsageError);
   CHECK_THROWS_AS(from_file("0 1 1 1\n"), UsageError);
   CHECK_THROWS_AS(from_file("0 1.5\n"), UsageError);
-  CHECK_THROWS_WITH(make("edges", 3, {{"edges", "no such file"}}), Catch::Contains("no such file"));
+  CHECK_THROWS_WITH(make("edges", 3, {{"edges", "no such file"}}),
+                    ContainsSubstring("no such file"));
   for (const Json& bad : {Json{{0, 1}, {1}}, Json{{0, 1.5}}, Json{{0, 99999999999}}, Json{{0, "1"}},
                           Json{{0, 1, 1, 1}}, Json{"0 1", "1 2"}}) {
-    CHECK_THROWS_WITH(make("edges", 3, {{"edges", bad}}), Catch::Contains("expected [i, j]"));
+    CHECK_THROWS_WITH(make("edges", 3, {{"edges", bad}}), ContainsSubstring("expected [i, j]"));
   }
   CHECK_THROWS_AS(make("edges", 3, {{"edges", true}}), UsageError);
   std::remove(path.c_str());

@@ -36,7 +36,7 @@ TEST_CASE("CORRECTNESS 17: mixing matrices are symmetric, doubly stochastic and 
     try {
       check_doubly_stochastic(dense(acid::uniform_weights(topology)));
     } catch (const acid::UsageError& error) {
-      CHECK_THAT(error.what(), Catch::Contains("Metropolis"));
+      CHECK_THAT(error.what(), ContainsSubstring("Metropolis"));
     }
   }
 }

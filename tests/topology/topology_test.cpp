@@ -27,15 +27,15 @@ TEST_CASE("edges listed twice, in either direction, add their weights") {
 TEST_CASE("a disconnected graph is an error that names its components") {
   CHECK_THROWS_AS(Topology("edges", 6, {{0, 1}, {1, 2}, {3, 4}}), UsageError);
   CHECK_THROWS_WITH(Topology("edges", 6, {{0, 1}, {1, 2}, {3, 4}}),
-                    Catch::Contains("3 components are {0, 1, 2}, {3, 4}, {5}"));
-  CHECK_THROWS_WITH(Topology("edges", 100, {{0, 1}}), Catch::Contains("and 93 more"));
+                    ContainsSubstring("3 components are {0, 1, 2}, {3, 4}, {5}"));
+  CHECK_THROWS_WITH(Topology("edges", 100, {{0, 1}}), ContainsSubstring("and 93 more"));
 }
 
 TEST_CASE("impossible edges are refused with the edge named") {
   CHECK_THROWS_WITH(Topology("edges", 3, {{0, 1}, {1, 3}}),
-                    Catch::Contains("[1, 3] names worker 3; workers are 0 to 2"));
-  CHECK_THROWS_WITH(Topology("edges", 3, {{-1, 1}}), Catch::Contains("worker -1"));
-  CHECK_THROWS_WITH(Topology("edges", 3, {{1, 1}}), Catch::Contains("to itself"));
+                    ContainsSubstring("[1, 3] names worker 3; workers are 0 to 2"));
+  CHECK_THROWS_WITH(Topology("edges", 3, {{-1, 1}}), ContainsSubstring("worker -1"));
+  CHECK_THROWS_WITH(Topology("edges", 3, {{1, 1}}), ContainsSubstring("to itself"));
   CHECK_THROWS_AS(Topology("edges", 2, {{0, 1, 0}}), UsageError);
   CHECK_THROWS_AS(Topology("edges", 2, {{0, 1, -1}}), UsageError);
   CHECK_THROWS_AS(Topology("edges", 2, {{0, 1, std::nan("")}}), UsageError);

@@ -12,7 +12,6 @@
 
 using namespace acid;
 using namespace acid::test;
-using Catch::Matchers::Contains;
 
 TEST_CASE("a lost process is named with its host and how one knows") {
   const LostProcess lost({3, "node7", 4711}, "it closed its connection");
@@ -95,7 +94,7 @@ TEST_CASE("a local process sleeps until a message, a fetch or wake() ends it") {
 TEST_CASE("when a local process is killed, everybody's calls say who") {
   LocalCluster cluster(3);
   std::thread waiter(
-      [&] { CHECK_THROWS_WITH(cluster.at(2).wait(60), Contains("worker 1 (process")); });
+      [&] { CHECK_THROWS_WITH(cluster.at(2).wait(60), ContainsSubstring("worker 1 (process")); });
   cluster.kill(1);
   waiter.join();
   for (int rank = 0; rank < 3; ++rank) {

@@ -15,7 +15,6 @@
 
 using namespace acid;
 using namespace acid::test;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -128,7 +127,8 @@ TEST_CASE("a connection that ends without farewell is a loss, which all the othe
   all[2].reset();
   for (const int rank : {0, 1, 3}) {
     const auto& channel = all[static_cast<std::size_t>(rank)];
-    CHECK_THAT(failure_of(*channel), Contains("worker 2 (process") && Contains("was lost: "));
+    CHECK_THAT(failure_of(*channel),
+               ContainsSubstring("worker 2 (process") && ContainsSubstring("was lost: "));
     CHECK_THROWS_AS(channel->next(), LostProcess);
     CHECK_THROWS_AS(channel->send(0, {}), LostProcess);
     CHECK_THROWS_AS(channel->wait(0), LostProcess);
@@ -140,9 +140,9 @@ TEST_CASE("whoever goes because another was lost is not taken for the one that w
   for (int repetition = 0; repetition < 10; ++repetition) {
     auto all = channels(3);
     all[2].reset();
-    CHECK_THAT(failure_of(*all[1]), Contains("worker 2 (process"));
+    CHECK_THAT(failure_of(*all[1]), ContainsSubstring("worker 2 (process"));
     all[1].reset();
-    CHECK_THAT(failure_of(*all[0]), Contains("worker 2 (process"));
+    CHECK_THAT(failure_of(*all[0]), ContainsSubstring("worker 2 (process"));
   }
 }
 
@@ -174,13 +174,15 @@ TEST_CASE("a process that is silent for too long is lost to worker 0, who tells 
     if (found.empty()) found = failure_within(*all[0], 0.02);
     if (told.empty()) told = failure_within(*all[1], 0.02);
   }
-  CHECK_THAT(found, Contains("worker 2 (process") && Contains("nothing was heard"));
+  CHECK_THAT(found,
+             ContainsSubstring("worker 2 (process") && ContainsSubstring("nothing was heard"));
   CHECK(told == found);
 }
 
 TEST_CASE("the others miss worker 0 when it is silent") {
   auto all = channels(2, kImpatient);
-  CHECK_THAT(failure_of(*all[1]), Contains("worker 0 (process") && Contains("nothing was heard"));
+  CHECK_THAT(failure_of(*all[1]),
+             ContainsSubstring("worker 0 (process") && ContainsSubstring("nothing was heard"));
 }
 
 TEST_CASE("whoever was stopped first hears what has arrived, and counts its own time only") {
