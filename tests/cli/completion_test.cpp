@@ -9,7 +9,6 @@
 #include "tests/cli/program.hpp"
 
 using acid::test::Folder;
-using Catch::Matchers::Contains;
 using Words = std::vector<std::string>;
 
 namespace {
@@ -64,7 +63,7 @@ TEST_CASE(
   CHECK(std::set(first.begin(), first.end()) == known);
   for (const std::string& command : known) {
     INFO(command);
-    CHECK_THAT(manual, Contains(".SS " + command + "\n"));
+    CHECK_THAT(manual, ContainsSubstring(".SS " + command + "\n"));
     const Words options = offered(folder, {command, "--"});
     const std::string help = acid::test::acid(folder, {command, "--help"}).out;
     const std::regex option("\n  (-[a-z],)?(--[a-z-]+)");
@@ -72,8 +71,8 @@ TEST_CASE(
       const std::string name = (*each)[2];
       INFO(name);
       CHECK(std::ranges::count(options, name) == 1);
-      CHECK_THAT(manual,
-                 Contains("\\fB" + std::regex_replace(name, std::regex("-"), "\\-") + "\\fR"));
+      CHECK_THAT(manual, ContainsSubstring(
+                             "\\fB" + std::regex_replace(name, std::regex("-"), "\\-") + "\\fR"));
     }
   }
 }
@@ -137,13 +136,13 @@ TEST_CASE("every script is understood by its shell, and no other shell is known"
     INFO(shell);
     const auto script = acid::test::acid(folder, {"completion", shell});
     CHECK(script.code == 0);
-    CHECK_THAT(script.out, Contains("acid"));
+    CHECK_THAT(script.out, ContainsSubstring("acid"));
     const std::string path = folder.write("script." + shell, script.out);
     if (there_is(shell)) CHECK(std::system((shell + " -n '" + path + "'").c_str()) == 0);
   }
   const auto other = acid::test::acid(folder, {"completion", "tcsh"});
   CHECK(other.code == 2);
-  CHECK_THAT(other.err, Contains("unknown shell 'tcsh': bash, zsh or fish"));
+  CHECK_THAT(other.err, ContainsSubstring("unknown shell 'tcsh': bash, zsh or fish"));
 }
 
 TEST_CASE("man shows the manual without a warning") {
