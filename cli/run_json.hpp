@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// A run as `acid list --json` shows it (DESIGN §8): id, experiment, algorithm, seed, group,
+/// A run as `acid list --json` shows it : id, experiment, algorithm, seed, group,
 /// state, driver, workers, topology, started, finished, metrics (name → last value), and more.
 /// Times that have not come and numbers that are not finite are null.
 nlohmann::json to_json(const RunSummary& run);

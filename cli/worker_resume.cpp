@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// What the bits of a run may depend on (DESIGN §9), as pointers into the recorded environment.
+// What the bits of a run may depend on (docs/SEMANTICS.md, Bits), as pointers into the recorded
+// environment.
 constexpr std::array kPartOfTheResult = {
     "/plan_sha256",
     "/acid_version",

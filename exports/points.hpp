@@ -10,8 +10,8 @@ namespace acid {
 // Every recorded value, superseded ones left out. Runs come in the order of the ids, the next one
 // is read when the one before has been written; all throw StoreError when the store cannot be read.
 
-/// Long: a row per value, `run,metric,worker,gradients,normalised_time,seconds,bytes,value` (DESIGN
-/// §8), by metric, worker, position.
+/// Long: a row per value, `run,metric,worker,gradients,normalised_time,seconds,bytes,value`,
+/// by metric, worker, position.
 void write_long_csv(const Store& store, const std::vector<std::string>& run_ids, const Write& write,
                     const RunsDone& done);
 /// Wide: a row per moment at which something of the whole run was measured, by position:

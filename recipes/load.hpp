@@ -6,7 +6,7 @@
 
 namespace acid {
 
-/// How busy exchanging keeps the busiest worker (DESIGN §3).
+/// How busy exchanging keeps the busiest worker (docs/SEMANTICS.md, Throttle).
 /// ρᵢ = Λᵢᵢ × (an exchange's duration in gradient times). ρ ∝ rate, and from ρ = 1 on a worker
 /// cannot keep up.
 struct Load {

@@ -36,7 +36,7 @@ class RecipeError : public UsageError {
 
 /// One fully resolved run.
 ///
-/// `settings` holds every key of DESIGN §6 with its value, nothing left to default:
+/// `settings` holds every key of a recipe with its value, nothing left to default:
 ///   algorithm {kind, …; pairwise: communication_rate, eta, alpha, alpha_tilde as numbers},
 ///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
 ///   target {metric, value} or null},
@@ -72,7 +72,7 @@ struct PlannedRun {
   std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
   std::optional<double> alpha, eta, alpha_tilde;
   double bytes = 0;         // expected to move over the whole budget
-  double largest_load = 0;  // max ρᵢ (DESIGN §3); 0 for instantaneous exchanges
+  double largest_load = 0;  // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
   int largest_load_worker = 0;
   std::vector<std::string> warnings;
 };

@@ -11,7 +11,7 @@
 
 namespace acid {
 
-/// One section of a run's settings (DESIGN §6). `check` takes the section's node (nullptr when the
+/// One section of a run's settings. `check` takes the section's node (nullptr when the
 /// recipe leaves it out) and returns it completed. What needs several sections is resolve.hpp's.
 struct Section {
   std::string_view name;

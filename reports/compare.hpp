@@ -28,7 +28,7 @@ struct CompareOptions {
                                 // are shown in; empty: all that a sweep varies
 };
 
-/// Beside the values of recorded series (DESIGN §8), where options.at says, a run has these derived
+/// Beside the values of recorded series , where options.at says, a run has these derived
 /// metrics, all from what was recorded, never from what was thinned (reports/known_metrics.hpp has
 /// their units and directions):
 ///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the

@@ -1,6 +1,7 @@
 # Shared by ./quickstart and ./check; sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+configuration=(${ACID_CONFIGURATION:-})  # for cmake, beside the preset
 readonly jobs=2   # a file that includes LibTorch takes over 2 GB to compile
 
 # step TITLE COMMAND…: says what it does, and how long that took.
@@ -12,27 +13,45 @@ step() {
   echo "== done: $title ($((SECONDS - begun)) s)"
 }
 
+# Whether the distribution has a package of this name.
+has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
+
 # Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
-# a command beside it is not missing where that command is there, from wherever it came.
+# a command beside it is not missing where that command is there, from wherever it came. What the
+# distribution does not have is left out, models too where LibTorch is neither packaged nor named.
 # `install_packages build` leaves out what only the tests need.
 install_packages() {
-  [ -z "${ACID_PACKAGES:-}" ] || { echo "Packages are in $ACID_PACKAGES (scripts/bootstrap-user)."; return 0; }
+  if [ -n "${ACID_PACKAGES:-}" ]; then
+    echo "Packages are in $ACID_PACKAGES (scripts/bootstrap-user)."
+    return 0
+  fi
   command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
-  local package command missing=()
+  local package command missing=() found=()
   while read -r package command; do
     [ -z "$command" ] || ! command -v "$command" >/dev/null || continue
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
       missing+=("$package")
   done < <(sed "${1:+/^# For the tests alone/q}" scripts/packages.txt | grep -v '^#')
-  if [ ${#missing[@]} -eq 0 ]; then
+  # A system that was never updated knows no package at all.
+  has_package g++ || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
+  for package in "${missing[@]}"; do
+    if has_package "$package" || ! has_package g++; then
+      found+=("$package")
+    else
+      echo "This distribution has no package $package."
+      [ "$package" != libtorch-dev ] || [ -n "${Torch_DIR:-}${CMAKE_PREFIX_PATH:-}" ] ||
+        configuration+=(-DACID_WITH_TORCH=OFF)
+    fi
+  done
+  if [ ${#found[@]} -eq 0 ]; then
     echo "Nothing is missing."
   elif [ "$(id -u)" -eq 0 ]; then
     export DEBIAN_FRONTEND=noninteractive
-    local install=(apt-get install -y --no-install-recommends -q "${missing[@]}")
+    local install=(apt-get install -y --no-install-recommends -q "${found[@]}")
     "${install[@]}" || { apt-get update -q && "${install[@]}"; }
   else
     echo "Some packages are missing. Please have this run by root, then start again:" >&2
-    echo "  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends ${found[*]}" >&2
     echo "Without root: scripts/bootstrap-user fetches them into your home." >&2
     return 1
   fi
@@ -42,5 +61,6 @@ install_packages() {
 build() {
   local preset=$1
   shift
-  cmake --preset "$preset" >/dev/null && cmake --build --preset "$preset" -j "$jobs" --target "${@:-all}"
+  cmake --preset "$preset" "${configuration[@]}" >/dev/null &&
+    cmake --build --preset "$preset" -j "$jobs" --target "${@:-all}"
 }

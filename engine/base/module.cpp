@@ -25,9 +25,7 @@ std::string module_path(const Module& module) {
 }
 
 std::string remedy(const Module& module) {
-  std::string text =
-      "build the target acid_programs (cmake --preset release && cmake --build --preset release "
-      "--target acid_programs)";
+  std::string text = "build the target acid_programs (./quickstart does)";
   if (*module.needs != '\0') text += fmt::format(", which has it where there is {}", module.needs);
   return text;
 }

@@ -29,7 +29,7 @@ std::string_view purpose_name(Purpose purpose);
 /// the store records as "derived seed". Use worker 0 for what belongs to the whole run.
 std::uint64_t derive_seed(std::uint64_t seed, std::uint32_t worker, Purpose purpose);
 
-/// The four base seeds of a run (DESIGN §6 [streams]); each is the run's seed unless the recipe
+/// The four base seeds of a run (a recipe's [streams]); each is the run's seed unless the recipe
 /// holds it fixed.
 struct Seeds {
   std::uint64_t init = 0, data = 0, gossip = 0, compute = 0;

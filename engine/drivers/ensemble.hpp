@@ -116,7 +116,7 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const flo
 Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
                     const ParallelFor& parallel_for);
 
-/// out[first … last) ← the mean of the vectors, summed in order (DESIGN §9: one order per element).
+/// out[first … last) ← the mean of the vectors, summed in order (one order per element).
 template <class T>
 void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last);
 

@@ -11,8 +11,9 @@ namespace acid {
 
 /// Decides when a due edge may start. An edge starts when both partners have no exchange in hand
 /// and no earlier due edge of either is waiting; so every worker exchanges in the drawn order, and
-/// edges that share no worker are unordered (DESIGN §3). It cannot deadlock: the drawn order is one
-/// total order, and the earliest unfinished edge is always at the head of both its queues.
+/// edges that share no worker are unordered (docs/SEMANTICS.md, Pairing). It cannot deadlock: the
+/// drawn order is one total order, and the earliest unfinished edge is always at the head of both
+/// its queues.
 ///
 /// Invariant: the edge in hand of a worker, if any, is the head of its queue.
 /// Not thread-safe; the driver guards it. O(1) per call, one node per unfinished edge.

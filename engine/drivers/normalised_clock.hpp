@@ -10,8 +10,8 @@ namespace acid {
 /// workers that are computing, where durationᵢ is that of the gradient in hand. So every gradient
 /// advances it by 1/n, evenly while it is computed, and r exchanges per worker and unit are r per
 /// gradient whatever the durations, also where their mean is never realised; a held or paused
-/// worker does not advance it (DESIGN §3). Piecewise linear; only a change of rate moves the
-/// anchor, so reading it never changes later values.
+/// worker does not advance it (docs/SEMANTICS.md). Piecewise linear; only a change of rate moves
+/// the anchor, so reading it never changes later values.
 class NormalisedClock {
  public:
   /// `gradient_seconds`: a typical duration, in units of which speeds are counted.

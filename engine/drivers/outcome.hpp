@@ -52,8 +52,9 @@ Outcome ended_early(Ending ending, std::string message, const Position& position
 /// notes whose loss is not finite tells it.
 Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end);
 
-/// The end of every other run, whatever the driver (DESIGN §5): all workers are mixed to t_end, the
-/// exact mean is taken and evaluated, and what the run leaves behind is digested.
+/// The end of every other run, whatever the driver (docs/SEMANTICS.md, The end): all workers are
+/// mixed to t_end, the exact mean is taken and evaluated, and what the run leaves behind is
+/// digested.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
                  const GradientNotes& notes);
 

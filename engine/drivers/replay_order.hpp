@@ -28,10 +28,10 @@ struct ReplayStep {
 
 /// Brings the events of all workers into one order that respects that of each worker, the meeting
 /// of partners and the marks, and makes sure that they are what a run may have done: state machines
-/// and clocks as DESIGN §3 has them, every exchange the next of both its workers in the drawn list.
-/// Where workers have clocks of their own, an event comes once as many gradients are committed as
-/// its time tells of; a script for which no order allows that is broken. O(log n) per event besides
-/// the drawing of edges. Not thread-safe.
+/// and clocks as docs/SEMANTICS.md has them, every exchange the next of both its workers in the
+/// drawn list. Where workers have clocks of their own, an event comes once as many gradients are
+/// committed as its time tells of; a script for which no order allows that is broken. O(log n) per
+/// event besides the drawing of edges. Not thread-safe.
 class ReplayOrder {
  public:
   /// Both outlive it. `complete`: the script tells the whole run; otherwise the workers' events may

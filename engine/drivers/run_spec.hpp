@@ -83,7 +83,7 @@ struct RunSpec {
   std::int64_t end_at_gradients = kNoEnd;
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
-  /// Due edges beyond which worker i holds its next gradient (DESIGN §3, throttle).
+  /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;
 };
 

@@ -7,8 +7,8 @@
 
 namespace acid {
 
-// The virtual driver's model of a machine: how long gradients take, in simulated seconds (DESIGN
-// §3, virtual-time model). Messages are engine/algorithms/network.hpp's.
+// The virtual driver's model of a machine: how long gradients take, in simulated seconds
+// (docs/SIMULATION.md). Messages are engine/algorithms/network.hpp's.
 
 enum class ComputeKind { constant, exponential, shifted_exponential, lognormal, pareto };
 

@@ -10,8 +10,8 @@
 
 namespace acid {
 
-/// What can happen to a worker (DESIGN §3), and the marks that a look at all workers leaves in the
-/// log of each.
+/// What can happen to a worker (docs/SEMANTICS.md), and the marks that a look at all workers leaves
+/// in the log of each.
 enum class EventKind : std::uint8_t {
   begin_gradient,
   commit_gradient,

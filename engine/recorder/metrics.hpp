@@ -5,7 +5,7 @@
 
 namespace acid {
 
-/// A metric's name is a contract with scripts (DESIGN §8); its unit and direction are stored and
+/// A metric's name is a contract with scripts; its unit and direction are stored and
 /// shown beside it.
 struct Metric {
   std::string_view name;

@@ -24,10 +24,10 @@ struct DueEdge {
 
 /// The run's list of (edge, due time): independent Poisson clocks of rate λᵢⱼ on every edge, in
 /// normalised time, superposed. A pure function of topology, rate and the gossip seed, so every
-/// driver and every process executes a prefix of the same list (DESIGN §3).
+/// driver and every process executes a prefix of the same list (docs/SEMANTICS.md, Pairing).
 ///
 /// Drawn as: total rate rn/2; the initiator is uniform over workers and picks a neighbour with
-/// probability wᵢⱼ/dᵢ, which gives edge ij the rate (r/2)(wᵢⱼ/dᵢ + wᵢⱼ/dⱼ) of DESIGN §4 without a
+/// probability wᵢⱼ/dᵢ, which gives edge ij the rate (r/2)(wᵢⱼ/dᵢ + wᵢⱼ/dⱼ) without a
 /// table over edges. Not thread-safe.
 class EdgeSchedule {
  public:

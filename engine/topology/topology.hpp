@@ -55,8 +55,7 @@ class Topology {
   void draw_neighbours(std::span<const int> workers, std::span<const double> u,
                        std::span<int> drawn) const;
   /// λᵢⱼ = (r/2)(wᵢⱼ/dᵢ + wᵢⱼ/dⱼ): expected exchanges of the edge per unit of
-  /// normalised time at communication rate r; 0 when not adjacent. Sums to rn/2 over edges (DESIGN
-  /// §4).
+  /// normalised time at communication rate r; 0 when not adjacent. Sums to rn/2 over edges.
   double edge_rate(int i, int j, double rate) const;
   /// Λᵢᵢ = Σⱼ λᵢⱼ: expected exchanges of worker i per unit of normalised time.
   double worker_rate(int i, double rate) const;

@@ -33,7 +33,7 @@ std::vector<DecayRange> decay_ranges(const OptimizerSettings& settings,
 enum class ScheduleKind { constant, step, cosine, inverse_sqrt };
 
 /// Learning rate as a function of global progress, so that a slow worker and a fast one use the
-/// same rate at the same moment (DESIGN §5).
+/// same rate at the same moment.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double learning_rate = 0.05;

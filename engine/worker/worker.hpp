@@ -24,9 +24,9 @@ ApplySteps apply_steps(const Mixing& mixing, double late);
 
 /// One replica of the model: x, and for A²CiD² its momentum copy x̃, with the optimiser's state.
 ///
-/// State changes only through the events below (DESIGN §3), each a pure function of the state and
-/// the event's arguments; this is what makes an asynchronous run replayable. Times are normalised,
-/// and each event's t must not be before the last event's.
+/// State changes only through the events below (docs/SEMANTICS.md), each a pure function of the
+/// state and the event's arguments; this is what makes an asynchronous run replayable. Times are
+/// normalised, and each event's t must not be before the last event's.
 ///
 /// Not thread-safe: the driver serialises the events of a worker (the threads driver with the
 /// worker's mutex). Between begin_gradient and commit_gradient the snapshot may be read without it.
@@ -74,7 +74,7 @@ class alignas(64) BasicWorker {
   static void exchange(const WorkerSettings& settings, kernels::Mixed<T> i, kernels::Mixed<T> j);
 
   /// out ← elements [first, first + out.size()) of x as they would be when mixed to t; changes
-  /// nothing (DESIGN §3: measuring never does).
+  /// nothing (docs/SEMANTICS.md: measuring never does).
   void read_at(double t, std::size_t first, std::span<T> out) const;
 
   std::span<const T> x() const { return {x_, dimension()}; }

@@ -105,7 +105,7 @@ ChecklistItem data_item(const ReportData& data) {
   std::set<std::string> kinds, files;
   for (const RunDetail& run : data.runs) {
     const FlatSettings flat = flatten(run.settings);
-    if (const auto& kind = value_at(flat, "task.dataset.kind"); kind.is_string())
+    if (const nlohmann::json kind = value_at(flat, "task.dataset.kind"); kind.is_string())
       kinds.insert(kind.get<std::string>());
     for (const auto& [file, digest] : run.file_digests) files.insert(file);
   }

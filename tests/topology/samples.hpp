@@ -47,7 +47,8 @@ inline std::vector<Edge> rates_of(const Topology& topology, double rate) {
   return rates;
 }
 
-/// The definitions of DESIGN §4, by dense eigenvectors: slow, and independent of the engine.
+/// The definitions of docs/SEMANTICS.md, by dense eigenvectors: slow, and independent of the
+/// engine.
 struct Dense {
   double lambda2 = 0;
   std::vector<double> resistances;  // parallel to the edges given
