@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/build_info.hpp"
 #include "cli/commands.hpp"
+#include "cli/completion.hpp"
+#include "cli/manual.hpp"
+#include "cli/option_text.hpp"
 #include "cli/session.hpp"
 #include "engine/base/names.hpp"
 #include "recipes/plan.hpp"
@@ -38,6 +43,27 @@ void add_commands(CLI::App& app, Session& session) {
   add_gc_command(app, session);
 }
 
+// What the installation puts where shells and man look for it.
+void add_own_words(CLI::App& app, Session& session) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* completion = app.add_subcommand(
+      "completion", "Print the script that completes acid's command lines in bash, zsh or fish");
+  completion->group("")->add_option("SHELL", *shell, "bash, zsh or fish")->required();
+  completion->callback([&session, shell] {
+    session.action = [shell] {
+      print_data(completion_script(*shell));
+      return Exit::ok;
+    };
+  });
+  CLI::App* page = app.add_subcommand("manual", "Print the manual page, for man -l -");
+  page->group("")->callback([&app, &session] {
+    session.action = [&app] {
+      print_data(manual(app, build_info().version, build_info().date));
+      return Exit::ok;
+    };
+  });
+}
+
 // What a person probably meant by the first argument that no option or command took.
 std::string unexpected_argument(const CLI::App& app, const std::string& argument) {
   const auto parsed = app.get_subcommands();
@@ -51,7 +77,7 @@ std::string unexpected_argument(const CLI::App& app, const std::string& argument
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   } else if (parsed.empty()) {
     what = "command";
-    for (const CLI::App* each : app.get_subcommands(nullptr)) known.push_back(each->get_name());
+    for (const CLI::App* each : visible_commands(app)) known.push_back(each->get_name());
   } else {
     return fmt::format("unexpected argument '{}'", argument);
   }
@@ -81,9 +107,15 @@ Exit run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_store_option(app, session);
   add_commands(app, session);
+  add_own_words(app, session);
   app.footer(
       "'acid COMMAND --help' explains a command. A first run: acid run "
       "recipes/quickstart.toml");
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.size() >= 2 && words[0] == "completion" && words[1] == "--") {  // asked by a shell
+    print_data(completions(app, {words.begin() + 2, words.end()}, session.store_folder));
+    return Exit::ok;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version

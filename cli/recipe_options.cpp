@@ -17,7 +17,8 @@ void RecipeOptions::add_to(CLI::App& command) {
       ->type_name("K=V")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--driver", driver, "Short for --set execution.driver=D")->type_name("D");
+  command.add_option("--driver", driver, "Short for --set execution.driver=…")
+      ->type_name("virtual|threads|mpi");
   command
       .add_option("--copy-of", copy_of,
                   "RECIPE is a copy of this file: relative file names in it start at the folder of "

@@ -13,6 +13,8 @@
 #include "cli/launcher.hpp"
 #include "cli/plan_records.hpp"
 #include "cli/recipe_options.hpp"
+#include "engine/base/module.hpp"
+#include "engine/models/model.hpp"
 #include "reports/compare.hpp"
 
 namespace acid {
@@ -74,11 +76,26 @@ void say_what_is_done(const Work& work, std::size_t runs) {
   if (!done.empty()) say(done + " (--force runs them again)");
 }
 
-// What no worker of the plan can do without. Under MPI other hosts may have it.
+bool on_this_host(const PlannedRun& run) {
+  return run.settings.at("execution").at("driver") != "mpi";
+}
+
+// What no worker of the plan can do without: here LibTorch. Under MPI other hosts may have it.
+void require_model_runtime(const Plan& plan) {
+  const std::string path = module_path(model_module());
+  const bool wanted = std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
+    return on_this_host(run) && !run.settings.at("task").at("model").is_null();
+  });
+  if (wanted && access(path.c_str(), F_OK) != 0)
+    throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}",
+                                 plan.recipe_path, path, model_module().users,
+                                 remedy(model_module())));
+}
+
+// And here a device.
 void require_device(const Plan& plan, const std::string& worker) {
   const bool wanted = std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
-    const nlohmann::json& execution = run.settings.at("execution");
-    return execution.at("device") == "cuda" && execution.at("driver") != "mpi";
+    return on_this_host(run) && run.settings.at("execution").at("device") == "cuda";
   });
   if (!wanted) return;
   constexpr double kPatienceSeconds = 60;
@@ -96,6 +113,7 @@ Exit run(const Session& session, const RunOptions& options) {
   ExecutorOptions executor = options.execution.executor;
   // Before anything is written: without these nothing can run.
   executor.worker = worker_program();
+  require_model_runtime(plan);
   require_device(plan, executor.worker);
   const bool awaited = is_awaited(plan, executor.worker);
   executor.store_folder = session.store_folder;

@@ -4,6 +4,7 @@
 set(ACID_CUDA_FOUND FALSE)
 set(ACID_NCCL_FOUND FALSE)
 if(NOT ACID_WITH_CUDA)
+  acid_leave_out("device = \"cuda\" (acid-cuda.so): ACID_WITH_CUDA is off")
   return()
 endif()
 
@@ -22,7 +23,7 @@ endif()
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  message(STATUS "No CUDA toolkit was found: acid-cuda.so, and with it device = \"cuda\", is left out")
+  acid_leave_out("device = \"cuda\" (acid-cuda.so): no CUDA toolkit was found")
   return()
 endif()
 if(CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
@@ -30,8 +31,8 @@ if(CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
 endif()
 enable_language(CUDA)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)  # the first that knows C++20
-  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old, 12 is needed: acid-cuda.so, and "
-    "with it device = \"cuda\", is left out")
+  acid_leave_out("device = \"cuda\" (acid-cuda.so): CUDA ${CMAKE_CUDA_COMPILER_VERSION} is too old, "
+    "12 is needed")
   return()
 endif()
 find_package(CUDAToolkit REQUIRED)
@@ -48,6 +49,6 @@ if(NCCL_INCLUDE AND NCCL_LIBRARY)
   target_link_libraries(acid_nccl_library INTERFACE ${NCCL_LIBRARY} CUDA::cudart_static)
   set(ACID_NCCL_FOUND TRUE)
 else()
-  message(STATUS "NCCL was not found (libnccl-dev): acid-nccl.so is left out, and processes with a "
-    "GPU each exchange through host memory")
+  acid_leave_out("exchanges between GPUs (acid-nccl.so): NCCL was not found (libnccl-dev), so they "
+    "go through host memory")
 endif()

@@ -1,7 +1,7 @@
 # Shared by ./quickstart and ./check; sourced, not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-configuration=()  # for cmake, beside the preset
+configuration=(${ACID_CONFIGURATION:-})  # for cmake, beside the preset
 readonly jobs=2   # a file that includes LibTorch takes over 2 GB to compile
 
 # step TITLE COMMAND…: says what it does, and how long that took.
@@ -21,6 +21,10 @@ has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]];
 # distribution does not have is left out, models too where LibTorch is neither packaged nor named.
 # `install_packages build` leaves out what only the tests need.
 install_packages() {
+  if [ -n "${ACID_PACKAGES:-}" ]; then
+    echo "Packages are in $ACID_PACKAGES (scripts/bootstrap-user)."
+    return 0
+  fi
   command -v dpkg-query >/dev/null || { echo "No dpkg here: see scripts/packages.txt"; return 0; }
   local package command missing=() found=()
   while read -r package command; do
@@ -48,6 +52,7 @@ install_packages() {
   else
     echo "Some packages are missing. Please have this run by root, then start again:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends ${found[*]}" >&2
+    echo "Without root: scripts/bootstrap-user fetches them into your home." >&2
     return 1
   fi
 }

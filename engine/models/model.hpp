@@ -66,6 +66,11 @@ class ModelRuntime {
   virtual nlohmann::json speed() = 0;
 };
 
+struct Module;
+
+/// acid-torch.so, which a build without LibTorch does not have.
+const Module& model_module();
+
 /// Loads acid-torch.so from the folder of the running executable, or from ACID_TORCH_MODULE. The
 /// runtime lives until the process ends. Throws Error saying what is missing and how to install it.
 ModelRuntime& load_model_runtime();

@@ -3,13 +3,17 @@
 
 namespace acid {
 
+const Module& model_module() {
+  static constexpr Module kModule{.name = "acid-torch.so",
+                                  .variable = "ACID_TORCH_MODULE",
+                                  .factory = "acid_torch_runtime",
+                                  .users = "models need it, quadratic and logistic tasks do not",
+                                  .needs = "LibTorch (on Debian: apt install libtorch-dev)"};
+  return kModule;
+}
+
 ModelRuntime& load_model_runtime() {
-  static ModelRuntime& runtime =
-      *load_module<ModelRuntime*()>({.name = "acid-torch.so",
-                                     .variable = "ACID_TORCH_MODULE",
-                                     .factory = "acid_torch_runtime",
-                                     .users = "models need it, quadratic and logistic tasks do not",
-                                     .needs = "LibTorch (on Debian: apt install libtorch-dev)"})();
+  static ModelRuntime& runtime = *load_module<ModelRuntime*()>(model_module())();
   return runtime;
 }
 

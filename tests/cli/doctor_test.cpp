@@ -117,3 +117,43 @@ TEST_CASE("doctor says what thread counts of the environment do to runs") {
   CHECK(found[0]["status"] == "warn");
   CHECK_THAT(found[0]["advice"].get<std::string>(), ContainsSubstring("unset it"));
 }
+
+TEST_CASE(
+    "a recipe with a model is refused once where LibTorch was left out, before anything is "
+    "written") {
+  const acid::test::Folder folder;
+  folder.write("model.toml", R"(
+name = "model"
+seeds = [1, 2]
+[task]
+dataset = "glyphs"
+model = "linear"
+batch_size = 4
+[optimizer]
+learning_rate = 0.05
+[workers]
+count = 2
+[topology]
+kind = "ring"
+[budget]
+gradients = 10
+[[algorithms]]
+kind = "ad-psgd"
+)");
+  const std::vector<std::string> none{"ACID_TORCH_MODULE=/nowhere/acid-torch.so"};
+  const auto refused = acid::test::acid(folder, {"run", "model.toml"}, none);
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("model.toml trains a model, and there is no "
+                                            "'/nowhere/acid-torch.so'") &&
+                              ContainsSubstring("quadratic and logistic tasks do not") &&
+                              ContainsSubstring("LibTorch (on Debian: apt install libtorch-dev)"));
+  CHECK_FALSE(folder.has("acid-store"));
+  CHECK(acid::test::acid(folder, {"plan", "model.toml"}, none).code == 0);
+  folder.write("analytic.toml", acid::test::kSmallRecipe);
+  CHECK(acid::test::acid(folder, {"run", "analytic.toml"}, none).code == 0);
+  const auto doctor = acid::test::acid(folder, {"doctor", "--json"}, none).json();
+  for (const json& check : doctor["checks"])
+    if (check["name"] == "LibTorch")
+      CHECK_THAT(check["advice"].get<std::string>(),
+                 ContainsSubstring("only analytic tasks will run"));
+}

@@ -1,0 +1,90 @@
+# What acid is built from. Everything that is missing is said at once, at the end of the configuration,
+# each thing with who brings it.
+
+# acid_find(PACKAGE DEBIAN SPACK [FIND_PACKAGE'S ARGUMENTS …]): find_package, which only takes note
+# where the package is not found. DEBIAN is in scripts/packages.txt; SPACK also is what most clusters
+# call their module.
+macro(acid_find package debian spack)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    acid_missing(${package} ${debian} ${spack})
+  endif()
+endmacro()
+
+# acid_find_module(TARGET MODULE DEBIAN SPACK): the same for pkg-config's modules, which become
+# PkgConfig::TARGET.
+macro(acid_find_module target module debian spack)
+  acid_find(PkgConfig pkg-config pkgconf)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${target} QUIET IMPORTED_TARGET GLOBAL ${module})
+  endif()
+  if(NOT ${target}_FOUND)
+    acid_missing(${module} ${debian} ${spack})
+  endif()
+endmacro()
+
+# acid_find_header(FOLDER HEADER DEBIAN SPACK): the same for a header without a package; FOLDER is set
+# to where it is.
+function(acid_find_header folder header debian spack)
+  find_path(${folder} ${header} DOC "Where ${header} is")
+  if(NOT ${folder})
+    acid_missing(${header} ${debian} ${spack})
+    set(${folder} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(acid_missing what debian spack)
+  set_property(GLOBAL APPEND PROPERTY ACID_MISSING "${what}|${debian}|${spack}")
+endfunction()
+
+# acid_leave_out(TEXT …): for the summary: what this configuration does not have, and why.
+function(acid_leave_out)
+  string(CONCAT text ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY ACID_LEFT_OUT "${text}")
+endfunction()
+
+# As many columns as the longest entry has.
+function(acid_row out first second third)
+  foreach(part first second third)
+    string(SUBSTRING "${${part}}                        " 0 24 ${part})
+  endforeach()
+  string(STRIP "${third}" third)
+  set(${out} "  ${first}${second}${third}\n" PARENT_SCOPE)
+endfunction()
+
+# acid_conclude(): ends a configuration that lacks something, with the list, which is also in
+# missing.txt of the build folder, a Debian package a line; says what another one leaves out.
+function(acid_conclude)
+  get_property(missing GLOBAL PROPERTY ACID_MISSING)
+  list(REMOVE_DUPLICATES missing)
+  get_property(left_out GLOBAL PROPERTY ACID_LEFT_OUT)
+  list(JOIN left_out "\n  " left_out)
+  if(left_out)
+    message(NOTICE "Left out of this build:\n  ${left_out}")
+  endif()
+  file(REMOVE ${PROJECT_BINARY_DIR}/missing.txt)
+  if(NOT missing)
+    return()
+  endif()
+  acid_row(table "missing" "Debian, Ubuntu" "Spack, modules")
+  set(advice "")
+  foreach(entry IN LISTS missing)
+    string(REPLACE "|" ";" entry "${entry}")
+    list(GET entry 0 what)
+    list(GET entry 1 debian)
+    list(GET entry 2 spack)
+    acid_row(row ${what} ${debian} ${spack})
+    string(APPEND table "${row}")
+    list(APPEND packages ${debian})
+    if(what STREQUAL "Torch")
+      set(advice "  Without LibTorch: -DACID_WITH_TORCH=OFF builds all that analytic tasks need.\n")
+    endif()
+  endforeach()
+  list(JOIN packages "\n" lines)
+  file(WRITE ${PROJECT_BINARY_DIR}/missing.txt "${lines}\n")
+  list(JOIN packages " " packages)
+  message(FATAL_ERROR "This is all that is missing:\n\n${table}\n"
+    "  As root: apt-get install --no-install-recommends ${packages}\n"
+    "  As anyone else: scripts/bootstrap-user, which fetches them into your home.\n"
+    "  Elsewhere installed: name the folders in CMAKE_PREFIX_PATH.\n${advice}")
+endfunction()
