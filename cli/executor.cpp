@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/executor_words.hpp"
+#include "cli/existing_store.hpp"
 #include "cli/launcher.hpp"
 #include "cli/progress.hpp"
 #include "cli/session.hpp"
@@ -300,7 +301,7 @@ class Executor {
 
   void mark_interrupted(const RunSummary& run, const Death& death) {
     try {
-      Store(options_.store_folder, Store::Access::write)
+      open_existing_store(options_.store_folder)
           .mark_interrupted(run.id, death.pid, death.how, death.told);
     } catch (const StoreError&) {
       // The run shows as interrupted without it. Other workers still go on and may need us.

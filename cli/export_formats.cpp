@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <span>
 
 #include "cli/export.hpp"
 #include "cli/export_torchscript.hpp"
@@ -11,6 +10,7 @@
 #include "cli/run_json.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
+#include "engine/base/regular_file.hpp"
 #include "exports/points.hpp"
 #include "exports/tensorboard.hpp"
 #include "store/files.hpp"
@@ -86,13 +86,20 @@ void export_tensorboard(const ExportRequest& request) {
 
 /// The whole of a file in the store's folder. `what` it is, for the error.
 std::string content_of(const Store& store, const std::string& relative, const std::string& sha256,
-                       const std::string& what) {
+                       std::int64_t bytes, const std::string& what) {
   const std::string path = checked_path(store, relative);
-  std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (!file)
-    throw StoreError(fmt::format(
-        "cannot read {}, {}; was the store moved without its checkpoints folder?", path, what));
+  std::string content;
+  try {
+    const RegularFile file(path);
+    if (file.bytes() != bytes) throw damaged_file(path, sha256);
+    content.resize(static_cast<std::size_t>(bytes));
+    content.resize(file.read(std::as_writable_bytes(std::span(content))));
+  } catch (const StoreError&) {
+    throw;
+  } catch (const Error& error) {
+    throw StoreError(fmt::format("{}: {}; was the store moved without its checkpoints folder?",
+                                 what, error.what()));
+  }
   if (sha256_hex(std::string_view(content)) != sha256) throw damaged_file(path, sha256);
   return content;
 }
@@ -100,7 +107,7 @@ std::string content_of(const Store& store, const std::string& relative, const st
 void export_safetensors(const ExportRequest& request) {
   const RunDetail run = run_detail(request.store, request.runs.front());
   const AttemptResult::Artifact model = final_mean_of(run);
-  const std::string content = content_of(request.store, model.path, model.sha256,
+  const std::string content = content_of(request.store, model.path, model.sha256, model.bytes,
                                          "the final model of run " + run.summary.id);
   ExportOutput output(request.output);
   output.write(content);
@@ -123,7 +130,7 @@ void export_checkpoints(const ExportRequest& request) {
   for (const CheckpointRow& row : rows) {
     OutputFile file(
         (fs::path(request.output) / fmt::format("{:06}.safetensors", row.number)).string());
-    file.write(content_of(request.store, row.path, row.sha256,
+    file.write(content_of(request.store, row.path, row.sha256, row.bytes,
                           fmt::format("checkpoint {} of run {}", row.number, id)));
     file.commit();
   }

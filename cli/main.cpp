@@ -6,6 +6,7 @@
 #include <csignal>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,14 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     say(fmt::format("acid: error: {}", error.what()));
     return static_cast<int>(error.code());
+  } catch (const nlohmann::json::exception& error) {
+    // acid reads JSON from nowhere else: what rows hold was checked as far as it is known where
+    // they are read, and goes deeper than that.
+    say(
+        fmt::format("acid: error: the store is damaged: it does not hold what acid writes ({}); "
+                    "'acid doctor --store' looks for more damage",
+                    error.what()));
+    return static_cast<int>(Exit::store);
   } catch (const std::exception& error) {
     say(
         fmt::format("acid: internal error: {}\nThis is a bug in acid, not in what you did. Please "

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -33,13 +34,29 @@
 namespace acid {
 namespace {
 
+/// Whether the acid that started this process has died. Another process may stand between the two,
+/// such as a debugger or a script, so that it need not be our parent.
+bool supervisor_is_gone() {
+  const char* supervisor = std::getenv("ACID_PARENT_PID");
+  if (supervisor == nullptr || std::to_string(getppid()) == supervisor) return false;
+  std::ifstream file(std::string("/proc/") + supervisor + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return true;
+  const std::size_t name_end = line.rfind(") ");  // The name itself may hold anything.
+  return name_end != std::string::npos && line.find_first_of("ZX", name_end) == name_end + 2;
+}
+
 /// Turns kStopSignals, apart from a SIGHUP that is ignored, into a stop request, on a thread of its
 /// own. Only a SIGINT after that ends the process at once: schedulers send signals to every process
-/// and often several, a logout a SIGHUP after the SIGTERM, and acid passes its own on. Construct
-/// before any other thread, so that all inherit the blocked signals.
+/// and often several, a logout a SIGHUP after the SIGTERM, and acid passes its own on. As long as
+/// there is nothing to save, any of them does: what is being prepared may take long and hear
+/// nothing. When acid has died, nobody can send a second one: then the process ends by itself if it
+/// has not saved by then. Construct before any other thread, so that all inherit the blocked
+/// signals.
 class SignalWatch {
  public:
-  SignalWatch() {
+  /// `beside_acid`: on its host, so that its death can be seen.
+  explicit SignalWatch(bool beside_acid) : beside_acid_(beside_acid) {
     sigemptyset(&signals_);
     for (const int signal : kStopSignals)
       if (signal != SIGHUP || !ignored(SIGHUP)) sigaddset(&signals_, signal);
@@ -53,31 +70,41 @@ class SignalWatch {
   }
   std::stop_token token() const { return stop_.get_token(); }
   void request_stop() { stop_.request_stop(); }
+  /// From now on a stop request is heard, and there is something to save.
+  void there_is_something_to_save() { saves_ = true; }
 
  private:
-  void watch() {
-    int signal = 0;
-    while (sigwait(&signals_, &signal) == 0 && !over_)
-      if (!stop_.request_stop() && signal == SIGINT)
-        std::_Exit(static_cast<int>(Exit::interrupted));
+  static constexpr time_t kSecondsToSaveAlone = 60;
+
+  // The next signal; 0 after `seconds` without one.
+  int next_signal(time_t seconds) const {
+    const timespec timeout{seconds, 0};
+    int signal = -1;
+    do signal = sigtimedwait(&signals_, nullptr, &timeout);
+    while (signal < 0 && errno == EINTR);
+    return std::max(signal, 0);
   }
+  void watch() {
+    time_t alone = 0;  // since when acid is known to have died, in seconds
+    while (true) {
+      const int signal = next_signal(1);
+      if (over_) return;
+      const bool stopping = stop_.stop_requested();
+      if (signal != 0 && (!saves_ || (stopping && signal == SIGINT))) end();
+      if (signal != 0) stop_.request_stop();
+      if (!stopping || signal != 0 || !beside_acid_ || !supervisor_is_gone()) continue;
+      if (++alone >= kSecondsToSaveAlone) end();
+    }
+  }
+  [[noreturn]] static void end() { std::_Exit(static_cast<int>(Exit::interrupted)); }
+
+  const bool beside_acid_;
   sigset_t signals_;
+  std::atomic<bool> saves_ = false;
   std::atomic<bool> over_ = false;
   std::stop_source stop_;
   std::thread thread_;
 };
-
-/// Whether the acid that started this process has died. Another process may stand between the two,
-/// such as a debugger or a script, so that it need not be our parent.
-bool supervisor_is_gone() {
-  const char* supervisor = std::getenv("ACID_PARENT_PID");
-  if (supervisor == nullptr || std::to_string(getppid()) == supervisor) return false;
-  std::ifstream file(std::string("/proc/") + supervisor + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return true;
-  const std::size_t name_end = line.rfind(") ");  // The name itself may hold anything.
-  return name_end != std::string::npos && line.find_first_of("ZX", name_end) == name_end + 2;
-}
 
 // `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, which is asked to stop when acid
 // dies. Only a process can arrange that for itself. A batch system or a logout that ends a job
@@ -156,12 +183,17 @@ int run(int argc, char** argv, std::string& again) {
     return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
   if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
   again = fmt::format("'acid {} {}'", only_verify ? "verify" : "resume", execute.run_id);
-  SignalWatch signals;
-  // It was faster than prctl. On other hosts it cannot be seen; rank 0 is on its own.
+  // On other hosts it cannot be seen; rank 0 is on its own.
   const bool beside_acid = !mpi || rank_in_environment() == 0;
+  SignalWatch signals(beside_acid);
+  // It was faster than prctl.
   if (beside_acid && supervisor_is_gone()) signals.request_stop();
   for (int k = 0; k < argc; ++k) execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
-  if (mpi) return static_cast<int>(execute_mpi(execute, signals.token()));
+  execute.begins = [&signals] { signals.there_is_something_to_save(); };
+  if (mpi) {
+    execute.begins();  // one that ends while they meet would take the others with it
+    return static_cast<int>(execute_mpi(execute, signals.token()));
+  }
   if (!only_verify) return static_cast<int>(execute_run(execute, signals.token()));
   verify.store_folder = execute.store_folder;
   verify.run_id = execute.run_id;

@@ -180,6 +180,7 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
   note_skipped(writer, result);
   writer.flush();
+  writer.refuse_if_gone();
   if (outcome.ending == Ending::finished)
     result.artifacts.push_back(
         save_mean(options_.store_folder, options_.run_id, id_, outcome, *run_.objective));

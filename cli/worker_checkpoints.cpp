@@ -102,6 +102,7 @@ bool StoreCheckpoints::due(std::int64_t step, const Position& position) {
 
 void StoreCheckpoints::save(const Cut& cut) {
   const double began = SteadyClock().seconds();
+  writer_.refuse_if_gone();
   const std::string folder = fmt::format("checkpoints/{}", run_id_);
   create_folders((std::filesystem::path(store_folder_) / folder).string());
   CheckpointRecord record;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "recipes/digest.hpp"
+#include "recipes/path_fields.hpp"
 
 namespace acid {
 namespace {
@@ -75,6 +76,37 @@ void check_files(const Recording& recording, Claims& claims) {
 }
 
 }  // namespace
+
+bool settings_are_altered(const RunDetail& run) {
+  try {
+    json settings = run.settings;
+    bool names_files = false;
+    for_each_path(settings, [&](json&) { names_files = true; });
+    Facts facts;
+    return !names_files && canonical_digest(without_paths(settings, facts)) != run.summary.digest;
+  } catch (const std::exception&) {  // They do not even have the form.
+    return true;
+  }
+}
+
+void refuse_altered_settings(const RunDetail& run) {
+  if (settings_are_altered(run))
+    throw StoreError(
+        fmt::format("the settings of run {} are not those that its digest is of: somebody altered "
+                    "the database; 'acid run RECIPE' stores them again",
+                    run.summary.id));
+}
+
+std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, int cores) {
+  try {
+    return compose(run.settings, cores);
+  } catch (const Error&) {  // The world has changed: a file is gone, say.
+    throw;
+  } catch (const std::exception&) {
+    refuse_altered_settings(run);
+    throw;
+  }
+}
 
 std::vector<std::string> false_claims(const Recording& recording, const ComposedRun& run,
                                       const json& changed) {

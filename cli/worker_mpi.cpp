@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "cli/existing_store.hpp"
 #include "cli/worker_attempt.hpp"
+#include "cli/worker_claims.hpp"
 #include "cli/worker_device.hpp"
 #include "cli/worker_environment.hpp"
 #include "cli/worker_ranks.hpp"
@@ -202,8 +204,9 @@ class Member {
   /// The settings; empty when there is nothing to do.
   std::string order_of_run() {
     return or_refuse([&]() -> std::string {
-      store_.emplace(options_.store_folder, Store::Access::write);
+      store_.emplace(open_existing_store(options_.store_folder));
       run_ = run_detail(*store_, options_.run_id);
+      refuse_altered_settings(run_);
       if (run_.summary.state == RunState::finished && !options_.fresh) return {};
       if (run_.settings.at("execution").at("driver") != "mpi")
         throw UsageError(fmt::format("run {} is not one for the mpi driver", options_.run_id));

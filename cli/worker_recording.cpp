@@ -7,23 +7,24 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 #include "store/files.hpp"
 
 namespace acid {
 namespace {
 
-// Absent when the file is gone.
-std::optional<std::string> digest_of(const std::string& path) {
+// Absent when the file is gone; empty when it is not even of the right size.
+std::optional<std::string> digest_of(const std::string& path, std::int64_t bytes) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) return std::nullopt;
-  return sha256_file(path);
+  return RegularFile(path).bytes() == bytes ? sha256_file(path) : "";
 }
 
 void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact,
                      Recording& recording) {
   const std::string path = checked_path(store, artifact.path);
   try {
-    const auto digest = digest_of(path);
+    const auto digest = digest_of(path, artifact.bytes);
     if (!digest) return;
     recording.final_mean = read_safetensors(path);
     if (*digest == artifact.sha256) return;
@@ -35,7 +36,7 @@ void read_final_mean(const Store& store, const AttemptResult::Artifact& artifact
 void look_at_file(const Store& store, const CheckpointRow& row, Recording& recording) {
   if (row.removed) return;
   try {
-    const auto digest = digest_of(checked_path(store, row.path));
+    const auto digest = digest_of(checked_path(store, row.path), row.bytes);
     if (!digest || *digest == row.sha256) return;
   } catch (const Error&) {
   }

@@ -2,7 +2,9 @@
 
 #include <optional>
 
+#include "cli/existing_store.hpp"
 #include "cli/worker_attempt.hpp"
+#include "cli/worker_claims.hpp"
 #include "cli/worker_environment.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/digest.hpp"
@@ -44,7 +46,7 @@ nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& sett
 }
 
 Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
-  Store store(options.store_folder, Store::Access::write);
+  Store store = open_existing_store(options.store_folder);
   while (true) {
     const RunDetail run = run_detail(store, options.run_id);
     // Whoever else was asked for it may have been faster.
@@ -52,7 +54,9 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
     if (run.settings.at("execution").at("driver") == "mpi")
       throw UsageError(
           fmt::format("run {} has one process per worker: 'acid run' starts them", options.run_id));
-    const auto composed = compose(run.settings, usable_cores());
+    refuse_altered_settings(run);
+    const auto composed = compose_stored(run, usable_cores());
+    options.begins();
     std::optional<Attempt> attempt;
     try {
       attempt.emplace(options, store, run, *composed,

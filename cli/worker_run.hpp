@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,8 @@ struct ExecuteOptions {
   std::string command_line;
   bool fresh = false;          // start again, whatever there is to go on from
   bool allow_changed = false;  // go on though the program or its data changed
+  /// Called before anything is recorded: from then on a stop request is heard.
+  std::function<void()> begins = [] {};
 };
 
 /// Executes one run of a store, from its newest whole checkpoint or from its start: the store is

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "cli/existing_store.hpp"
 #include "cli/worker_claims.hpp"
 #include "cli/worker_comparison.hpp"
 #include "cli/worker_environment.hpp"
@@ -278,8 +279,7 @@ void record(const VerifyOptions& options, const Recording& recording, const Verd
   const int from = index_of_cut(recording, options.from);
   if (from >= 0) verification.from = recording.cuts[static_cast<std::size_t>(from)].id;
   try {
-    Store(options.store_folder, Store::Access::write)
-        .add_verification(options.run_id, verification);
+    open_existing_store(options.store_folder).add_verification(options.run_id, verification);
   } catch (const StoreError& error) {
     std::cerr << "the verdict is not recorded: " << error.what() << "\n";
   }
@@ -305,7 +305,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   }
   refuse_what_cannot_be_verified(recording, options.from);
   const json& settings = recording.run.settings;
-  const auto run = compose(settings, usable_cores());
+  const auto run = compose_stored(recording.run, usable_cores());
   refuse_library_sums(*run, options.run_id);
   refuse_other_events(recording, *run, options.from);
   recording.segments = run->objective->segments();

@@ -45,11 +45,11 @@ std::optional<double> every_time(json& section, const std::string& path, const P
 double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
 
 void check_fineness(double every, double end, const std::string& path, const char* unit,
-                    const Report& report) {
+                    const Report& report, const char* what = "samples") {
   if (end / every <= kMostSamples) return;
   report(path,
-         {fmt::format("{} = {:.3g} asks for {:.2g} samples of a run of {:.3g} {}", path, every,
-                      end / every, end, unit),
+         {fmt::format("{} = {:.3g} asks for {:.2g} {} of a run of {:.3g} {}", path, every,
+                      end / every, what, end, unit),
           fmt::format("ask for at most {:.0e}: {:.3g} or more", kMostSamples, end / kMostSamples)});
 }
 
@@ -111,9 +111,11 @@ void resolve_evaluation(json& evaluation, const Pace& pace, double end, double s
     consensus = end <= kConsensusSamples ? 1.0 : end / kConsensusSamples;
 }
 
-void resolve_checkpoint(json& checkpoint, const Pace& pace, const Report& report) {
+void resolve_checkpoint(json& checkpoint, const Pace& pace, double end, const Report& report) {
   const auto seconds = take(checkpoint, "every_seconds");
+  const std::string key = "checkpoint." + key_of(checkpoint);
   const auto time = every_time(checkpoint, "checkpoint", pace, report);
+  if (time) check_fineness(*time, end, key, "units of normalised time", report, "checkpoints");
   checkpoint["every_seconds"] = seconds ? json(*seconds) : json();
   checkpoint["every_time"] = time ? json(*time) : json();
 }

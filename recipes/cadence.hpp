@@ -31,7 +31,9 @@ bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& repo
 /// that long by the clock, as far as is known; 0: unknown. Reports cadences that are absurdly fine.
 void resolve_evaluation(nlohmann::json& evaluation, const Pace& pace, double end, double seconds,
                         const Report& report);
-/// checkpoint {every_time, every_seconds, keep}; both null: the worker decides by itself.
-void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, const Report& report);
+/// checkpoint {every_time, every_seconds, keep}; both null: the worker decides by itself. `end` and
+/// what is reported as above.
+void resolve_checkpoint(nlohmann::json& checkpoint, const Pace& pace, double end,
+                        const Report& report);
 
 }  // namespace acid

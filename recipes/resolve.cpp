@@ -173,7 +173,8 @@ void Resolver::look_at_cadence() {
            {"evaluation.every_seconds is not for the mpi driver: its processes must know where the "
             "next sample is before they are there, and each has a clock of its own",
             "use every_time, every_gradients or every_epochs"});
-  if (draft_.sound({"checkpoint"})) resolve_checkpoint(s_["checkpoint"], pace, report);
+  if (draft_.sound({"checkpoint"}))
+    resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
 }
 
 // How long the run takes at most, or about; 0 where only the machine knows.

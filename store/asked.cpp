@@ -46,7 +46,7 @@ std::vector<RunSummary> runs_as_asked(const Store& store, const std::vector<std:
   for (const Experiment& experiment : wholly_among(connection, json_text(run_ids))) {
     members.bind(experiment.number);
     while (members.step()) {
-      const auto run = left.find(members.text(0));
+      const auto run = left.find(stored_run_id(members, 0));
       if (run == left.end()) continue;
       run->second->experiment = experiment.id;
       run->second->experiment_name = experiment.name;
@@ -64,7 +64,7 @@ ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
                  " command_line FROM experiments WHERE id = ?");
   if (!find.bind(run.experiment).step()) return {};
   return {find.text(0), find.text(1), find.text(2),
-          find.text(3), find.text(4), stored_json(store.impl().connection(), find.text(5)),
+          find.text(3), find.text(4), stored_texts(find, 5, "experiment " + run.experiment),
           find.text(6)};
 }
 

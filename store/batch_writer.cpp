@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
+#include "engine/base/folders.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "store/checkpoints.hpp"
 #include "store/impl.hpp"
@@ -51,6 +53,8 @@ int special_of(double value) {
 
 BatchWriter::BatchWriter(const std::string& folder, const std::string& run_id, std::int64_t attempt)
     : connection_(folder, WritingConnection::Durability::batched),
+      folder_(folder),
+      run_(run_id),
       attempt_(attempt),
       insert_points_(connection_.get(), "points", 4),
       insert_ticks_(connection_.get(), "ticks", 6),
@@ -105,6 +109,34 @@ std::vector<std::string> BatchWriter::write(const Batch& batch) {
                               batch.checkpoint->keep);
   transaction.commit();
   return released;
+}
+
+std::string BatchWriter::folder_of_what_is_left() const {
+  namespace fs = std::filesystem;
+  const fs::path now = connection_.get().whereabouts();
+  if (now.filename() == "store.db") return now.parent_path().string();
+  std::string beside = fs::absolute(folder_).lexically_normal().string();
+  while (beside.ends_with('/')) beside.pop_back();
+  // A file that was removed is there until the last who has it open lets go of it.
+  const std::string kept = fmt::format("{}-kept-{}-{}", beside, run_, attempt_);
+  create_folders(kept + "/checkpoints");
+  sqlite::Statement(connection_.get(), "VACUUM INTO ?").bind(kept + "/store.db").run();
+  return kept;
+}
+
+std::string BatchWriter::keep_what_is_left(Batch batch) const {
+  try {
+    const std::string folder = folder_of_what_is_left();
+    BatchWriter there(folder, run_, attempt_);
+    there.add_series(names_);
+    batch.checkpoint.reset();  // its file is not there
+    sqlite::once_unlocked([&] { return there.write(batch); });
+    return fmt::format(
+        "what it held and what this run recorded is kept in {}: 'acid list --store {}' shows it",
+        folder, folder);
+  } catch (const std::exception& error) {
+    return fmt::format("what it held could not be kept: {}", error.what());
+  }
 }
 
 void BatchWriter::write_events(const Batch& batch) {

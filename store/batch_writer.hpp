@@ -23,6 +23,13 @@ class BatchWriter {
   /// has begun a later attempt; when the store was merely locked, call again.
   std::vector<std::string> write(const Batch& batch);
 
+  /// The store was removed, moved or replaced: brings what it had, and the batch without its
+  /// checkpoint, to safety. That is the store itself where it has been moved to, else a new one
+  /// beside its place. Returns where that is and what to do with it; never throws.
+  std::string keep_what_is_left(Batch batch) const;
+  /// Throws sqlite::StoreGone when the store is no longer in its place. Any thread.
+  void refuse_if_gone() const { connection_.get().refuse_if_gone(); }
+
  private:
   /// Points of the batch in order_[begin … end) belong to `series`, oldest first.
   void write_series(const Batch& batch, std::uint32_t series, std::size_t begin, std::size_t end);
@@ -31,7 +38,10 @@ class BatchWriter {
   void write_points(const Batch& batch);
   void write_events(const Batch& batch);
 
+  std::string folder_of_what_is_left() const;
+
   WritingConnection connection_;
+  const std::string folder_, run_;
   const std::int64_t attempt_;
   std::vector<Batch::SeriesName> names_;
   std::vector<std::size_t> starts_;   // scratch: of each series in order_

@@ -1,5 +1,7 @@
 #include "store/checkpoints.hpp"
 
+#include <climits>
+
 #include "store/impl.hpp"
 #include "store/utc.hpp"
 
@@ -95,13 +97,15 @@ std::vector<CheckpointRow> read_checkpoints(const Connection& connection,
   while (select.step()) {
     CheckpointRow row;
     row.id = select.integer(0);
-    row.number = static_cast<int>(select.integer(1));
-    row.attempt = static_cast<int>(select.integer(2));
-    row.step = select.integer(3);
-    row.position = {select.integer(4), select.real(5), select.real(6), select.integer(7)};
+    row.number = static_cast<int>(select.integer(1, 1, INT_MAX, "a checkpoint of run " + run_id));
+    const std::string whose = fmt::format("checkpoint {} of run {}", row.number, run_id);
+    row.attempt = static_cast<int>(select.integer(2, 1, INT_MAX, whose));
+    row.step = select.integer(3, 0, kMostGradients, whose);
+    row.position = {select.integer(4, 0, kMostGradients, whose), select.real(5), select.real(6),
+                    select.integer(7, 0, kMostBytes, whose)};
     row.path = select.text(8);
     row.sha256 = select.text(9);
-    row.bytes = select.integer(10);
+    row.bytes = select.integer(10, 0, kMostBytes, whose);
     row.created = select.text(11);
     row.removed = !select.is_null(12);
     rows.push_back(std::move(row));

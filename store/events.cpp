@@ -43,7 +43,8 @@ std::vector<std::vector<std::byte>> read_events(const Store& store, const std::s
   if (!run.bind(run_id).step())
     throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
                                  store.folder(), run_id));
-  std::vector<std::vector<std::byte>> workers(static_cast<std::size_t>(run.integer(0)));
+  std::vector<std::vector<std::byte>> workers(
+      static_cast<std::size_t>(run.integer(0, 1, kMostWorkers, "run " + run_id)));
   Statement chunks(connection,
                    "SELECT worker, first, count, events FROM event_list WHERE run = ?"
                    " ORDER BY attempt, chunk");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -68,7 +69,23 @@ int special_of(double value);
 
 /// JSON as the store keeps it: compact, and valid even if a string in it was not UTF-8.
 std::string json_text(const nlohmann::json& value);
-/// The other way. Throws StoreError when the text is no JSON: then somebody altered the database.
-nlohmann::json stored_json(const sqlite::Connection& connection, const std::string& text);
+/// What a column holds as JSON: an object, or null where nobody had anything to say. Throws the
+/// StoreError of Statement::refuse() otherwise. `row` as there.
+nlohmann::json stored_object(const sqlite::Statement& row, int column, std::string_view whose);
+/// A list of whole numbers, none negative, or of texts.
+std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column,
+                                        std::string_view whose);
+std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
+                                      std::string_view whose);
+
+/// The id of a run, which becomes the name of a folder and a file: 12 digits of a digest. Throws
+/// StoreError otherwise.
+std::string stored_run_id(const sqlite::Statement& row, int column);
+
+// What numbers in a sound store are at most (recipes/, and what a double holds exactly).
+inline constexpr std::int64_t kMostWorkers = 1'000'000;
+inline constexpr std::int64_t kMostGradients = std::int64_t{1} << 53;
+inline constexpr std::int64_t kMostRows = std::int64_t{1} << 40;  // of anything: ticks, chunks, …
+inline constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace acid

@@ -117,6 +117,8 @@ std::string describe(const OpenAttempt& attempt) {
                      attempt.run, attempt.lease.pid, attempt.lease.host);
 }
 
+constexpr const char* kAltered = "somebody altered the database; go back to a copy of the folder";
+
 /// Adds what `look` finds. What cannot be read because the database is damaged is a finding itself.
 void add(Findings& findings, const char* what, const std::function<void(Findings&)>& look) {
   try {
@@ -125,6 +127,8 @@ void add(Findings& findings, const char* what, const std::function<void(Findings
     if (error.locked()) throw;
     findings.push_back({fmt::format("cannot look at {}: {}", what, error.what()),
                         sqlite::kSaveWhatCanBeRead, false});
+  } catch (const StoreError& error) {
+    findings.push_back({fmt::format("cannot look at {}: {}", what, error.what()), kAltered, false});
   }
 }
 
@@ -136,7 +140,7 @@ void look_at_references(const Connection& connection, Findings& findings) {
     findings.push_back({fmt::format("{} row(s) of the table {} refer to rows of {} that do not "
                                     "exist",
                                     count, tables.first, tables.second),
-                        "somebody altered the database; go back to a copy of the folder", false});
+                        kAltered, false});
 }
 
 void look_at_attempts(const Connection& connection, Findings& findings) {
@@ -178,15 +182,25 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                         "repairing deletes it", true});
 }
 
-// Lists and comparisons read summaries instead of the values.
-void look_at_summaries(const Store& store, Findings& findings) {
+// What is refused where it is read; and lists and comparisons read summaries instead of the values.
+void look_at_runs(const Store& store, Findings& findings) {
+  Statement ticks(store.impl().connection(),
+                  "SELECT count(*) FROM ticks WHERE gradients < 0 OR gradients > ? OR bytes < 0");
+  ticks.bind(kMostGradients).step();
+  if (ticks.integer(0) > 0)
+    findings.push_back(
+        {fmt::format("{} sample(s) are said to be where no run can have been", ticks.integer(0)),
+         kAltered, false});
   std::vector<std::string> runs;
   Statement ids(store.impl().connection(), "SELECT id FROM runs ORDER BY number");
-  while (ids.step()) runs.push_back(ids.text(0));
+  while (ids.step()) runs.push_back(stored_run_id(ids, 0));
   for (const std::string& run : runs)
-    for (const std::string& wrong : wrong_summaries(store, run))
-      findings.push_back({fmt::format("run {}: {}", run, wrong),
-                          "somebody altered the database; go back to a copy of the folder", false});
+    add(findings, "a run", [&](Findings& into) {
+      experiment_of(store, run_detail(store, run).summary);
+      read_spans(store, run);
+      for (const std::string& wrong : wrong_summaries(store, run))
+        into.push_back({fmt::format("run {}: {}", run, wrong), kAltered, false});
+    });
 }
 
 void end_stale_attempts(const Connection& connection, std::vector<std::string>& done) {
@@ -246,7 +260,7 @@ Findings inspect_store(const Store& store) {
       [&](Findings& into) { look_at_references(connection, into); });
   add(findings, "attempts", [&](Findings& into) { look_at_attempts(connection, into); });
   add(findings, "files", [&](Findings& into) { look_at_files(store.folder(), connection, into); });
-  add(findings, "series", [&](Findings& into) { look_at_summaries(store, into); });
+  add(findings, "runs", [&](Findings& into) { look_at_runs(store, into); });
   if (!sound)
     for (StoreFinding& finding : findings) {
       // Rows that were lost would make orphans of files that are needed.

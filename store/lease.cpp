@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -105,8 +106,11 @@ std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
   std::vector<OpenAttempt> attempts;
   while (open.step()) {
     const Lease lease{open.text(4), open.text(5), open.integer(6), open.integer(7)};
-    attempts.push_back({open.integer(0), static_cast<int>(open.integer(1)), open.text(2),
-                        open.text(3), lease, goes_on(lease, open.real(8))});
+    const std::string run_id = stored_run_id(open, 2);
+    attempts.push_back(
+        {open.integer(0),
+         static_cast<int>(open.integer(1, 1, INT_MAX, "an attempt of run " + run_id)), run_id,
+         open.text(3), lease, goes_on(lease, open.real(8))});
   }
   return attempts;
 }

@@ -39,7 +39,8 @@ constexpr const char* kSelectMetrics = R"sql(
 
 RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::string>& dead) {
   RunSummary run;
-  run.id = row.text(0);
+  run.id = stored_run_id(row, 0);
+  const std::string whose = "run " + run.id;
   run.experiment = row.text(1);
   run.experiment_name = row.text(2);
   run.algorithm = row.text(3);
@@ -51,13 +52,14 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.message = row.text(9);
   run.driver = row.text(10);
   run.topology = row.text(11);
-  run.workers = static_cast<int>(row.integer(12));
+  run.workers = static_cast<int>(row.integer(12, 1, kMostWorkers, whose));
   run.started = row.text(13);
   run.finished = row.text(14);
-  run.budget_gradients = row.integer(16);
+  run.budget_gradients = row.integer(16, 0, kMostGradients, whose);
   run.budget_time = row.optional_real(21);
   if (run.state != RunState::planned)
-    run.progress = {row.integer(17), row.real(18), row.real(19), row.integer(20)};
+    run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
+                    row.integer(20, 0, kMostBytes, whose)};
   if (run.state == RunState::running && dead.contains(run.id)) {
     run.state = RunState::interrupted;
     run.message = "its process is gone";

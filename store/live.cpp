@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <climits>
 #include <limits>
 #include <set>
 
@@ -27,7 +28,9 @@ std::vector<Part> parts_of(const Connection& connection, const std::string& run_
                    " WHERE r.id = ?1 AND s.count > 0 AND last > 0 ORDER BY a.number");
   select.bind(run_id, metric, std::numeric_limits<std::int64_t>::max());
   std::vector<Part> parts;
-  while (select.step()) parts.push_back({select.integer(0), select.integer(1)});
+  while (select.step())
+    parts.push_back(
+        {select.integer(0), select.integer(1, 1, kMostRows, "a series of run " + run_id)});
   return parts;
 }
 
@@ -42,8 +45,10 @@ std::optional<AttemptPace> newest_pace(const Store& store, const std::string& ru
                    " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
   select.bind(run_id);
   if (!select.step()) return std::nullopt;
-  return AttemptPace{static_cast<int>(select.integer(0)), select.text(1), select.integer(2),
-                     select.integer(3), select.real(4)};
+  const std::string whose = "an attempt of run " + run_id;
+  return AttemptPace{static_cast<int>(select.integer(0, 1, INT_MAX, whose)), select.text(1),
+                     select.integer(2), select.integer(3, 0, kMostGradients, whose),
+                     select.real(4)};
 }
 
 std::vector<double> series_outline(const Store& store, const std::string& run_id,

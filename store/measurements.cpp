@@ -60,7 +60,9 @@ std::vector<SeriesName> series_names(const Store& store, const std::string& run_
   select.bind(run_id);
   std::vector<SeriesName> names;
   while (select.step())
-    names.push_back({select.text(0), select.text(2), static_cast<int>(select.integer(1))});
+    names.push_back({select.text(0), select.text(2),
+                     static_cast<int>(
+                         select.integer(1, kWholeRun, kMostWorkers, "a series of run " + run_id))});
   return names;
 }
 
@@ -72,12 +74,14 @@ void for_each_measurement(const Store& store, const std::string& run_id,
   Statement ticks(connection,
                   "SELECT tick, gradients, normalised_time, seconds, bytes FROM ticks"
                   " WHERE attempt = ? AND tick <= ? ORDER BY tick");
+  const std::string whose = "a sample of run " + run_id;
   Measurement moment;
   for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
     auto cursors = cursors_of(connection, attempt, wanted);
     ticks.bind(attempt.id, attempt.valid_until_tick);
     while (ticks.step()) {
-      moment.position = {ticks.integer(1), ticks.real(2), ticks.real(3), ticks.integer(4)};
+      moment.position = {ticks.integer(1, 0, kMostGradients, whose), ticks.real(2), ticks.real(3),
+                         ticks.integer(4, 0, kMostBytes, whose)};
       moment.values.clear();
       for (TickCursor& cursor : cursors) cursor.take(ticks.integer(0), moment.values);
       if (!moment.values.empty()) visit(moment);

@@ -10,6 +10,7 @@
 
 #include "engine/base/folders.hpp"
 #include "store/folder_lock.hpp"
+#include "store/schema.hpp"
 #include "store/schema_sql.hpp"
 
 namespace acid {
@@ -22,7 +23,14 @@ using sqlite::Transaction;
 
 constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
                                  std::string_view(kSchema3Sql), std::string_view(kSchema4Sql)};
+// Of what all of them make, so that nobody has to execute them to compare.
+constexpr std::string_view kSchemaDigest =
+    "7f4074ad43631d62c1f2df2e711404c5982c760d3ee46790a74c69c305a70116";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
+
+bool is_all(std::span<const std::string_view> scripts) {
+  return scripts.data() == kMigrations.data() && scripts.size() == kMigrations.size();
+}
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }
 
@@ -37,6 +45,11 @@ std::int64_t checked_version(const Connection& connection, std::size_t newest) {
         "{}/store.db belongs to another program; nothing was changed. Choose another folder with "
         "--store",
         connection.place()));
+  if (version < 0)
+    throw StoreError(
+        fmt::format("the store {} says that it has schema {}: somebody altered the database, and "
+                    "nothing was changed; go back to a copy of the folder",
+                    connection.place(), version));
   if (version > static_cast<std::int64_t>(newest))
     throw StoreError(fmt::format(
         "the store {} was made by a newer acid (schema {}; this one knows up to {}); nothing was "
@@ -95,12 +108,16 @@ Connection open_and_set_up(const std::string& folder, WritingConnection::Durabil
 
 std::span<const std::string_view> migrations() { return kMigrations; }
 
+std::string_view newest_schema_digest() { return kSchemaDigest; }
+
 void migrate(const Connection& connection, std::span<const std::string_view> scripts) {
   const auto target = static_cast<std::int64_t>(scripts.size());
-  if (checked_version(connection, scripts.size()) == target) return;
+  if (checked_version(connection, scripts.size()) == target)
+    return refuse_other_schema(connection, scripts, is_all(scripts) ? kSchemaDigest : "");
   Transaction transaction(connection, Transaction::Kind::write);
   // Another process may have migrated while we waited for the lock.
   const std::int64_t version = checked_version(connection, scripts.size());
+  refuse_other_schema(connection, scripts.first(static_cast<std::size_t>(version)));
   for (std::int64_t next = version; next < target; ++next)
     connection.execute(std::string(scripts[static_cast<std::size_t>(next)]));
   connection.execute(
@@ -188,6 +205,7 @@ Connection open_for_reading(const std::string& folder) {
             : fmt::format("the store {} was made by an older acid; 'acid doctor --store {} "
                           "--repair' brings it up to date",
                           folder, folder));
+  refuse_other_schema(connection, kMigrations, kSchemaDigest);
   return connection;
 }
 

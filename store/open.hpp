@@ -15,10 +15,13 @@ inline constexpr int kApplicationId = 0x41434944;
 /// Every version of the schema as the script that makes it out of the one before. To change the
 /// schema append a script; never edit one that has been released.
 std::span<const std::string_view> migrations();
+/// schema_digest() (store/schema.hpp) of what they make. To be changed with them.
+std::string_view newest_schema_digest();
 
 /// Brings a database to version scripts.size() in one transaction, so that of several processes
 /// that open an old store at once one migrates and the others find it done. Refuses a database of
-/// another application and one made by a newer acid.
+/// another application, one made by a newer acid, and one that is not as the scripts make it
+/// (store/schema.hpp).
 void migrate(const sqlite::Connection& connection, std::span<const std::string_view> scripts);
 
 /// True for what statfs calls NFS, SMB, Lustre and the like: shared memory between hosts does not

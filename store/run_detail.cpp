@@ -1,3 +1,5 @@
+#include <climits>
+
 #include "store/checkpoints.hpp"
 #include "store/impl.hpp"
 #include "store/queries.hpp"
@@ -37,18 +39,19 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
   std::vector<AttemptRow> rows;
   while (select.step()) {
     AttemptRow row;
-    row.number = static_cast<int>(select.integer(0));
+    row.number = static_cast<int>(select.integer(0, 1, INT_MAX, "an attempt of run " + run.id));
+    const std::string whose = fmt::format("attempt {} of run {}", row.number, run.id);
     row.host = select.text(1);
     row.pid = select.integer(2);
     row.started = select.text(3);
     row.finished = select.text(4);
     row.outcome = select.text(5);
     row.message = select.text(6);
-    row.environment = stored_json(connection, select.text(8));
+    row.environment = stored_object(select, 8, whose);
     row.wall_seconds = select.real(9);
     row.file_digests = files_of(connection, select.integer(10));
-    row.resumed_from = static_cast<int>(select.integer(11));
-    row.changed = stored_json(connection, select.text(12));
+    row.resumed_from = static_cast<int>(select.integer(11, 0, INT_MAX, whose));
+    row.changed = stored_object(select, 12, whose);
     // Only the newest attempt can have no outcome; then the summary knows whether it is dead.
     if (row.outcome.empty() && run.state == RunState::interrupted) {
       row.outcome = state_name(run.state);
@@ -61,42 +64,36 @@ std::vector<AttemptRow> attempts_of(const Connection& connection, const RunSumma
 }
 
 void read_worker_results(const Connection& connection, std::int64_t attempt,
-                         AttemptResult& result) {
+                         const std::string& whose, AttemptResult& result) {
   Statement workers(connection,
                     "SELECT digest, gradients, idle_seconds FROM worker_results"
                     " WHERE attempt = ? ORDER BY worker");
   workers.bind(attempt);
   while (workers.step()) {
     if (!workers.is_null(0)) result.worker_digests.push_back(workers.text(0));
-    if (!workers.is_null(1)) result.worker_gradients.push_back(workers.integer(1));
+    if (!workers.is_null(1))
+      result.worker_gradients.push_back(workers.integer(1, 0, kMostGradients, whose));
     if (!workers.is_null(2)) result.worker_idle_seconds.push_back(workers.real(2));
   }
 }
 
 void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt,
-                              AttemptResult& result) {
+                              const std::string& whose, AttemptResult& result) {
   Statement edges(
       connection,
       "SELECT i, j, nominal_rate, exchanges FROM edges WHERE attempt = ? ORDER BY i, j");
   edges.bind(attempt);
   while (edges.step())
-    result.edges.push_back({static_cast<int>(edges.integer(0)), static_cast<int>(edges.integer(1)),
-                            edges.real(2), edges.integer(3)});
+    result.edges.push_back({static_cast<int>(edges.integer(0, 0, kMostWorkers, whose)),
+                            static_cast<int>(edges.integer(1, 0, kMostWorkers, whose)),
+                            edges.real(2), edges.integer(3, 0, kMostGradients, whose)});
   Statement artifacts(connection,
                       "SELECT role, path, sha256, bytes FROM artifacts WHERE attempt = ?"
                       " ORDER BY position");
   artifacts.bind(attempt);
   while (artifacts.step())
-    result.artifacts.push_back(
-        {artifacts.text(0), artifacts.text(1), artifacts.text(2), artifacts.integer(3)});
-}
-
-std::vector<std::int64_t> staleness_in(const Connection& connection, const std::string& text) {
-  const nlohmann::json counts = stored_json(connection, text);
-  std::vector<std::int64_t> staleness;
-  for (const nlohmann::json& count : counts)
-    if (count.is_number_integer()) staleness.push_back(count.get<std::int64_t>());
-  return staleness;
+    result.artifacts.push_back({artifacts.text(0), artifacts.text(1), artifacts.text(2),
+                                artifacts.integer(3, 0, kMostBytes, whose)});
 }
 
 /// Of the newest attempt alone: what an earlier one ended with does not count any more.
@@ -112,26 +109,30 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
                    " AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)");
   if (!select.bind(run_id).step()) return std::nullopt;
   AttemptResult result;
+  const std::string whose = "run " + run_id;
+  if (select.is_null(1)) select.refuse(1, whose, "none, beside a result");
   result.state = state_from_name(select.text(1));
   result.message = select.text(2);
-  result.position = {select.integer(3), select.real(4), select.real(5), select.integer(6)};
+  result.position = {select.integer(3, 0, kMostGradients, whose), select.real(4), select.real(5),
+                     select.integer(6, 0, kMostBytes, whose)};
   result.mean_digest = select.text(7);
   result.realised_rate = select.real(8);
   result.realised_chi1 = select.optional_real(9);
   result.realised_chi2 = select.optional_real(10);
-  result.exchanges_drawn = select.integer(11);
-  result.exchanges_done = select.integer(12);
-  result.exchanges_waiting = select.integer(13);
-  result.staleness = staleness_in(connection, select.text(14));
-  const auto skipped = [&select](int column) {
-    return select.is_null(column) ? std::nullopt : std::optional(select.integer(column));
+  result.exchanges_drawn = select.integer(11, 0, kMostGradients, whose);
+  result.exchanges_done = select.integer(12, 0, kMostGradients, whose);
+  result.exchanges_waiting = select.integer(13, 0, kMostGradients, whose);
+  result.staleness = stored_counts(select, 14, whose);
+  const auto skipped = [&](int column) {
+    return select.is_null(column) ? std::nullopt
+                                  : std::optional(select.integer(column, 0, kMostGradients, whose));
   };
   result.samples_skipped = skipped(15);
   result.evaluations_skipped = skipped(16);
   result.checkpoints_skipped = skipped(17);
   const std::int64_t attempt = select.integer(0);
-  read_worker_results(connection, attempt, result);
-  read_edges_and_artifacts(connection, attempt, result);
+  read_worker_results(connection, attempt, whose, result);
+  read_edges_and_artifacts(connection, attempt, whose, result);
   return result;
 }
 
@@ -161,7 +162,7 @@ std::vector<VerificationRow> verifications_of(const Connection& connection, std:
     row.equal = select.integer(2) != 0;
     row.message = select.text(3);
     if (!select.is_null(4)) row.from = static_cast<int>(select.integer(4));
-    row.environment = stored_json(connection, select.text(5));
+    row.environment = stored_object(select, 5, "a verification");
     rows.push_back(std::move(row));
   }
   return rows;
@@ -181,8 +182,9 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement run(connection, "SELECT settings, plan FROM runs WHERE id = ?");
   run.bind(run_id).step();
-  detail.settings = stored_json(connection, run.text(0));
-  detail.plan = stored_json(connection, run.text(1));
+  const std::string whose = "run " + run_id;
+  detail.settings = stored_object(run, 0, whose);
+  detail.plan = stored_object(run, 1, whose);
   detail.attempts = attempts_of(connection, detail.summary);
   detail.result = newest_result(connection, run_id);
   detail.log = log_of(connection, run_id);
@@ -192,7 +194,7 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
                    "SELECT a.id, a.seeds FROM attempts a JOIN runs r ON r.number = a.run"
                    " WHERE r.id = ? ORDER BY a.number DESC LIMIT 1");
   if (newest.bind(run_id).step()) {
-    detail.seeds = stored_json(connection, newest.text(1));
+    detail.seeds = stored_object(newest, 1, whose);
     detail.file_digests = detail.attempts.back().file_digests;
     detail.verifications = verifications_of(connection, newest.integer(0));
   }

@@ -40,7 +40,7 @@ class TickSearch {
   /// How many of the attempt's ticks that count lie before the value or, if `at` is, at it.
   std::int64_t count_until(const ValidAttempt& attempt, double value, bool at) {
     newest_.bind(attempt.id, attempt.valid_until_tick).step();
-    std::int64_t before = 0, after = newest_.integer(0) + 1;
+    std::int64_t before = 0, after = newest_.integer(0, 0, kMostRows, "the samples") + 1;
     while (after - before > 1) {
       const std::int64_t middle = before + (after - before) / 2;
       place_.bind(attempt.id, middle).step();
@@ -68,7 +68,8 @@ Position position_at(const Connection& connection, const ValidAttempt& attempt, 
                    "SELECT gradients, normalised_time, seconds, bytes FROM ticks"
                    " WHERE attempt = ? AND tick = ?");
   if (!select.bind(attempt.id, tick).step()) return {};
-  return {select.integer(0), select.real(1), select.real(2), select.integer(3)};
+  return {select.integer(0, 0, kMostGradients, "a sample"), select.real(1), select.real(2),
+          select.integer(3, 0, kMostBytes, "a sample")};
 }
 
 enum class Beside { before, after };
@@ -198,7 +199,7 @@ std::vector<nlohmann::json> run_settings(const Store& store,
     if (!select.bind(id).step())
       throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
                                    store.folder(), id));
-    settings.push_back(stored_json(store.impl().connection(), select.text(0)));
+    settings.push_back(stored_object(select, 0, "run " + id));
   }
   return settings;
 }

@@ -29,6 +29,12 @@ std::vector<Position> positions_of(const Connection& connection, const Attempt& 
   scan.run(
       [&](const RowScan::Row& row) {
         if (row.integer(0) > attempt.valid_until_tick) return;
+        if (row.integer(1) < 0 || row.integer(1) > kMostGradients || row.integer(4) < 0)
+          throw StoreError(fmt::format(
+              "the store {} is damaged: sample {} of attempt {} is at {} gradients and {} bytes; "
+              "'acid doctor --store {}' looks for more damage",
+              connection.place(), row.integer(0), attempt.id, row.integer(1), row.integer(4),
+              connection.place()));
         positions.push_back({row.integer(1), row.real(2), row.real(3), row.integer(4)});
       },
       attempt.id);
@@ -50,9 +56,13 @@ std::vector<SeriesRow> series_of(const Connection& connection, const Attempt& at
                    " WHERE attempt = ? AND count > 0");
   select.bind(attempt.id);
   std::vector<SeriesRow> rows;
-  while (select.step())
-    rows.push_back({select.integer(0), select.text(1), static_cast<int>(select.integer(2)),
-                    select.text(3), static_cast<std::size_t>(select.integer(4))});
+  while (select.step()) {
+    const std::string whose = "series " + std::to_string(select.integer(0));
+    rows.push_back({select.integer(0), select.text(1),
+                    static_cast<int>(select.integer(2, kWholeRun, kMostWorkers, whose)),
+                    select.text(3),
+                    static_cast<std::size_t>(select.integer(4, 0, kMostRows, whose))});
+  }
   return rows;
 }
 
@@ -111,7 +121,7 @@ void append_values(const Connection& connection, const Attempt& attempt, const s
     series.metric = row.metric;
     series.worker = row.worker;
     series.unit = row.unit;
-    series.points.reserve(series.points.size() + row.count);
+    series.points.reserve(series.points.size() + std::min(row.count, positions.size()));
     ValueScan(connection, attempt, positions.size())
         .run(row.id, [&](std::span<const TickValue> piece) {
           for (const TickValue& one : piece)

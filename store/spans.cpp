@@ -55,15 +55,16 @@ std::vector<std::vector<Span>> read_spans(const Store& store, const std::string&
   select.bind(run_id);
   std::vector<std::vector<Span>> workers;
   while (select.step()) {
-    const auto worker = static_cast<std::size_t>(select.integer(0));
+    const std::string whose = "run " + run_id;
+    const std::int64_t of = select.integer(2, 1, kMostWorkers, whose);
+    const auto worker = static_cast<std::size_t>(select.integer(0, 0, of - 1, whose));
     const std::span<const std::byte> bytes = select.bytes(1);
-    if (select.integer(0) < 0 || select.integer(0) >= select.integer(2) ||
-        bytes.size() % kSpanBytes != 0)
+    if (bytes.size() % kSpanBytes != 0)
       throw StoreError(
           fmt::format("run {} in the store {}: what worker {} did with its time is "
                       "damaged ({} bytes); 'acid doctor --store {}' looks for more",
-                      run_id, store.folder(), select.integer(0), bytes.size(), store.folder()));
-    workers.resize(static_cast<std::size_t>(select.integer(2)));
+                      run_id, store.folder(), worker, bytes.size(), store.folder()));
+    workers.resize(static_cast<std::size_t>(of));
     for (std::size_t at = 0; at < bytes.size(); at += kSpanBytes) {
       const Span span = span_at(bytes.subspan(at, kSpanBytes));
       if (span.kind <= SpanKind::exchange) workers[worker].push_back(span);

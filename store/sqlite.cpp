@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -49,6 +51,11 @@ std::string explain(int code, const std::string& place, double busy_seconds,
           "{}/store.db is not a store of acid, or its first page is damaged; nothing was changed. "
           "Choose another folder with --store",
           place);
+    case SQLITE_CONSTRAINT:
+      return fmt::format(
+          "rows of the store {} contradict each other ({}): somebody altered the database, and "
+          "nothing was changed; 'acid doctor --store {}' looks for more damage",
+          place, detail, place);
     case SQLITE_IOERR:
       return fmt::format(
           "reading or writing the store {} failed ({}); check the disk and its free space, then "
@@ -73,7 +80,7 @@ bool SqliteError::full() const { return code_ == SQLITE_FULL; }
 void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Connection::Connection(const std::string& file, std::string place, Mode mode)
-    : place_(std::move(place)) {
+    : file_(file), place_(std::move(place)) {
   // As a URI, so that a medium that cannot be written can be called immutable.
   std::string uri = "file:";
   for (const char c : file)
@@ -92,6 +99,7 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
   if (code != SQLITE_OK) fail(code);
   // SQLite opens what it may not write for reading only, and would complain much later.
   if (mode == Mode::write && sqlite3_db_readonly(handle, "main") == 1) fail(SQLITE_READONLY);
+  opened_ = identity_of(file);
   sqlite3_extended_result_codes(handle, 1);
   set_busy_timeout(kBusySeconds);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -105,6 +113,34 @@ Connection::Connection(const std::string& file, std::string place, Mode mode)
 void Connection::set_busy_timeout(double seconds) {
   busy_seconds_ = seconds;
   sqlite3_busy_timeout(handle(), static_cast<int>(seconds * 1000));
+}
+
+std::optional<Connection::Identity> Connection::identity_of(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return std::nullopt;
+  return Identity{facts.st_dev, facts.st_ino};
+}
+
+void Connection::refuse_if_gone() const {
+  const auto now = identity_of(file_);
+  if (now == opened_) return;
+  throw StoreGone(
+      fmt::format("the store {} was {} while it was in use, so nothing more is recorded", place_,
+                  now ? "replaced" : "removed or moved"));
+}
+
+std::string Connection::whereabouts() const {
+  // By looking at what this process has open: opening the file again and closing it would give up
+  // SQLite's locks on it.
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    struct stat facts {};
+    if (stat(entry.path().c_str(), &facts) != 0 || facts.st_nlink == 0) continue;
+    if (opened_ != Identity{facts.st_dev, facts.st_ino}) continue;
+    const std::string path = std::filesystem::read_symlink(entry.path(), ignored).string();
+    if (identity_of(path) == opened_) return path;
+  }
+  return {};
 }
 
 void Connection::execute(const std::string& script) const {
@@ -168,6 +204,21 @@ void Statement::reset() { sqlite3_reset(handle_.get()); }
 
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(handle_.get(), column);
+}
+
+std::int64_t Statement::integer(int column, std::int64_t least, std::int64_t most,
+                                std::string_view row) const {
+  const std::int64_t value = integer(column);
+  if (value < least || value > most) refuse(column, row, std::to_string(value));
+  return value;
+}
+
+void Statement::refuse(int column, std::string_view row, std::string_view value) const {
+  throw StoreError(
+      fmt::format("the store {} is damaged: {} of {} is {}, not as acid writes it; 'acid "
+                  "doctor --store {}' looks for more damage",
+                  connection_->place(), sqlite3_column_name(handle_.get(), column), row, value,
+                  connection_->place()));
 }
 
 double Statement::real(int column) const {
@@ -287,6 +338,7 @@ void RowScan::run_bound(std::function<void(const Row&)> each) {
 }
 
 Transaction::Transaction(const Connection& connection, Kind kind) : connection_(connection) {
+  if (kind == Kind::write) connection.refuse_if_gone();
   connection.execute(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 

@@ -42,6 +42,13 @@ class SqliteError : public StoreError {
   int code_;
 };
 
+/// The file of a connection is no longer what its path names: somebody removed, moved or replaced
+/// it. Nothing more may be written, for nobody would find it.
+class StoreGone : public StoreError {
+ public:
+  using StoreError::StoreError;
+};
+
 class Connection {
  public:
   enum class Mode {
@@ -62,6 +69,12 @@ class Connection {
   std::int64_t changes() const;                      // rows changed by the last statement
   std::int64_t last_insert_id() const;               // of the last INSERT
 
+  /// Throws StoreGone unless the path still names the file that was opened. Any thread. Every
+  /// Transaction that writes begins with it.
+  void refuse_if_gone() const;
+  /// Where that file is now; empty when it has no name any more, or none that can be seen.
+  std::string whereabouts() const;
+
   sqlite3* handle() const { return handle_.get(); }
   const std::string& place() const { return place_; }
   /// Throws the SqliteError that the connection's last failure means.
@@ -71,9 +84,16 @@ class Connection {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  std::string place_;
+  struct Identity {
+    std::uint64_t device = 0, inode = 0;
+    bool operator==(const Identity&) const = default;
+  };
+  static std::optional<Identity> identity_of(const std::string& path);
+
+  std::string file_, place_;
   double busy_seconds_ = kBusySeconds;
   std::unique_ptr<sqlite3, Close> handle_;
+  std::optional<Identity> opened_;  // absent: not a file
 };
 
 /// A prepared statement. Parameters count from 1, columns from 0. The connection must outlive it.
@@ -105,6 +125,12 @@ class Statement {
   void reset();
 
   std::int64_t integer(int column) const;
+  /// The same of a value that acid writes within [least, most]. Else somebody altered it: throws a
+  /// StoreError that says which column of which `row`, such as "run 1a2b".
+  std::int64_t integer(int column, std::int64_t least, std::int64_t most,
+                       std::string_view row) const;
+  /// Throws the StoreError that says so of any other value: "workers of run 1a2b is -3".
+  [[noreturn]] void refuse(int column, std::string_view row, std::string_view value) const;
   double real(int column) const;  // NULL reads as NaN
   std::optional<double> optional_real(int column) const;
   std::string text(int column) const;  // NULL reads as empty

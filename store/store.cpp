@@ -57,14 +57,50 @@ std::string json_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-nlohmann::json stored_json(const sqlite::Connection& connection, const std::string& text) {
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded())
-    throw StoreError(
-        fmt::format("the store {} is damaged: a text in it is not the JSON that was written; 'acid "
-                    "doctor --store {}' looks for more damage",
-                    connection.place(), connection.place()));
+namespace {
+
+// Whatever is no JSON becomes a discarded value, which is of no kind.
+nlohmann::json parsed(const Statement& row, int column) {
+  return nlohmann::json::parse(row.text(column), nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace
+
+nlohmann::json stored_object(const Statement& row, int column, std::string_view whose) {
+  nlohmann::json value = parsed(row, column);
+  if (!value.is_object() && !value.is_null()) row.refuse(column, whose, "no JSON object");
   return value;
+}
+
+std::vector<std::int64_t> stored_counts(const Statement& row, int column, std::string_view whose) {
+  const nlohmann::json list = parsed(row, column);
+  std::vector<std::int64_t> counts;
+  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
+  for (const nlohmann::json& each : list) {
+    if (!each.is_number_unsigned() || each.get<std::uint64_t>() > kMostGradients)
+      row.refuse(column, whose, "no list of counts");
+    counts.push_back(each.get<std::int64_t>());
+  }
+  return counts;
+}
+
+std::vector<std::string> stored_texts(const Statement& row, int column, std::string_view whose) {
+  const nlohmann::json list = parsed(row, column);
+  std::vector<std::string> texts;
+  if (!list.is_array()) row.refuse(column, whose, "no JSON list");
+  for (const nlohmann::json& each : list) {
+    if (!each.is_string()) row.refuse(column, whose, "no list of texts");
+    texts.push_back(each.get<std::string>());
+  }
+  return texts;
+}
+
+std::string stored_run_id(const Statement& row, int column) {
+  constexpr std::size_t kDigits = 12;
+  std::string id = row.text(column);
+  if (id.size() != kDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos)
+    row.refuse(column, "a run", fmt::format("'{}'", id));
+  return id;
 }
 
 Store::Store(const std::string& folder, Access access)

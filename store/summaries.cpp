@@ -36,12 +36,13 @@ std::vector<SummaryRow> rows_of(const Connection& connection, std::int64_t attem
                    " best, last_special FROM series WHERE attempt = ? ORDER BY metric, worker");
   select.bind(attempt);
   std::vector<SummaryRow> rows;
+  const std::string whose = "a series of attempt " + std::to_string(attempt);
   while (select.step())
     rows.push_back({.id = select.integer(0),
                     .metric = select.text(1),
-                    .worker = static_cast<int>(select.integer(2)),
+                    .worker = static_cast<int>(select.integer(2, kWholeRun, kMostWorkers, whose)),
                     .unit = select.text(3),
-                    .better = static_cast<int>(select.integer(4)),
+                    .better = static_cast<int>(select.integer(4, -1, 1, whose)),
                     .summary = {.count = select.integer(5),
                                 .last_tick = select.integer(6),
                                 .best_tick = select.integer(7),

@@ -1,7 +1,10 @@
 #include "store/writer.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <thread>
+#include <utility>
 
 #include "store/batch_writer.hpp"
 #include "store/checkpoint_folder.hpp"
@@ -28,6 +31,9 @@ struct RunWriter::Impl {
         writer.add_series(batch.new_series);
         queue.committed(sqlite::once_unlocked([&] { return writer.write(batch); }));
       }
+    } catch (const sqlite::StoreGone& gone) {
+      queue.fail(std::make_exception_ptr(StoreError(
+          fmt::format("{}; {}", gone.what(), writer.keep_what_is_left(std::move(batch))))));
     } catch (...) {
       queue.fail(std::current_exception());
     }
@@ -67,6 +73,16 @@ void RunWriter::events(int worker, std::int64_t first, std::span<const Event> ev
 }
 
 void RunWriter::flush() { impl_->queue.flush(); }
+
+void RunWriter::refuse_if_gone() {
+  try {
+    impl_->writer.refuse_if_gone();
+  } catch (const sqlite::StoreGone& gone) {
+    note(Severity::error, gone.what());  // so that there is a batch, with which the writer fails
+    flush();
+    throw;
+  }
+}
 
 std::vector<std::string> RunWriter::checkpoint(const CheckpointRecord& record, int keep) {
   try {

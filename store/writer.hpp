@@ -12,9 +12,10 @@ namespace acid {
 /// would run out: the log gets a warning at 1 M values and events that wait, and at 4 M sample()
 /// and events() wait with them, until the store takes some. A write that fails is retried for as
 /// long as the store is merely locked; any other failure, such as that another process has begun a
-/// later attempt, is kept and rethrown by flush() and by the next sample(). The writer thread also
-/// refreshes the lease's heartbeat (every 2 s at least) and the run's progress. Call flush() before
-/// Store::end_attempt(), so that no failure goes unseen.
+/// later attempt, is kept and rethrown by flush() and by the next sample(). A store that is
+/// removed, moved or replaced is noticed with the next batch, and is such a failure. The writer
+/// thread also refreshes the lease's heartbeat (every 2 s at least) and the run's progress. Call
+/// flush() before Store::end_attempt(), so that no failure goes unseen.
 class RunWriter final : public Recorder {
  public:
   /// `bounded`: whether sample() and events() may wait as said above. They may not where the
@@ -32,6 +33,11 @@ class RunWriter final : public Recorder {
 
   /// Everything recorded so far is committed when it returns. Waits while the store is locked.
   void flush();
+
+  /// Throws StoreError when the store has been removed, moved or replaced, to be asked before a
+  /// file is written into its folder. As with any batch that finds that, what it held is kept then,
+  /// under a name that the error says. Any thread.
+  void refuse_if_gone();
 
   /// Commits the checkpoint and everything recorded so far in one transaction, synced to disk when
   /// it returns, and marks all but the `keep` newest checkpoints of the run as removed in it.

@@ -35,6 +35,10 @@ struct Method {
   bool uniform_weights = false;              // neighbours: uniform instead of Metropolis
 };
 
+/// Expected exchanges per worker and gradient: between two gradients a run must come to an end of
+/// them, or it hears nothing.
+inline constexpr double kMostCommunicationRate = 1e6;
+
 struct AlgorithmEntry {
   std::string_view name;   // "a2cid2"
   std::string_view label;  // "A²CiD²"

@@ -3,10 +3,10 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <fstream>
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 
 namespace acid {
 
@@ -46,12 +46,10 @@ std::string sha256_hex(std::string_view text) { return sha256_hex(std::as_bytes(
 std::string sha256_hex(std::span<const float> values) { return sha256_hex(std::as_bytes(values)); }
 
 std::string sha256_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(fmt::format("cannot read {}: check the path and its permissions", path));
+  const RegularFile file(path);
   Sha256 digest;
-  std::vector<char> block(1 << 16);
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
-    digest.update(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  std::vector<std::byte> block(1 << 16);
+  while (const std::size_t bytes = file.read(block)) digest.update(std::span(block).first(bytes));
   return digest.hex();
 }
 

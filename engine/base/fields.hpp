@@ -33,7 +33,8 @@ struct Field {
   std::string_view choices = {};  // comma-separated; text only
 };
 
-/// The value of `name` in resolved options (every field present). Asserts that it is there.
+/// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception
+/// when it is not there or of another type.
 double number(const nlohmann::json& options, std::string_view name);
 std::int64_t integer(const nlohmann::json& options, std::string_view name);
 std::string text(const nlohmann::json& options, std::string_view name);

@@ -108,3 +108,27 @@ TEST_CASE("a store that was copied elsewhere goes on there, and the original her
     CHECK(attempts[1]["resumed_from"].is_number());
   }
 }
+
+TEST_CASE("a run whose store is removed or moved ends with 3 and says where everything is now") {
+  const bool moved = GENERATE(false, true);
+  const Bench bench(plain_recipe());
+  Running running = bench.start({"--set", "budget.gradients=100000000"});
+  REQUIRE(bench.has_checkpoint_within(kPatienceSeconds));
+  const std::string id = bench.runs()[0]["id"];
+  if (moved)
+    fs::rename(bench.path("acid-store"), bench.path("elsewhere"));
+  else
+    fs::remove_all(bench.path("acid-store"));
+  const Result result = wait_at_most(bench, running, kPatienceSeconds);
+  INFO(result.err);
+  CHECK(result.code == 3);
+  CHECK(result.err.find("was removed or moved while it was in use") != std::string::npos);
+  const std::string kept = moved ? "elsewhere" : "acid-store-kept-" + id + "-1";
+  CHECK(result.err.find(kept) != std::string::npos);
+  CHECK_FALSE(fs::exists(bench.path("acid-store")));
+  const auto runs = bench.call({"list", "--json", "--store", kept}).json()["runs"];
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0]["id"] == id);
+  CHECK(runs[0]["state"] == "interrupted");
+  CHECK_FALSE(runs[0]["metrics"].empty());
+}

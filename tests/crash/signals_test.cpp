@@ -1,6 +1,7 @@
 // Being asked to stop, and being stopped and continued by the kernel.
 #include <signal.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
+#include "tests/waiting.hpp"
 
 using namespace acid::test;
 
@@ -147,4 +149,60 @@ TEST_CASE("a worker that is asked to stop by somebody else leaves a run that can
     CHECK((result.code == 1 || result.code == 130));
     check_resumes(bench);
   }
+}
+
+namespace {
+
+// A run whose worker never gets beyond its preparations: a file that its settings name has become a
+// pipe, into which nobody writes.
+struct Preparing : Bench {
+  Preparing() : Bench(with_edges()) {
+    write("ring.txt", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n");
+    CHECK(run({}, {"ACID_WORKER=" + write_program("none", "#!/bin/sh\nexit 1\n")}).code == 1);
+    REQUIRE(shell("rm ring.txt && mkfifo ring.txt").code == 0);
+  }
+  Running resume() const { return Running(*this, {"resume", runs()[0]["id"].get<std::string>()}); }
+  bool prepares() const {
+    return comes_true([&] { return !workers().empty(); }) && blocks_signals(workers().front());
+  }
+
+ private:
+  static std::string with_edges() {
+    std::string recipe = plain_recipe();
+    const std::string ring = "kind = \"ring\"";
+    return recipe.replace(recipe.find(ring), ring.size(), "kind = \"edges\"\nedges = \"ring.txt\"");
+  }
+  // It has set up its signals: SIGTERM is among those that it blocks, to wait for them.
+  static bool blocks_signals(pid_t pid) {
+    return comes_true([&] {
+      std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+      for (std::string line; std::getline(file, line);)
+        if (line.rfind("SigBlk:", 0) == 0)
+          return (std::stoull(line.substr(7), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+      return false;
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a worker hears a signal also while it prepares a run, and there is nothing to save") {
+  const Preparing bench;
+  Running running = bench.resume();
+  REQUIRE(bench.prepares());
+  kill(running.pid(), SIGINT);
+  const Result result = wait_at_most(bench, running, 20);
+  INFO(result.err);
+  CHECK(result.code == 130);
+  CHECK(bench.falls_silent(kPatienceSeconds));
+  CHECK(bench.call({"show", "@latest", "--json"}).json()["attempts"].empty());
+}
+
+TEST_CASE("a worker that prepares a run ends with its acid") {
+  const Preparing bench;
+  Running running = bench.resume();
+  REQUIRE(bench.prepares());
+  kill(running.pid(), SIGKILL);
+  running.wait();
+  CHECK(bench.falls_silent(20));
 }

@@ -142,6 +142,8 @@ constexpr auto kBroken = std::to_array<Broken>({
      "[budget]\ngradients = 1000000000000\n[[algorithms]]\nkind = \"a2cid2\"\n"
      "spectral = «\"realised\"»",
      "would draw 5.0e+11 edges"},
+    {"absurd rate", "[[algorithms]]\nkind = \"a2cid2\"\ncommunication_rate = «1e300»",
+     "at most 1000000"},
     {"negative rate", "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = «-1»",
      "at least 0"},
     {"single bracket", "«[algorithms]»\nkind = \"ad-psgd\"\n#[[algorithms]]", "a list of tables"},
@@ -315,6 +317,8 @@ constexpr auto kBroken = std::to_array<Broken>({
      "samples of a run of 25"},
     {"absurdly fine seconds", "[evaluation]\nevery_seconds = «1e-300»",
      "samples of a run of 25 seconds"},
+    {"absurdly fine checkpoints", "[checkpoint]\nevery_time = «1e-300»",
+     "checkpoints of a run of 25"},
     {"two cadences", "[evaluation]\nevery_epochs = 1\n«every_time» = 2", "exclude each other"},
     {"cadence in epochs of a quadratic",
      "[task]\ndataset = \"quadratic\"\n[evaluation]\nevery_epochs = «1»", "has no meaning"},

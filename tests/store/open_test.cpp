@@ -188,7 +188,8 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
     const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
     migrate(old, migrations().first(1));
     old.execute(
-        "INSERT INTO runs VALUES (1, 'abc', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, 10,"
+        "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'virtual', 'ring', 2, "
+        "10,"
         " '{}', '{}', '2025');"
         "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
         " heartbeat, ended, outcome, valid_until_tick, environment, seeds) VALUES"
@@ -205,15 +206,15 @@ TEST_CASE("a store of version 1 keeps its runs and learns what later versions ha
   const Store store(temp.store(), Store::Access::write);
   CHECK(store.impl().connection().pragma("user_version") ==
         static_cast<std::int64_t>(migrations().size()));
-  const RunDetail detail = run_detail(store, "abc");
+  const RunDetail detail = run_detail(store, "0123456789ab");
   CHECK(detail.summary.metrics == std::map<std::string, double>{{"train_loss", 4}});
   REQUIRE(detail.attempts.size() == 2);
   CHECK(detail.attempts[1].resumed_from == 0);
   CHECK(detail.attempts[1].changed.empty());
   CHECK(detail.checkpoints.empty());
-  CHECK(read_series(store, "abc").at(0).points.at(0).position.gradients == 6);
-  for (const auto& events : read_events(store, "abc")) CHECK(events.empty());
-  CHECK(read_spans(store, "abc").empty());
+  CHECK(read_series(store, "0123456789ab").at(0).points.at(0).position.gradients == 6);
+  for (const auto& events : read_events(store, "0123456789ab")) CHECK(events.empty());
+  CHECK(read_spans(store, "0123456789ab").empty());
   const Store reader(temp.store(), Store::Access::read);
   CHECK(list_runs(reader).size() == 1);
 }
@@ -225,7 +226,8 @@ TEST_CASE("a store of version 3 gets the tensors' digests the right way round") 
     const sqlite::Connection old(temp.store() + "/store.db", "x", sqlite::Connection::Mode::write);
     migrate(old, migrations().first(3));
     old.execute(
-        "INSERT INTO runs VALUES (1, 'abc', 'd', 'g', 'ad-psgd', 7, 'threads', 'ring', 2, 10,"
+        "INSERT INTO runs VALUES (1, '0123456789ab', 'd', 'g', 'ad-psgd', 7, 'threads', 'ring', 2, "
+        "10,"
         " '{}', '{}', '2025');"
         "INSERT INTO attempts (id, run, number, host, boot_id, pid, process_start, started,"
         " heartbeat, ended, outcome, environment, seeds) VALUES"
@@ -254,13 +256,13 @@ TEST_CASE("a store of version 3 gets the tensors' digests the right way round") 
   CHECK(one("SELECT typeof(tensors) || length(tensors) FROM cut_digest_list WHERE worker = 1") ==
         "blob0");
   CHECK(one("SELECT run || attempt || exchanges_drawn || coalesce(samples_skipped, '?')"
-            " FROM result_list") == "abc15?");
+            " FROM result_list") == "0123456789ab15?");
   CHECK(one("SELECT worker || digest || gradients || idle_seconds FROM worker_result_list") ==
         "0w50.25");
   CHECK(one("SELECT role || path || sha256 || bytes FROM artifact_list") == "final-meanps9");
   CHECK(one("SELECT path || sha256 FROM file_list") == "graph.txtf");
   CHECK(one("SELECT worker || hex(spans) FROM span_list") == "000");
-  CHECK_FALSE(run_detail(store, "abc").result->samples_skipped);
+  CHECK_FALSE(run_detail(store, "0123456789ab").result->samples_skipped);
 }
 
 TEST_CASE("commits are synced to disk while they are asked to be, and only then") {

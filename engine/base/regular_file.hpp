@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace acid {
+
+/// A file that is open for reading and certainly one: opening a pipe could wait for ever, and a
+/// device need not end. Reading is for one thread.
+class RegularFile {
+ public:
+  /// Throws Error, with what to look at, when there is none or it is something else.
+  explicit RegularFile(const std::string& path);
+  ~RegularFile();
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+
+  std::int64_t bytes() const { return bytes_; }  // when it was opened
+  /// The next bytes, as many as fit; 0: the end. Throws Error.
+  std::size_t read(std::span<std::byte> out) const;
+
+ private:
+  const std::string path_;
+  int descriptor_ = -1;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace acid
