@@ -13,7 +13,7 @@ namespace acid {
 namespace {
 
 /// Text that roff prints as it stands: no line begins a request, a minus can be copied.
-std::string plain(const std::string& text) {
+std::string as_roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
     const bool begins = escaped.empty() || escaped.back() == '\n';
@@ -36,8 +36,8 @@ std::string summary(std::string text) {
   return text;
 }
 
-std::string bold(const std::string& text) { return "\\fB" + plain(text) + "\\fR"; }
-std::string italic(const std::string& text) { return "\\fI" + plain(text) + "\\fR"; }
+std::string bold(const std::string& text) { return "\\fB" + as_roff(text) + "\\fR"; }
+std::string italic(const std::string& text) { return "\\fI" + as_roff(text) + "\\fR"; }
 
 /// "RECIPE", "[NAMES...]".
 std::string positional_usage(const CLI::Option& option) {
@@ -53,7 +53,7 @@ std::string options_text(const CLI::App& command) {
       names += (names.empty() ? "" : ", ") + bold(name);
     const std::string value = placeholder(*option);
     if (!value.empty()) names += (names.empty() ? "" : " ") + italic(value);
-    text += fmt::format(".TP\n{}\n{}\n", names, plain(option->get_description()));
+    text += fmt::format(".TP\n{}\n{}\n", names, as_roff(option->get_description()));
   }
   return text;
 }
@@ -63,7 +63,7 @@ std::string command_text(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options())
     if (option->get_positional()) usage += " " + italic(positional_usage(*option));
   return fmt::format(".SS {}\n{}\n.PP\n{}.\n{}", command.get_name(), usage,
-                     plain(command.get_description()), options_text(command));
+                     as_roff(command.get_description()), options_text(command));
 }
 
 std::string exit_status_text() {
@@ -91,8 +91,8 @@ std::string manual(const CLI::App& app, const std::string& version, const std::s
       ".SH DESCRIPTION\n{}\n"
       ".SH OPTIONS\n{}"
       ".SH COMMANDS\n",
-      date, version, plain(summary(app.get_description())), bold("acid"), italic("OPTION"),
-      italic("COMMAND"), italic("ARGUMENT"), plain(app.get_footer()), options_text(app));
+      date, version, as_roff(summary(app.get_description())), bold("acid"), italic("OPTION"),
+      italic("COMMAND"), italic("ARGUMENT"), as_roff(app.get_footer()), options_text(app));
   for (const CLI::App* command : visible_commands(app)) text += command_text(*command);
   return text +
          ".SH ENVIRONMENT\n"
