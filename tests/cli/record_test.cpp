@@ -161,7 +161,7 @@ TEST_CASE("the vectors of single workers at the checkpoints of a run can be expo
     CHECK(run.folder.has(file) == !checkpoint["removed"].get<bool>());
     if (!run.folder.has(file)) continue;
     const std::string content = run.folder.read(file);
-    CHECK(sha256_hex(std::string_view(content)) == checkpoint["sha256"]);
+    CHECK(checkpoint["sha256"] == sha256_hex(std::string_view(content)));
     CHECK_THAT(content, ContainsSubstring("snapshot/x"));
   }
   CHECK(acid(run.folder, {"export", run.id, "--format", "checkpoints"}).code == 2);  // no folder
