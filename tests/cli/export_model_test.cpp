@@ -36,7 +36,8 @@ struct ModelRun : ScriptedWorker {
       : ScriptedWorker("case \"$*\" in *--torchscript|*--test-set) ;; *) exit 1 ;; esac\n" +
                        exporting) {
     write("model.toml", kModelRecipe);
-    call({"run", "model.toml"});
+    // acid asks only whether LibTorch's module is there; this worker does not load it.
+    acid::test::acid(*this, {"run", "model.toml"}, {worker, "ACID_TORCH_MODULE=" + path("worker")});
     write("starts", "");
   }
   Result export_as(const std::string& format, std::vector<std::string> more = {}) const {

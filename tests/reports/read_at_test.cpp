@@ -13,6 +13,8 @@ using namespace acid;
 
 namespace {
 
+constexpr const char* kId = "0123456789ab";
+
 /// One run whose accuracy falls again at the end: samples at gradients 10, 20, … and times 1, 2, …
 /// Or one of exchanges alone.
 class OneRun {
@@ -21,7 +23,7 @@ class OneRun {
   explicit OneRun(bool has_gradients = true, int missing = 0) {
     const std::int64_t gradients = has_gradients ? 10 : 0;
     RunRecord run;
-    run.id = "one";
+    run.id = kId;
     run.digest = std::string(64, '1');
     run.group = std::string(64, '2');
     run.algorithm = run.label = "ad-psgd";
@@ -31,8 +33,8 @@ class OneRun {
     ExperimentRecord experiment;
     experiment.id = experiment.name = "e";
     store_.add_experiment(experiment, {run});
-    const std::int64_t attempt = store_.begin_attempt("one", Lease::of_this_process(), {}, {}, {});
-    RunWriter writer(folder_.path(), "one", attempt);
+    const std::int64_t attempt = store_.begin_attempt(kId, Lease::of_this_process(), {}, {}, {});
+    RunWriter writer(folder_.path(), kId, attempt);
     int k = missing;
     for (const double value : {0.5, 0.8, std::nan(""), 0.9, 0.7}) {
       ++k;
@@ -58,7 +60,7 @@ class OneRun {
     options.derive_all = true;
     options.metrics = {metric};
     if (*target != '\0') options.target = parse_target(target);
-    const auto run = read_compared_run(store_, run_summaries(store_, {"one"}).front(), {}, options);
+    const auto run = read_compared_run(store_, run_summaries(store_, {kId}).front(), {}, options);
     const auto found = run.summary.metrics.find(metric);
     return found == run.summary.metrics.end() ? -1 : found->second;
   }
