@@ -22,7 +22,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Of the processor: one that computes for longer has no end. Where others want the disk, one that
+// writes a file may have to wait for longer.
 constexpr double kMostSeconds = kSanitized ? 200 : 20;
+constexpr double kMostSecondsOfWaiting = kSanitized ? kPatienceSeconds : 120;
 constexpr const char* kBase = "base";
 constexpr const char* kAltered = "altered";
 
@@ -83,6 +86,7 @@ std::vector<std::vector<std::string>> commands_on(const Ids& ids) {
 // What is wrong with how a command ended; empty: nothing.
 std::string wrong_with(const Result& result) {
   static const std::set<int> documented{0, 1, 2, 3, 4};
+  if (result.cpu_seconds > kMostSeconds) return fmt::format("{:.0f} s", result.cpu_seconds);
   if (result.signal != 0) return fmt::format("signal {}", result.signal);
   if (!documented.contains(result.code)) return fmt::format("exit code {}", result.code);
   for (const char* words : {"bug in acid", "internal error", "assertion '", "was killed by",
@@ -121,14 +125,14 @@ TEST_CASE("every command on an altered store ends as documented") {
       std::string what;
       Result result;
       try {
-        result = wait_at_most(bench, running, kMostSeconds);
+        result = wait_at_most(bench, running, kMostSecondsOfWaiting);
         what = wrong_with(result);
       } catch (const std::exception& error) {
         what = error.what();
       }
       ++commands;
       ++codes[result.code];
-      slowest = std::max(slowest, result.seconds);
+      slowest = std::max(slowest, result.cpu_seconds);
       if (what.empty()) continue;
       ++wrong;
       FAIL_CHECK("acid " << fmt::format("{}", fmt::join(command, " ")) << " after " << mutation.name
@@ -139,8 +143,9 @@ TEST_CASE("every command on an altered store ends as documented") {
   CHECK(done == most);
   CHECK(bench.falls_silent(kPatienceSeconds));
   if (std::getenv("ACID_MUTATIONS") == nullptr) return;
-  std::cout << fmt::format("{} mutations, {} commands, {} of them ended wrongly; slowest {:.1f} s;",
-                           done, commands, wrong, slowest);
+  std::cout << fmt::format(
+      "{} mutations, {} commands, {} of them ended wrongly; most processor time {:.1f} s;", done,
+      commands, wrong, slowest);
   for (const auto& [code, times] : codes) std::cout << fmt::format(" exit {}: {}", code, times);
   std::cout << "\n";
 }
