@@ -15,11 +15,15 @@ namespace {
 
 using nlohmann::json;
 
+// Of longer lines the beginning says what there is to say, and std::regex needs a piece of the
+// stack for each character.
+constexpr std::size_t kLongestLine = 4000;
+
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
+    lines.emplace_back(text.substr(0, std::min(end, kLongestLine)));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -37,8 +41,7 @@ int signal_described_as(const std::string& words) {
 // Version 5 breaks its sentences into lines, anywhere.
 std::optional<KilledProcess> in_words_of_mpirun(const std::string& words) {
   static const std::regex pattern(
-      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+)"
-      R"(exited\s+on\s+signal\s+(\d+))");
+      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d+))");
   std::smatch match;
   if (!std::regex_search(words, match, pattern)) return std::nullopt;
   return KilledProcess{std::stoi(match[1]), match[2], std::stoi(match[3])};

@@ -77,20 +77,23 @@ void check_files(const Recording& recording, Claims& claims) {
 
 }  // namespace
 
-bool settings_are_altered(const RunDetail& run) {
+bool settings_have_their_digest(const RunDetail& run) {
   try {
-    json settings = run.settings;
-    bool names_files = false;
-    for_each_path(settings, [&](json&) { names_files = true; });
     Facts facts;
-    return !names_files && canonical_digest(without_paths(settings, facts)) != run.summary.digest;
+    return canonical_digest(without_paths(run.settings, facts)) == run.summary.digest;
   } catch (const std::exception&) {  // They do not even have the form.
-    return true;
+    return false;
   }
 }
 
 void refuse_altered_settings(const RunDetail& run) {
-  if (settings_are_altered(run))
+  bool names_files = false;
+  try {
+    json settings = run.settings;
+    for_each_path(settings, [&](json&) { names_files = true; });
+  } catch (const json::exception&) {  // Then no digest can be theirs.
+  }
+  if (!names_files && !settings_have_their_digest(run))
     throw StoreError(
         fmt::format("the settings of run {} are not those that its digest is of: somebody altered "
                     "the database; 'acid run RECIPE' stores them again",

@@ -9,11 +9,11 @@
 
 namespace acid {
 
-/// Whether a run's settings are certainly not those that its digest is of. Of settings that name
-/// files nobody can say: the files may have changed.
-bool settings_are_altered(const RunDetail& run);
-/// Throws StoreError when they are: they were checked before they were stored, and may now be
-/// anything.
+/// Whether a run's digest is that of its settings and of the files that they name. Else one of them
+/// changed, or the settings, which were checked before they were stored, may be anything.
+bool settings_have_their_digest(const RunDetail& run);
+/// Throws StoreError when it is not although the settings name no files: then somebody altered
+/// them.
 void refuse_altered_settings(const RunDetail& run);
 
 /// compose() of a run's settings as they are stored. Where that fails and altered settings explain

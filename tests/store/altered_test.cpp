@@ -89,7 +89,7 @@ TEST_CASE("a value that acid does not write is an error that names its column an
     CHECK(altered.complaint() == "nothing");
     CHECK(inspect_store(Store(altered.temp.store(), Store::Access::read)).empty());
     altered.with(sql);
-    CHECK_THAT(altered.complaint(), Catch::Contains(words) && Catch::Contains("is damaged"));
+    CHECK_THAT(altered.complaint(), ContainsSubstring(words) && ContainsSubstring("is damaged"));
     CHECK_FALSE(inspect_store(Store(altered.temp.store(), Store::Access::read)).empty());
   }
 }
@@ -105,9 +105,9 @@ TEST_CASE("a run's id that is none is refused, for it names a folder") {
     const Altered altered;
     altered.with(fmt::format("UPDATE runs SET id = '{}'", id));
     INFO(id);
-    CHECK_THAT(altered.complaint(), Catch::Contains("id of a run is '" + std::string(id) + "'"));
+    CHECK_THAT(altered.complaint(), ContainsSubstring("id of a run is '" + std::string(id) + "'"));
     const Store store(altered.temp.store(), Store::Access::read);
-    CHECK_THAT(inspect_store(store).back().what, Catch::Contains("id of a run is"));
+    CHECK_THAT(inspect_store(store).back().what, ContainsSubstring("id of a run is"));
   }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a run that is asked for under an id that another digest has is refuse
   altered.with("UPDATE runs SET digest = 'null'");
   Store store(altered.temp.store(), Store::Access::write);
   CHECK_THROWS_WITH(store.add_experiment(make_experiment("again"), {altered.run}),
-                    Catch::Contains("contradict each other"));
+                    ContainsSubstring("contradict each other"));
 }
 
 TEST_CASE("a store whose schema is not acid's is refused, by whoever opens it, and left alone") {
@@ -143,7 +143,7 @@ TEST_CASE("a store whose schema is not acid's is refused, by whoever opens it, a
       const Altered altered;
       altered.with(sql);
       CHECK_THAT(error_of(altered.temp.store(), access),
-                 Catch::Contains(words) && Catch::Contains("nothing was changed"));
+                 ContainsSubstring(words) && ContainsSubstring("nothing was changed"));
     }
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("a store that says it is older than it is is not migrated") {
     const Altered altered;
     altered.with(fmt::format("PRAGMA user_version = {}", version));
     CHECK_THAT(error_of(altered.temp.store(), Store::Access::write),
-               Catch::Contains("somebody altered the database"));
+               ContainsSubstring("somebody altered the database"));
   }
 }
 

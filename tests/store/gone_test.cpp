@@ -50,9 +50,9 @@ TEST_CASE("a run whose store is removed stops recording and keeps what there was
   written.writer.flush();
   fs::remove_all(written.temp.store());
   written.sample(2);
-  CHECK_THAT(written.complaint(), Catch::Contains("was removed or moved") &&
-                                      Catch::Contains(written.kept()) &&
-                                      Catch::Contains("acid list --store"));
+  CHECK_THAT(written.complaint(), ContainsSubstring("was removed or moved") &&
+                                      ContainsSubstring(written.kept()) &&
+                                      ContainsSubstring("acid list --store"));
   CHECK(values_in(written.kept(), written.run.id) == std::vector<double>{1, 2});
   CHECK_FALSE(fs::exists(written.temp.store()));
   CHECK_THROWS_AS(written.sample(3), StoreError);
@@ -68,7 +68,7 @@ TEST_CASE("a run whose store is replaced leaves the new one alone") {
   const RunRecord other = make_run(2);
   make_store(written.temp.store(), {other});
   written.sample(2);
-  CHECK_THAT(written.complaint(), Catch::Contains("was replaced"));
+  CHECK_THAT(written.complaint(), ContainsSubstring("was replaced"));
   CHECK(values_in(written.kept(), written.run.id) == std::vector<double>{1, 2});
   const auto runs = list_runs(Store(written.temp.store(), Store::Access::read));
   REQUIRE(runs.size() == 1);
@@ -82,7 +82,7 @@ TEST_CASE("a run whose store is moved stops, with everything where the store is 
   const std::string elsewhere = written.temp.path() + "/elsewhere";
   fs::rename(written.temp.store(), elsewhere);
   written.sample(2);
-  CHECK_THAT(written.complaint(), Catch::Contains(elsewhere));
+  CHECK_THAT(written.complaint(), ContainsSubstring(elsewhere));
   CHECK(values_in(elsewhere, written.run.id) == std::vector<double>{1, 2});
   CHECK_FALSE(fs::exists(written.kept()));
   CHECK_FALSE(fs::exists(written.temp.store()));
@@ -92,7 +92,7 @@ TEST_CASE("before a file is written, the store is asked for, also when nothing w
   Written written;
   written.writer.refuse_if_gone();
   fs::remove_all(written.temp.store());
-  CHECK_THROWS_WITH(written.writer.refuse_if_gone(), Catch::Contains(written.kept()));
+  CHECK_THROWS_WITH(written.writer.refuse_if_gone(), ContainsSubstring(written.kept()));
 }
 
 TEST_CASE("removing what SQLite keeps beside the database does not stop a run") {
