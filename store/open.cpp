@@ -21,7 +21,8 @@ using sqlite::Statement;
 using sqlite::Transaction;
 
 constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
-                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql)};
+                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
+                                 std::string_view(kSchema5Sql)};
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }
