@@ -15,6 +15,7 @@ struct ExecuteOptions {
   std::string command_line;
   bool fresh = false;          // start again, whatever there is to go on from
   bool allow_changed = false;  // go on though the program or its data changed
+  double start_seconds = 300;  // under MPI: how long to wait for each process to start
 };
 
 /// Executes one run of a store, from its newest whole checkpoint or from its start: the store is

@@ -230,6 +230,40 @@ TEST_CASE("a host that mpirun lost is named, with the workers on it") {
         "the workers on node1 were lost: mpirun can no longer reach that host");
 }
 
+TEST_CASE(
+    "what processes wait for before the run begins is told, and is none of their last words") {
+  const std::string words = "acid-worker: waiting: 3 of 8 have come\nhello\n";
+  CHECK(awaited(words) == "3 of 8 have come");
+  CHECK(without_launcher_remarks(words) == "hello\n");
+  CHECK_FALSE(awaited("hello\n"));
+}
+
+TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopback") {
+  const auto kept = [](const json& changes, const Words& environment = {}) {
+    Surroundings around = surroundings();
+    around.environment = environment;
+    const Words told = command_for(changes, around).environment;
+    const auto has = [&](const char* each) {
+      return std::find(told.begin(), told.end(), each) != told.end();
+    };
+    CHECK(has("OMPI_MCA_btl=self,vader") == has("OMPI_MCA_oob_tcp_if_include=lo"));
+    return has("OMPI_MCA_btl=self,vader");
+  };
+  CHECK(kept({}));
+  CHECK(kept({{"hosts", {"here"}}}));
+  CHECK_FALSE(kept({{"hosts", {"here", "there"}}}));
+  CHECK_FALSE(kept({{"arguments", {"--host", "here,there"}}}));
+  CHECK_FALSE(kept({}, {"SLURM_JOB_ID=7"}));
+  CHECK_FALSE(kept({}, {"OMPI_MCA_btl=tcp,self", "OMPI_MCA_oob_tcp_if_include=eth0"}));
+}
+
+TEST_CASE("processes are told how long to wait for the others") {
+  const Words all = command_for({{"start_seconds", 90.5}}).arguments;
+  const auto found = std::find(all.begin(), all.end(), "--start-seconds");
+  REQUIRE(found != all.end());
+  CHECK(*std::next(found) == "90.5");
+}
+
 TEST_CASE("what the launcher remarks on the end is no part of a worker's words") {
   CHECK(without_launcher_remarks("mpirun: Forwarding signal 10 to job\nhello\n" + kKilled) ==
         "hello\n");

@@ -135,6 +135,7 @@ TEST_CASE("runs with a process per worker finish and are proven") {
   INFO(result.err);
   REQUIRE(result.code == 0);
   CHECK_THAT(result.err, !Contains("mpirun") && !Contains("----"));
+  CHECK_THAT(result.err, !Contains("starting again"));
   const json runs = acid(bench, {"list", "--json"}).json()["runs"];
   REQUIRE(runs.size() == 2);
   for (const json& run : runs) {
