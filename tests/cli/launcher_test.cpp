@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace {
@@ -255,6 +256,29 @@ TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopbac
   CHECK_FALSE(kept({{"arguments", {"--host", "here,there"}}}));
   CHECK_FALSE(kept({}, {"SLURM_JOB_ID=7"}));
   CHECK_FALSE(kept({}, {"OMPI_MCA_btl=tcp,self", "OMPI_MCA_oob_tcp_if_include=eth0"}));
+}
+
+TEST_CASE("a launcher without processes is given time to start them, and none after it had some") {
+  constexpr double kKilledAfter = 10;  // seconds alone, by the Supervisor
+  Command slow({"sleep", "600"});
+  slow.outlived_by_children = false;
+  Child starting(slow);
+  CHECK(starting.seconds_alone(0) == 0);
+  CHECK(starting.seconds_alone(60) < kKilledAfter);
+  CHECK(starting.seconds_alone(600) > kKilledAfter);
+
+  Command left({"sh", "-c", "sleep 600 & echo $!; wait; exec sleep 600"});
+  left.outlived_by_children = false;
+  Child alone(left);
+  REQUIRE(comes_true([&] {
+    alone.read_output();
+    return alone.output().ends_with('\n');
+  }));
+  CHECK(alone.seconds_alone(1) == 0);
+  kill(std::stoi(alone.output()), SIGKILL);
+  double now = 1;
+  CHECK(comes_true([&] { return alone.seconds_alone(now += 1e-3) > 0; }));
+  CHECK(alone.seconds_alone(now + 12) > kKilledAfter);
 }
 
 TEST_CASE("processes are told how long to wait for the others") {
