@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 2 ? std::atoi(argv[2]) : kRounds;
   const double idle_seconds = argc > 3 ? std::atof(argv[3]) : 1;
   MpiRuntime& mpi = start_mpi();
+  mpi.assemble(60, [](int) {});
   if (mpi.size() != 2 || argc < 2) {
     std::cerr << "acid-exchange-bench needs two processes and the name of a file\n";
     mpi.abort(2);

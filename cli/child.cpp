@@ -137,6 +137,7 @@ Child::Child(Child&& other) noexcept
     : kept_(other.kept_),
       stop_signal_(other.stop_signal_),
       outlived_by_children_(other.outlived_by_children_),
+      had_children_(other.had_children_),
       accompanied_(other.accompanied_),
       pid_(std::exchange(other.pid_, -1)),
       output_(std::exchange(other.output_, -1)),
@@ -166,15 +167,18 @@ void Child::signal(int number) {
 
 double Child::seconds_alone(double now) {
   if (outlived_by_children_) return 0;
-  bool accompanied = accompanied_ < 0;
+  constexpr double kPatienceAtFirst = 30;
+  const bool first_look = accompanied_ < 0;
+  bool accompanied = false;
   std::error_code gone;
   for (std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid_), gone), end;
        !gone && task != end; task.increment(gone)) {
     std::ifstream children(task->path() / "children");
     accompanied = accompanied || !children || children.peek() != std::ifstream::traits_type::eof();
   }
-  if (accompanied || gone) accompanied_ = now;
-  return now - accompanied_;
+  had_children_ = had_children_ || accompanied;
+  if (accompanied || gone || first_look) accompanied_ = now;
+  return (now - accompanied_) / (had_children_ ? 1 : kPatienceAtFirst);
 }
 
 std::optional<int> Child::status() {

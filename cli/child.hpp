@@ -52,6 +52,7 @@ class Child {
   int stop_signal() const { return stop_signal_; }
   /// How long a process that has no business without children has been seen without any, by
   /// `now` on the caller's clock: Open MPI's launcher sometimes misses the end of its processes.
+  /// Until it has had some, a thirtieth of that: on a busy host it takes long to start them.
   double seconds_alone(double now);
   /// The status as waitpid gives it, once the process has ended. Never blocks.
   std::optional<int> status();
@@ -62,6 +63,7 @@ class Child {
   Output kept_;
   int stop_signal_;
   bool outlived_by_children_;
+  bool had_children_ = false;
   double accompanied_ = -1;  // when it was last seen with children, or first seen; −1: never looked
   pid_t pid_ = -1;
   int output_ = -1;

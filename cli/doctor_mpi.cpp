@@ -33,7 +33,7 @@ void check_library(std::vector<Check>& checks, const Surroundings& around) {
   try {
     answer = capture(
         {"mpirun", "-n", "1", "--bind-to", "none", worker_program(), "--mpi", "--environment"}, 30,
-        launcher_environment(around));
+        launcher_environment(around, /*one_host=*/true));
   } catch (const Error&) {  // Without acid-worker; that was said before.
   }
   const std::size_t begin = answer.output.find('{');

@@ -14,6 +14,7 @@
 
 #include "cli/executor_words.hpp"
 #include "cli/existing_store.hpp"
+#include "cli/failed_start.hpp"
 #include "cli/launcher.hpp"
 #include "cli/progress.hpp"
 #include "cli/session.hpp"
@@ -105,6 +106,11 @@ class Executor {
   // Once its worker has begun an attempt: from where, and what it has to say about that.
   void look_at_beginning(const RunSummary& run) {
     StartedRun& started = started_[run.id];
+    if (started.launched && !started.begun && !started.awaited)
+      if (const auto what = awaited(supervisor_.output(run.id))) {
+        started.awaited = true;
+        progress_.say_above(fmt::format("{}: {}", name_of(run), *what));
+      }
     if (run.state != RunState::running || !started.said.empty()) return;
     if (!started.begun) return announce(run_detail(store_, run.id));
     say_words(run, started.first_words(supervisor_.output(run.id)));
@@ -261,6 +267,7 @@ class Executor {
                       name_of(run), run.id));
       return fail(Exit::interrupted);
     }
+    leave_failed_start(detail, ending, death);
     report_failure(run, ending, death);
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
   }
@@ -294,9 +301,19 @@ class Executor {
       return;
     }
     progress_.run_ended(run);
+    leave_failed_start(detail, ending, death);
     report_failure(detail.summary, ending, death);
     if (death.signal == SIGKILL && !ended) progress_.say_above(memory_hint());
     fail(Exit::run_failed);
+  }
+
+  // So that it is known later, and elsewhere, why there is no result.
+  void leave_failed_start(const RunDetail& run, const Supervisor::Ending& ending,
+                          const Death& death) {
+    if (run.attempts.size() != started_[run.summary.id].attempts || supervisor_.interrupted())
+      return;
+    const std::string words = new_words(ending);
+    record_failed_start(options_.store_folder, run, words.empty() ? death.how : words);
   }
 
   void mark_interrupted(const RunSummary& run, const Death& death) {
@@ -342,6 +359,7 @@ class Executor {
   }
 
   void fail(Exit exit) {
+    progress_.run_failed();
     exit_ = worse(exit_, exit);
     if (options_.fail_fast) supervisor_.stop();
   }

@@ -141,7 +141,7 @@ std::vector<std::string> srun_words(const json& section, const std::string& work
 
 // The launcher has done its work already: this process is one of those it started.
 Command direct_command(const std::vector<std::string>& worker, int workers,
-                       const Surroundings& around) {
+                       const Surroundings& around, const json& section) {
   const int started = launched_process(around.environment).value_or(LaunchedProcess{}).size;
   if (started != workers)
     throw UsageError(
@@ -151,10 +151,17 @@ Command direct_command(const std::vector<std::string>& worker, int workers,
                     workers, workers, started, started == 1 ? "" : "es", workers));
   Command command(worker);
   command.arguments.emplace_back("--mpi");
+  append(command.arguments, start_words(section));
   return command;
 }
 
 }  // namespace
+
+std::vector<std::string> start_words(const json& section) {
+  const auto seconds = section.find("start_seconds");  // an earlier acid had none
+  if (seconds == section.end()) return {};
+  return {"--start-seconds", fmt::format("{:g}", seconds->get<double>())};
+}
 
 bool needs_launcher(const json& settings) {
   const auto execution = settings.find("execution");
@@ -182,7 +189,7 @@ Command launch_command(const json& settings, const std::vector<std::string>& wor
                                          "execution.mpi.launcher = \"mpirun\""
                                        : "install Open MPI (on Debian: apt install openmpi-bin)",
                     around);
-  if (launcher == "none") return direct_command(worker, workers, around);
+  if (launcher == "none") return direct_command(worker, workers, around, section);
   const std::string count = fmt::format("{}", workers);
   Command command({worker.front(), "--launch"});
   append(command.arguments, launcher == "srun" ? srun_words(section, count, around)
@@ -190,14 +197,37 @@ Command launch_command(const json& settings, const std::vector<std::string>& wor
   // Other hosts know nothing of our working directory.
   command.arguments.push_back(std::filesystem::absolute(worker.front()).string());
   command.arguments.emplace_back("--mpi");
+  append(command.arguments, start_words(section));
   command.arguments.insert(command.arguments.end(), worker.begin() + 1, worker.end());
-  if (launcher == "mpirun") command.environment = launcher_environment(around);
+  if (launcher == "mpirun")
+    command.environment = launcher_environment(around, stays_on_this_host(section, around));
   command.stop_signal = SIGUSR1;
   command.outlived_by_children = launcher != "mpirun";
   return command;
 }
 
-std::vector<std::string> launcher_environment(const Surroundings& around) {
+bool stays_on_this_host(const json& section, const Surroundings& around) {
+  if (section.at("launcher") != "mpirun" || section.at("hostfile").is_string()) return false;
+  for (const std::string host : section.at("hosts"))
+    if (!around.is_this_host(host)) return false;
+  const auto theirs = section.at("arguments").get<std::vector<std::string>>();
+  if (says_any(theirs, {"--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile",
+                        "-machinefile", "--default-hostfile", "--add-host", "--add-hostfile"}))
+    return false;
+  // What mpirun takes its hosts from when it is not told: a batch system, or a hostfile.
+  constexpr std::array kAllocation = {"SLURM_JOB_ID",
+                                      "PBS_JOBID",
+                                      "PE_HOSTFILE",
+                                      "LSB_JOBID",
+                                      "LOADL_STEP_ID",
+                                      "OMPI_MCA_orte_default_hostfile",
+                                      "PRTE_MCA_prte_default_hostfile"};
+  return std::none_of(kAllocation.begin(), kAllocation.end(), [&](const char* name) {
+    return value_of(around.environment, name).has_value();
+  });
+}
+
+std::vector<std::string> launcher_environment(const Surroundings& around, bool one_host) {
   // A process that crashes is named by its signal; its stack is nothing for the user.
   std::vector<std::string> wanted{
       "OMPI_MCA_btl_base_warn_component_unused=0", "OMPI_MCA_opal_signal=",
@@ -208,6 +238,12 @@ std::vector<std::string> launcher_environment(const Surroundings& around) {
       // Of version 5 the launcher is PRRTE, which reads settings under its own name only.
       "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
       "PRTE_MCA_oob_tcp_keepalive_probes=2"};
+  // Whoever reaches a port of Open MPI's has no key to show. On one host its processes share memory
+  // and need no port at all; mpirun's own, which version 4 opens everywhere, is told to them as one
+  // of the loopback.
+  if (one_host)
+    append(wanted, {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader", "OMPI_MCA_oob_tcp_if_include=lo",
+                    "PRTE_MCA_prte_if_include=lo", "PMIX_MCA_ptl_tcp_if_include=lo"});
   if (around.root)  // Version 4 looks for the former, version 5 for the latter.
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});

@@ -39,8 +39,14 @@ struct Surroundings {
 Command launch_command(const nlohmann::json& settings, const std::vector<std::string>& worker,
                        const Surroundings& surroundings);
 
-/// What mpirun needs in its environment, as far as it is not there already.
-std::vector<std::string> launcher_environment(const Surroundings& surroundings);
+/// What acid-worker is told of how long to wait for the others to start.
+std::vector<std::string> start_words(const nlohmann::json& section);
+/// Whether mpirun is sure to start all processes of a run on this host. `section`: the settings'
+/// execution.mpi.
+bool stays_on_this_host(const nlohmann::json& section, const Surroundings& surroundings);
+/// What mpirun needs in its environment, as far as it is not there already. `one_host`: Open MPI is
+/// to keep to shared memory and the loopback.
+std::vector<std::string> launcher_environment(const Surroundings& surroundings, bool one_host);
 
 /// This process as one of several that a launcher of the person's own has started.
 struct LaunchedProcess {
@@ -67,6 +73,11 @@ std::optional<std::string> lost_host(std::string_view words);
 /// "workers 2 and 3 on node7 were lost: mpirun can no longer reach that host".
 std::string describe_lost_host(const std::string& host, const nlohmann::json& processes);
 
+/// Begins the line by which a run's processes tell, before the run begins, what they wait for.
+inline constexpr const char* kWaitingPrefix = "acid-worker: waiting: ";
+/// What the processes said, before the run began, that they wait for; absent when they said
+/// nothing.
+std::optional<std::string> awaited(std::string_view words);
 /// What the first of the processes complained of that did complain; absent when none did.
 std::optional<std::string> first_complaint(std::string_view words);
 

@@ -130,6 +130,13 @@ std::string describe_lost_host(const std::string& host, const json& processes) {
                      ranks.size() == 1 ? "was" : "were");
 }
 
+std::optional<std::string> awaited(std::string_view words) {
+  for (const std::string& line : lines_of(words))
+    if (line.starts_with(kWaitingPrefix))
+      return line.substr(std::string_view(kWaitingPrefix).size());
+  return std::nullopt;
+}
+
 std::optional<std::string> first_complaint(std::string_view words) {
   constexpr std::string_view kPrefix = "acid-worker: error: ";
   for (const std::string& line : lines_of(words))
@@ -140,7 +147,7 @@ std::optional<std::string> first_complaint(std::string_view words) {
 std::string without_launcher_remarks(std::string_view words) {
   std::string kept;
   const auto keep = [&](const std::string& line) {
-    if (!is_remark(line)) kept += line + "\n";
+    if (!is_remark(line) && !line.starts_with(kWaitingPrefix)) kept += line + "\n";
   };
   const std::vector<std::string> lines = lines_of(words);
   for (std::size_t at = 0; at < lines.size(); ++at) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/session.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 
@@ -17,9 +18,9 @@ LiveScreen::Size LiveScreen::size() {
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
   std::string text = drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "";
-  for (const std::string& line : lines) text += line + "\x1b[K\n";
+  for (const std::string& line : lines) text += seen_on_terminal(line) + "\x1b[K\n";
   text += "\x1b[J";  // What stood below.
-  print_data(text);  // In one piece, or the lines would flicker.
+  print_raw(text);   // In one piece, or the lines would flicker.
   flush_data();
   drawn_ = lines.size();
 }

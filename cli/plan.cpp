@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -23,9 +24,9 @@ struct PlanOptions {
 };
 
 // Settings that tell the runs apart and have no column of their own.
-std::vector<std::string> extra_keys(const std::vector<FlatSettings>& settings) {
+std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& groups) {
   std::vector<const FlatSettings*> all;
-  for (const auto& each : settings) all.push_back(&each);
+  for (const auto& [group, each] : groups) all.push_back(&each);
   std::vector<std::string> keys;
   for (const std::string& key : varying_keys(all)) {
     const bool has_column = key == "seed" || key == "workers.count" || key == "topology.kind" ||
@@ -41,8 +42,11 @@ Table table_of(const Plan& plan, bool exact) {
     if (!exact) return short_number(value);
     return value ? exact_digits(*value) : std::string();
   };
-  std::vector<FlatSettings> settings;
-  for (const PlannedRun& run : plan.runs) settings.push_back(flatten(run.settings));
+  // Runs of one group differ in their seed, which has a column, and in numbers of their algorithm.
+  std::map<std::string, FlatSettings> settings;
+  for (const PlannedRun& run : plan.runs)
+    if (settings.find(run.group) == settings.end())
+      settings.emplace(run.group, flatten(run.settings));
   const auto extra = extra_keys(settings);
 
   Table table{{{"id"},
@@ -61,13 +65,13 @@ Table table_of(const Plan& plan, bool exact) {
   if (exact) table.columns.push_back({"digest"});
   for (const std::string& key : extra)
     table.columns.push_back({exact ? key : key.substr(key.rfind('.') + 1), true});
-  for (std::size_t r = 0; r < plan.runs.size(); ++r) {
-    const PlannedRun& run = plan.runs[r];
+  for (const PlannedRun& run : plan.runs) {
+    const FlatSettings& flat = settings.at(run.group);
     std::vector<std::string> row{run.id,
                                  shown_name(run.algorithm, run.label),
                                  fmt::format("{}", run.seed),
                                  fmt::format("{}", run.workers),
-                                 value_text(value_at(settings[r], "topology.kind")),
+                                 value_text(value_at(flat, "topology.kind")),
                                  number(run.chi1),
                                  number(run.chi2),
                                  number(run.eta),
@@ -76,7 +80,7 @@ Table table_of(const Plan& plan, bool exact) {
                                  exact ? exact_digits(run.bytes) : format_bytes(run.bytes),
                                  number(run.largest_load)};
     if (exact) row.push_back(run.digest);
-    for (const std::string& key : extra) row.push_back(value_text(value_at(settings[r], key)));
+    for (const std::string& key : extra) row.push_back(value_text(value_at(flat, key)));
     table.rows.push_back(std::move(row));
   }
   return table;

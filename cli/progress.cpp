@@ -103,14 +103,15 @@ std::string Progress::line(const std::vector<RunSummary>& running) {
   std::string left;
   if (computed > 0.01 * (computed + to_do) && elapsed > 2)
     left = fmt::format(", about {} left", format_seconds(elapsed * to_do / computed));
-  return fmt::format("{}{} of {} runs done{}{}",
-                     terminal_ ? bar(fraction, kProgressColumns) + " " : "", ended_, runs_, left,
-                     current);
+  return fmt::format("{}{} of {} runs done{}{}{}",
+                     terminal_ ? bar(fraction, kProgressColumns) + " " : "", ended_, runs_,
+                     failed_ > 0 ? fmt::format(", {} of them failed", failed_) : "", left, current);
 }
 
 void Progress::show(const std::vector<RunSummary>& running) {
   if (terminal_) {
-    say_raw(fmt::format("\r{}\x1b[K", shortened(line(running), terminal_width() - 1)));
+    say_raw(fmt::format("\r{}\x1b[K",
+                        shortened(seen_on_terminal(line(running)), terminal_width() - 1)));
     drawn_ = true;
   } else if (clock_.seconds() - last_line_ >= kSecondsBetweenLines) {
     last_line_ = clock_.seconds();

@@ -54,6 +54,8 @@ class Progress {
   /// A run continues: so much of its work is done already.
   void begins_with(double work) { given_work_ += work; }
   void run_ended(const RunSummary& run);
+  /// One of those that have ended has no result.
+  void run_failed() { ++failed_; }
   /// Prints a message above the progress line.
   void say_above(const std::string& message);
 
@@ -74,6 +76,7 @@ class Progress {
   double last_line_;
   bool drawn_ = false;
   std::size_t ended_ = 0;
+  std::size_t failed_ = 0;
   double ended_work_ = 0;
   double given_work_ = 0;                   // not done here, so it took no time
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything

@@ -63,7 +63,13 @@ bool is_awaited(const Plan& plan, const std::string& worker) {
                     "and one seed, or use launcher = \"mpirun\"",
                     plan.runs.size()));
   if (process->rank == 0) return true;
-  execl(worker.c_str(), worker.c_str(), "--mpi", static_cast<char*>(nullptr));
+  std::vector<std::string> words{worker, "--mpi"};
+  const auto more = start_words(plan.runs.front().settings.at("execution").at("mpi"));
+  words.insert(words.end(), more.begin(), more.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(worker.c_str(), arguments.data());
   throw Error(fmt::format("cannot start {}: {}", worker, std::strerror(errno)));
 }
 

@@ -58,6 +58,7 @@ json verifications_of(const RunDetail& run) {
          {"host", verification.host},
          {"equal", verification.equal},
          {"message", verification.message},
+         {"altered", null_if_empty(verification.altered)},
          {"from", verification.from ? json(*verification.from) : json(nullptr)}});
   return verifications;
 }

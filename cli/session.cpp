@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "reports/text_table.hpp"
+
 namespace acid {
 namespace {
 
@@ -76,7 +78,13 @@ void add_table_options(CLI::App& command, Format& format) {
   markdown->excludes(json)->excludes(csv);
 }
 
-void print_data(std::string_view text) {
+void print_data(std::string_view data) {
+  static const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const std::string seen = terminal ? seen_on_terminal(data) : std::string();
+  print_raw(terminal ? seen : data);
+}
+
+void print_raw(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
     fail("write to", "standard output");
 }
@@ -95,7 +103,7 @@ void say_raw(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size()) std::fflush(stderr);
 }
 
-void say(std::string_view message) { say_raw(std::string(message) + "\n"); }
+void say(std::string_view message) { say_raw(seen_on_terminal(message) + "\n"); }
 
 bool standard_error_is_terminal() { return isatty(STDERR_FILENO) == 1; }
 

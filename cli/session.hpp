@@ -47,15 +47,19 @@ void add_json_option(CLI::App& command, Format& format);
 /// --json, --csv and --markdown.
 void add_table_options(CLI::App& command, Format& format);
 
-/// Data: standard output. Throws Error when it cannot be written.
+/// Data: standard output; on a terminal as seen_on_terminal(). Throws Error when it cannot be
+/// written.
 void print_data(std::string_view text);
+/// What acid itself draws on a terminal, as it is.
+void print_raw(std::string_view text);
 /// One trailing newline; NaN and infinities become null. `indent` −1: all on one line.
 void print_json(const nlohmann::json& document, int indent = 2);
 /// Makes sure that everything printed has reached its destination. Throws Error when it has not.
 void flush_data();
-/// A message for the person: one line on standard error. Never throws for want of a reader.
+/// A message for the person: one line on standard error, as seen_on_terminal(). Never throws for
+/// want of a reader.
 void say(std::string_view message);
-/// The same without the line's end.
+/// The same on standard error.
 void say_raw(std::string_view text);
 
 bool standard_error_is_terminal();

@@ -38,7 +38,10 @@ std::string verification_text(const RunDetail& run) {
   const VerificationRow* const last = decisive_verification(run);
   if (last == nullptr) return fmt::format("not verified; 'acid verify {}' does", run.summary.id);
   if (!last->equal) return fmt::format("verification FAILED: {}", last->message);
-  return fmt::format("verified{} {} on {}: {}",
+  if (!last->altered.empty())
+    return fmt::format("NOT verified as it is: {} ({}); 'acid verify {}' looks again",
+                       last->altered, shown_time(last->time), run.summary.id);
+  return fmt::format("verified{} {} on {}, as this store says: {}",
                      last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
                      shown_time(last->time), last->host, last->message);
 }

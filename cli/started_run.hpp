@@ -30,6 +30,7 @@ struct StartedRun {
   std::size_t attempts = 0;     // that it had before
   bool launched = false;        // by a launcher
   bool begun = false;           // an attempt, and that was announced
+  bool awaited = false;         // what its processes wait for was said
   std::optional<double> ended;  // when its attempt was seen to have ended
   bool outlived = false;        // by its launcher, which was told to end
   std::optional<Lost> lost;     // its process, while its lease seems to live

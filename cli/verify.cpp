@@ -56,13 +56,20 @@ json document_of(const std::string& id, const Verified& verified) {
   return {{"run", id}, {"equal", nullptr}, {"exit_code", static_cast<int>(verified.exit)}};
 }
 
+// A start that failed leaves an attempt with nothing in it.
+bool has_begun(const RunSummary& run) {
+  const bool failed_at_once = run.state == RunState::failed && run.progress.gradients == 0 &&
+                              run.progress.normalised_time == 0;
+  return run.state != RunState::planned && !failed_at_once;
+}
+
 // Of several runs those that have begun. Where none has, their workers say what is missing.
 std::vector<std::string> runs_to_verify(const Session& session, const VerifyOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   std::vector<std::string> ids = resolve_runs(store, options.names);
   std::vector<std::string> begun;
   for (const RunSummary& run : run_summaries(store, ids))
-    if (run.state != RunState::planned) begun.push_back(run.id);
+    if (has_begun(run)) begun.push_back(run.id);
   if (begun.empty() || begun.size() == ids.size()) return ids;
   say(fmt::format("{} of {} runs left out: not begun yet", ids.size() - begun.size(), ids.size()));
   return begun;

@@ -81,16 +81,16 @@ struct PageServer::Impl {
   int port = 0;
   std::optional<PageAccess> access;  // from bind() on
   std::optional<LivePage> page;      // from start() on
-  std::unique_ptr<HttpServer> server = make_http_server();
+  HttpServer server;                 // the last: its threads use the others
 };
 
 void PageServer::Impl::bind(int wanted) {
-  port = server->bind(kAddress, wanted);
+  port = server.bind(kAddress, wanted);
   if (port == 0)
     throw UsageError(fmt::format(
         "cannot listen on port {} of {}: {}; choose another one with --port, or leave it out for "
         "any that is free",
-        wanted, kAddress, errno != 0 ? std::strerror(errno) : "it is taken"));
+        wanted, kAddress, std::strerror(errno)));
   access.emplace(port);
 }
 
@@ -105,26 +105,26 @@ HttpResponse PageServer::Impl::handle(const HttpRequest& request) {
 }
 
 HttpResponse PageServer::Impl::choose(const HttpRequest& request) {
-  if (request.header_count("Host") != 1 || !access->is_our_host(request.header("Host")))
+  if (request.header_count("host") != 1 || !access->is_our_host(request.header("host")))
     return answer(kForbidden, "acid watch answers to its own address only\n");
-  if (request.method() != "GET") {
+  if (request.method != "GET") {
     HttpResponse response = answer(kMethodNotAllowed, "acid watch answers to GET only\n");
     response.headers.emplace_back("Allow", "GET");
     return response;
   }
-  const std::string path = request.path();
+  const std::string& path = request.path;
   if (path == "/" && request.has_parameter("token")) return let_in(request);
-  if (!access->admits(request.header("Cookie"))) return answer(kForbidden, kNoEntry, kHtml);
+  if (!access->admits(request.header("cookie"))) return answer(kForbidden, kNoEntry, kHtml);
   if (path == "/" || path == "/version") return show(path == "/");
   return answer(kNotFound, "acid watch has one page, /\n");
 }
 
 HttpResponse PageServer::Impl::let_in(const HttpRequest& request) {
   // Who has the cookie may open the address again: it leads to the page.
-  const bool known = access->admits(request.header("Cookie"));
+  const bool known = access->admits(request.header("cookie"));
   if (!known && !access->redeem(request.parameter("token")))
     return answer(kForbidden, kNoEntry, kHtml);
-  const std::string site = request.header("Sec-Fetch-Site");
+  const std::string site = request.header("sec-fetch-site");
   const bool led_here = site == "cross-site" || site == "same-site";
   HttpResponse response = led_here ? answer(kOk, kGoOn, kHtml) : answer(kSeeOther, "");
   if (!led_here) response.headers.emplace_back("Location", "/");
@@ -165,7 +165,7 @@ bool PageServer::asked_within(double seconds) const {
 
 void PageServer::start() {
   impl_->page.emplace(impl_->store_folder, impl_->run_ids);
-  impl_->server->start(
+  impl_->server.start(
       [impl = impl_.get()](const HttpRequest& request) { return impl->handle(request); });
 }
 

@@ -161,6 +161,8 @@ int run(int argc, char** argv, std::string& again) {
   app.add_flag("--torchscript", only_torchscript, "print its final model as a TorchScript module");
   app.add_flag("--test-set", only_test_set, "print the examples that evaluate it, as safetensors");
   app.add_flag("--mpi", mpi, "this is one of the run's processes, one per worker");
+  app.add_option("--start-seconds", execute.start_seconds,
+                 "with --mpi: how long to wait for each other process before the run begins");
   app.add_flag("--environment", only_environment, "print what this machine has, as JSON");
   app.set_version_flag("--version", build_info().version);
   try {

@@ -100,9 +100,11 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
       settings_(run.settings),
       run_(composed),
       remarks_(std::move(remarks)) {
+  std::vector<std::string> complaints;  // about checkpoints
   if (!options.fresh)
     from_ = find_resumption(store, run, surroundings, run_.file_digests, layout(),
-                            options.allow_changed, remarks_);
+                            options.allow_changed, complaints);
+  remarks_.insert(remarks_.end(), complaints.begin(), complaints.end());
   std::optional<Continuation> continued;
   if (from_) {
     continued = Continuation{from_->row.id, from_->changed};

@@ -132,6 +132,7 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
   check_seeds(detail.seeds, seeds, claims);
   check_files(recording, claims);
   for (const std::string& wrong : recording.wrong_summaries) claims.untrue.push_back(wrong);
+  for (const std::string& altered : recording.altered_words) claims.untrue.push_back(altered);
   return std::move(claims.untrue);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "cli/worker_comparison.hpp"
@@ -16,6 +17,19 @@ namespace {
 bool about_equal(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return std::abs(*a - *b) <= 1e-9 * std::abs(*b);
+}
+
+// The store keeps nothing of a worker without spans.
+bool same_spans(const std::vector<std::vector<Span>>& a, const std::vector<std::vector<Span>>& b) {
+  const auto of = [](const auto& workers, std::size_t w) {
+    return w < workers.size() ? std::span<const Span>(workers[w]) : std::span<const Span>();
+  };
+  const auto same = [](const Span& x, const Span& y) {
+    return x.kind == y.kind && x.begin == y.begin && x.end == y.end;
+  };
+  for (std::size_t w = 0; w < std::max(a.size(), b.size()); ++w)
+    if (!std::ranges::equal(of(a, w), of(b, w), same)) return false;
+  return true;
 }
 
 }  // namespace
@@ -90,6 +104,9 @@ void Comparison::compare_result(const AttemptResult& found) {
               recorded.exchanges_waiting == found.exchanges_waiting,
           "another number of exchanges drawn or waiting");
   compare_workers(recorded.worker_idle_seconds, found.worker_idle_seconds, "other idle seconds");
+  // Of the attempt that ended the run, which must be this whole execution.
+  if (from_ < 0 && recording_.run.attempts.back().resumed_from == 0)
+    compare(same_spans(recording_.spans, found.worker_spans), "other spans of a worker's time");
 }
 
 void Comparison::compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -20,6 +21,7 @@
 #include "cli/worker_claims.hpp"
 #include "cli/worker_device.hpp"
 #include "cli/worker_environment.hpp"
+#include "cli/worker_patience.hpp"
 #include "cli/worker_ranks.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi.hpp"
@@ -31,11 +33,11 @@
 namespace acid {
 namespace {
 
-// For MPI to start in all processes, and for one to answer while the run is being prepared or
-// ended. Only a process that was stopped, or a host that is gone, takes as long.
-constexpr double kSecondsToStart = 60;
+// For a process to answer while the run is being ended. Only one that was stopped, or a host that
+// is gone, takes as long.
 constexpr double kSecondsToAnswer = 8;
-constexpr double kSecondsToMeet = 90;  // longer than connect() itself waits for a connection
+constexpr double kSecondsToStart = 60;  // alone, for acid doctor
+constexpr double kSecondsToMeet = 90;   // longer than connect() itself waits for a connection
 // After a loss: what the launcher knows of it is better than what we do, so it gets the time to
 // say it, and rank 0 the time to record.
 constexpr double kSecondsForLauncher = 1;
@@ -47,39 +49,10 @@ constexpr double kLongestPause = 0.25;  // between two signs of life
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-void complain(const std::string& message) {
-  std::cerr << "acid-worker: error: " << message << "\n" << std::flush;
-}
-
-/// Ends this process, and through the launcher all others, unless it is destroyed in time. What it
-/// guards is inside MPI, where a process that does not answer keeps the others for ever.
-class Patience {
- public:
-  Patience(double seconds, std::string what)
-      : thread_([this, seconds, what = std::move(what)] {
-          over_.sleep(seconds);
-          if (over_.is_set()) return;
-          complain(
-              fmt::format("{} within {} s: a process of the run was stopped, or its host "
-                          "cannot be reached",
-                          what, seconds));
-          std::_Exit(static_cast<int>(Exit::lost));
-        }) {}
-  ~Patience() {
-    over_.set();
-    thread_.join();
-  }
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
-
- private:
-  Closing over_;
-  std::thread thread_;
-};
-
 /// What every process does `job` says, in its words, by rank; never empty. Each works at its own
 /// pace on a thread of its own while all show each other now and then that they are alive.
-std::vector<std::string> together(MpiRuntime& mpi, const std::function<std::string()>& job) {
+std::vector<std::string> together(MpiRuntime& mpi, double start_seconds,
+                                  const std::function<std::string()>& job) {
   Closing done;
   std::string words;
   std::exception_ptr failure;
@@ -97,7 +70,7 @@ std::vector<std::string> together(MpiRuntime& mpi, const std::function<std::stri
       sleep(pause);
     else
       done.sleep(pause);
-    const Patience patience(kSecondsToAnswer, "the processes did not all answer");
+    const Patience patience(start_seconds, "the processes did not all answer");
     all = mpi.gather(done.is_set() ? "=" + words : "");
     if (std::find(all.begin(), all.end(), "") != all.end()) all.clear();
   }
@@ -162,13 +135,18 @@ class Member {
 
   /// False, in all processes alike, when the run is not to be executed.
   bool prepare() {
-    const std::string order = together(mpi_, [&] { return leads() ? order_of_run() : ""; }).front();
+    const std::string order = together(mpi_, options_.start_seconds, [&] {
+                                return leads() ? order_of_run() : "";
+                              }).front();
     if (order.empty()) return false;
     settings_ = nlohmann::json::parse(order);
     std::vector<RankReport> reports;
-    for (const std::string& text : together(mpi_, [&] { return compose_and_report(); }))
+    for (const std::string& text :
+         together(mpi_, options_.start_seconds, [&] { return compose_and_report(); }))
       reports.push_back(RankReport::from_text(text));
-    return !together(mpi_, [&] { return leads() ? begin(reports) : ""; }).front().empty();
+    return !together(mpi_, options_.start_seconds, [&] { return leads() ? begin(reports) : ""; })
+                .front()
+                .empty();
   }
 
   Exit execute() {
@@ -333,14 +311,22 @@ void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
   mpi.abort(static_cast<int>(code));
 }
 
-MpiRuntime& start() {
-  const Patience patience(kSecondsToStart, "MPI did not start");
+MpiRuntime& start(double start_seconds) {
+  const Patience patience(start_seconds, "MPI did not start", [] { return waiting_words(0, 0); });
   try {
     return start_mpi();
   } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
     if (rank_in_environment() == 0) throw;
     std::_Exit(static_cast<int>(error.code()));
   }
+}
+
+// As long as others come, which is no matter of seconds on a host with much else to do.
+void assemble(MpiRuntime& mpi, double start_seconds) {
+  std::atomic<int> here = 0;
+  const Patience patience(start_seconds * mpi.size(), "the processes did not all answer",
+                          [&] { return waiting_words(here, mpi.size()); });
+  mpi.assemble(start_seconds, [&](int count) { here = count; });
 }
 
 void finish(MpiRuntime& mpi) {
@@ -351,10 +337,11 @@ void finish(MpiRuntime& mpi) {
 }  // namespace
 
 Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
-  MpiRuntime& mpi = start();
+  MpiRuntime& mpi = start(options.start_seconds);
   Exit exit = Exit::ok;
   std::exception_ptr refusal;
   try {
+    assemble(mpi, options.start_seconds);
     Member member(options, stop, mpi);
     if (member.prepare()) exit = member.execute();
     refusal = member.refusal();
@@ -374,7 +361,8 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
 }
 
 Exit print_mpi_environment() {
-  MpiRuntime& mpi = start();
+  MpiRuntime& mpi = start(kSecondsToStart);
+  assemble(mpi, kSecondsToStart);
   if (mpi.rank() == 0) std::cout << mpi.environment().dump(2) << "\n" << std::flush;
   finish(mpi);
   return Exit::ok;

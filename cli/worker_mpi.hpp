@@ -14,8 +14,9 @@ namespace acid {
 /// with an error of rank 0 that names it.
 ///
 /// Throws as execute_run() does, on rank 0. When a process is lost, or one fails once the run has
-/// begun, the whole job is ended with Exit::lost or the error's code, and it does not return. No
-/// process waits longer than half a minute for another one that does not answer.
+/// begun, the whole job is ended with Exit::lost or the error's code, and it does not return.
+/// Before the run begins a process waits for each other one as long as
+/// ExecuteOptions::start_seconds, after that half a minute for one that does not answer.
 Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop);
 
 /// Prints what MPI says of itself, as JSON. For acid doctor.

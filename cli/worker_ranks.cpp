@@ -58,6 +58,24 @@ std::string lines_of(const json& differences) {
   return lines;
 }
 
+// Where processes take turns, whatever needs all of them takes as many times as long.
+std::vector<std::string> crowded_hosts(const std::vector<RankReport>& reports) {
+  std::map<std::string, std::pair<int, int>> hosts;  // processes, cores
+  for (const RankReport& report : reports) {
+    auto& [processes, cores] = hosts[report.host];
+    ++processes;
+    cores = report.environment.value("cores", 0);
+  }
+  std::vector<std::string> remarks;
+  for (const auto& [host, there] : hosts)
+    if (there.second > 0 && there.first > there.second)
+      remarks.push_back(
+          fmt::format("{} processes share the {} cores of {}: they take turns, so "
+                      "seconds say little",
+                      there.first, there.second, host));
+  return remarks;
+}
+
 }  // namespace
 
 std::string RankReport::text() const {
@@ -111,7 +129,7 @@ std::vector<std::string> compare_ranks(const std::vector<RankReport>& reports, b
     if (here != there)
       add_host(other_processors, lines_of(json{{"cpu_model", {here, there}}}), report);
   }
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = crowded_hosts(reports);
   if (!apart.empty()) {
     const std::string what = describe_each(apart);
     if (!allow_changed)

@@ -69,6 +69,7 @@ std::int64_t event_count(const Recording& recording, int worker) {
 
 Recording read_recording(const Store& store, const std::string& run_id) {
   Recording recording;
+  recording.state = verified_state(store, run_id);
   recording.run = run_detail(store, run_id);
   recording.driver = recording.run.settings.at("execution").at("driver").get<std::string>();
   recording.cuts = recording.run.checkpoints;
@@ -82,7 +83,9 @@ Recording read_recording(const Store& store, const std::string& run_id) {
       !kept_events(recording.run.attempts.back(), recording.events))
     recording.events.clear();
   recording.series = read_series(store, run_id);
+  recording.spans = read_spans(store, run_id);
   recording.wrong_summaries = wrong_summaries(store, run_id);
+  recording.altered_words = altered_words(store, run_id);
   if (recording.run.result)
     for (const AttemptResult::Artifact& artifact : recording.run.result->artifacts)
       if (artifact.role == "final-mean") read_final_mean(store, artifact, recording);

@@ -19,7 +19,10 @@ struct Recording {
   std::vector<CutDigests> digests;             // of each cut
   std::vector<std::vector<std::byte>> events;  // by worker; empty when no log was kept
   std::vector<Series> series;
+  std::vector<std::vector<Span>> spans;            // read_spans()
   std::vector<std::string> wrong_summaries;        // of series: see store/queries.hpp
+  std::vector<std::string> altered_words;          // the same
+  std::string state;                               // verified_state(), before anything was read
   std::vector<std::string> altered_files;          // "the file of checkpoint 3"
   std::vector<Segment> segments, buffer_segments;  // of the model
   std::map<std::string, LoadedTensor> final_mean;  // empty when its file is gone

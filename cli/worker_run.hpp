@@ -18,6 +18,7 @@ struct ExecuteOptions {
   bool allow_changed = false;  // go on though the program or its data changed
   /// Called before anything is recorded: from then on a stop request is heard.
   std::function<void()> begins = [] {};
+  double start_seconds = 300;  // under MPI: how long to wait for each process to start
 };
 
 /// Executes one run of a store, from its newest whole checkpoint or from its start: the store is

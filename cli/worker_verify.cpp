@@ -273,9 +273,11 @@ json to_json(const VerifyOptions& options, const Verdict& verdict, const json& c
 // A verdict is worth having also where it cannot be written down.
 void record(const VerifyOptions& options, const Recording& recording, const Verdict& verdict,
             const json& surroundings) {
-  Verification verification{
-      .equal = verdict.equal(), .message = verdict.message(), .from = {}, .environment = {}};
-  verification.environment = surroundings;
+  Verification verification{.equal = verdict.equal(),
+                            .message = verdict.message(),
+                            .from = {},
+                            .environment = surroundings,
+                            .proof = recording.state};
   const int from = index_of_cut(recording, options.from);
   if (from >= 0) verification.from = recording.cuts[static_cast<std::size_t>(from)].id;
   try {

@@ -114,7 +114,10 @@ std::string runs_table(const CrateContent& content) {
   for (const RunDetail& run : content.runs) {
     std::string verified = "not yet";
     if (const VerificationRow* const last = decisive_verification(run))
-      verified = fmt::format("{}{}, {} on {}", last->equal ? "equal" : "different",
+      verified = fmt::format("{}{}, {} on {}",
+                             !last->equal            ? "different"
+                             : last->altered.empty() ? "equal"
+                                                     : "equal then, altered since",
                              last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
                              last->time.substr(0, 10), plain_cell(last->host));
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", run.summary.id,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
@@ -40,6 +41,7 @@ class Compiler {
 
  private:
   void check_top(const Node& root);
+  void require_showable(const Node& text, const char* key);
   void read_name(const Node& root, Plan& plan);
   void read_seeds(const Node& root);
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
@@ -80,7 +82,17 @@ void Compiler::read_name(const Node& root, Plan& plan) {
     return;
   if (name->text().empty())
     out_.error(name->place, "name is empty", "name the experiment, or remove the key");
+  require_showable(*name, "name");
   plan.name = name->text();
+}
+
+// They are printed on terminals, pages and file names, by whoever has the store.
+void Compiler::require_showable(const Node& text, const char* key) {
+  if (is_showable(text.text())) return;
+  out_.error(
+      text.place,
+      fmt::format("{} has a control character, or one that changes the direction of writing", key),
+      "write it with characters that can be seen");
 }
 
 void Compiler::read_seeds(const Node& root) {
@@ -91,6 +103,7 @@ void Compiler::read_seeds(const Node& root) {
     return;
   if (seeds->children.empty()) out_.error(seeds->place, "seeds is empty", kRemedy);
   seeds_.clear();
+  std::unordered_set<std::uint64_t> seen;
   for (const Node& seed : seeds->children) {
     if (seed.type != Node::Type::integer || seed.scalar.get<std::int64_t>() < 0) {
       out_.error(seed.place,
@@ -99,7 +112,7 @@ void Compiler::read_seeds(const Node& root) {
       continue;
     }
     const auto value = seed.scalar.get<std::uint64_t>();
-    if (std::find(seeds_.begin(), seeds_.end(), value) != seeds_.end())
+    if (!seen.insert(value).second)
       out_.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
     seeds_.push_back(value);
   }
@@ -137,7 +150,7 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   std::string label;
   if (const Node* given = algorithm.find("label");
       given != nullptr && checker_.is_type(given, Node::Type::text, "label", "text in quotes"))
-    label = given->text();
+    label = given->text(), require_showable(*given, "label");
   if (const Node* set = algorithm.find("set");
       set != nullptr && checker_.is_type(set, Node::Type::table, "set", "a table of dotted keys"))
     apply_assignments(tree, set_assignments(*set), Origin::algorithm_set, sections_, out_);

@@ -45,6 +45,12 @@ constexpr std::array kMpi = {
           .fallback = "null",
           .help = "\"20000-20100\": where processes listen for each other; absent: anywhere",
           .choices = {}},
+    Field{.name = "start_seconds",
+          .type = FieldType::number,
+          .fallback = "300",
+          .help = "how long to wait for each process to start, before the run begins",
+          .minimum = 1,
+          .maximum = 1e6},
     Field{.name = "interface",
           .type = FieldType::text,
           .fallback = "null",
@@ -170,8 +176,8 @@ json check_mpi(Checker& checker, const Node* node) {
 void forget_placement(json& settings) {
   json& execution = settings.at("execution");
   if (!execution.contains("mpi")) return;
-  for (const char* key :
-       {"launcher", "hosts", "hostfile", "processes_per_host", "arguments", "ports", "interface"})
+  for (const char* key : {"launcher", "hosts", "hostfile", "processes_per_host", "arguments",
+                          "ports", "interface", "start_seconds"})
     execution["mpi"].erase(key);
 }
 

@@ -217,12 +217,17 @@ PlannedRun Resolver::run(std::uint64_t seed) {
     planned.alpha_tilde = options["alpha_tilde"] = method.mixing.alpha_tilde;
   }
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
-    json canonical = without_paths(planned.settings, facts_);
-    json group = canonical;
-    // Realised numbers differ from seed to seed; the group has what the recipe said.
-    if (options.value("spectral", "") == "realised") group["algorithm"] = s_["algorithm"];
-    canonical["seed"] = seed;
-    return std::pair(canonical_digest(canonical), canonical_digest(group));
+    // Realised numbers differ from seed to seed; the group has what the recipe said. All else is
+    // the same for every seed.
+    const bool of_seed = options.value("spectral", "") == "realised";
+    if (of_seed || canonical_.is_null()) {
+      canonical_ = without_paths(planned.settings, facts_);
+      json group = canonical_;
+      if (of_seed) group["algorithm"] = s_["algorithm"];
+      group_ = canonical_digest(group);
+    }
+    canonical_["seed"] = seed;
+    return std::pair(canonical_digest(canonical_), group_);
   });
   planned.settings["seed"] = seed;
   if (!digests) return planned;

@@ -104,6 +104,8 @@ class Resolver {
   bool consensus_only_ = false;  // no gradients
   double worker_time_ = 0;       // normalised time of the budget, summed over the workers
   PlannedRun plan_;              // what the seeds share
+  nlohmann::json canonical_;     // of the last seed, once there was one
+  std::string group_;
 };
 
 }  // namespace acid

@@ -48,22 +48,31 @@ constexpr std::array kWide = {
     Range{0xF900, 0xFAFF},   Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},  Range{0xFFE0, 0xFFE6},
     Range{0x1F300, 0x1F64F}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
 
+bool is_harmless(char32_t character) {
+  const bool control = character < 0x20 || (character >= 0x7F && character < 0xA0);
+  // They would reorder the line on screen, a diagnostic's caret with it.
+  const bool reorders = (character >= 0x202A && character <= 0x202E) ||
+                        (character >= 0x2066 && character <= 0x2069) || character == 0x200E ||
+                        character == 0x200F || character == 0x061C;
+  const bool separates = character == 0x2028 || character == 0x2029;
+  return character != kInvalid && !control && !reorders && !separates;
+}
+
 }  // namespace
 
 std::u32string printable(std::string_view text) {
   std::u32string characters;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t character = next(text, at);
-    const bool control = character < 0x20 || (character >= 0x7F && character < 0xA0);
-    // Direction overrides would reorder the line on screen, the caret with it.
-    const bool reorders = (character >= 0x202A && character <= 0x202E) ||
-                          (character >= 0x2066 && character <= 0x2069);
-    if (character == U'\t')
-      characters += U' ';
-    else
-      characters += character == kInvalid || control || reorders ? U'?' : character;
+    characters += character == U'\t' ? U' ' : is_harmless(character) ? character : U'?';
   }
   return characters;
+}
+
+bool is_showable(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();)
+    if (!is_harmless(next(text, at))) return false;
+  return true;
 }
 
 std::string to_utf8(std::u32string_view characters) {

@@ -8,6 +8,9 @@ namespace acid {
 /// The characters of UTF-8 text. Bytes that are not valid UTF-8, and control characters, which
 /// could disturb a terminal, become '?'; a tab becomes a space.
 std::u32string printable(std::string_view text);
+/// Whether all of it can be shown as it is: valid UTF-8 without control characters or those that
+/// change the direction of writing.
+bool is_showable(std::string_view text);
 std::string to_utf8(std::u32string_view characters);
 bool is_valid_utf8(std::string_view text);
 

@@ -1,7 +1,10 @@
 #include "reports/text_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 
 #include "engine/base/error.hpp"
@@ -28,6 +31,7 @@ bool within(std::uint32_t code, const auto& ranges) {
 struct Character {
   std::size_t bytes = 1;
   int width = 1;
+  std::uint32_t code = 0xFFFD;  // of a malformed byte
 };
 
 /// The character that starts at `at`.
@@ -39,14 +43,26 @@ Character decode(std::string_view text, std::size_t at) {
                              : (lead & 0xF0) == 0xE0 ? 3
                              : (lead & 0xF8) == 0xF0 ? 4
                                                      : 1;
+  if (lead < 0x80) return {1, 1, lead};
   if (length == 1 || at + length > text.size()) return {};
   std::uint32_t code = lead & (0x7Fu >> length);
   for (std::size_t k = 1; k < length; ++k) {
     if ((byte(k) & 0xC0) != 0x80) return {};
     code = code << 6 | (byte(k) & 0x3Fu);
   }
-  return {length, within(code, kNoWidth) ? 0 : within(code, kWide) ? 2 : 1};
+  return {length, within(code, kNoWidth) ? 0 : within(code, kWide) ? 2 : 1, code};
 }
+
+/// Colours are set by "ESC [ 1 ; 31 m": how many bytes of that begin at `at`, or 0.
+std::size_t colour_at(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) != "\x1b[") return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", at + 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 - at : 0;
+}
+
+constexpr std::array kUnseen{Range{0x00, 0x08},     Range{0x0B, 0x1F},     Range{0x7F, 0x9F},
+                             Range{0x61C, 0x61C},   Range{0x200E, 0x200F}, Range{0x2028, 0x202E},
+                             Range{0x2066, 0x2069}, Range{0xFFFD, 0xFFFD}};
 
 /// Line breaks and other control characters would tear a row apart.
 std::string one_line(std::string text) {
@@ -56,6 +72,21 @@ std::string one_line(std::string text) {
 }
 
 }  // namespace
+
+std::string seen_on_terminal(std::string_view text) {
+  std::string seen;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = decode(text, at);
+    const std::size_t colour = colour_at(text, at);
+    const std::size_t bytes = std::max(character.bytes, colour);
+    if (colour > 0 || !within(character.code, kUnseen))
+      seen += text.substr(at, bytes);
+    else
+      seen += fmt::format("\\u{:04x}", character.code);
+    at += bytes;
+  }
+  return seen;
+}
 
 int terminal_columns(std::string_view text) {
   int width = 0;
@@ -154,7 +185,24 @@ std::string TextTable::str() const {
 
 namespace {
 
-std::string csv_field(const std::string& text) {
+bool is_number(const std::string& text) {
+  // from_chars() knows no plus, and "-inf" and "-nan" are numbers to it.
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  return rest == end && error != std::errc::invalid_argument;
+}
+
+// A spreadsheet computes what begins like a formula, whoever wrote it. An apostrophe before it
+// makes it text (OWASP, "CSV injection").
+std::string without_formula(const std::string& text) {
+  constexpr std::string_view kBegins = "=+-@\t\r";
+  const bool formula = !text.empty() && kBegins.find(text.front()) != std::string_view::npos;
+  return formula && !is_number(text) ? "'" + text : text;
+}
+
+std::string csv_field(const std::string& cell) {
+  const std::string text = without_formula(cell);
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

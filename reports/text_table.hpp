@@ -6,6 +6,11 @@
 
 namespace acid {
 
+/// Text from anywhere as a terminal may get it: what would move its cursor, change its title or the
+/// direction of writing is written out ("\u001b"), and so are bytes that are not UTF-8. Line
+/// breaks, tabs and colours stay.
+std::string seen_on_terminal(std::string_view text);
+
 /// Columns a terminal needs for UTF-8 text: combining marks take none, East Asian wide characters
 /// and emoji two. A malformed byte counts as one column.
 int terminal_columns(std::string_view text);
@@ -39,7 +44,9 @@ struct TextTable {
   int line_columns(const std::vector<int>& widths) const;
 };
 
-/// One line of a CSV file: fields quoted as RFC 4180 asks where needed, ended by "\n".
+/// One line of a CSV file: fields quoted as RFC 4180 asks where needed, ended by "\n". What is no
+/// number and begins with = + - @, a tab or a carriage return has an apostrophe before it, so that
+/// no spreadsheet takes it for a formula.
 std::string csv_line(const std::vector<std::string>& fields);
 /// A cell of a Markdown table.
 std::string markdown_cell(std::string_view text);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "store/impl.hpp"
+#include "store/proof.hpp"
 #include "store/spans.hpp"
 #include "store/supersede.hpp"
 #include "store/utc.hpp"
@@ -193,15 +194,17 @@ void Store::add_verification(const std::string& run_id, const Verification& veri
   const Connection& connection = impl_->connection();
   sqlite::once_unlocked([&] {
     Transaction transaction(connection, Transaction::Kind::write);
+    const std::int64_t run = run_number(connection, run_id, folder());
     Statement(connection,
               "INSERT INTO verifications (attempt, time, host, equal, message, checkpoint,"
-              " environment) SELECT id, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
+              " environment, proof) SELECT id, ?, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
               " ORDER BY number DESC LIMIT 1")
         .bind(utc_now(), Lease::of_this_process().host, verification.equal, verification.message,
               verification.from, json_text(verification.environment),
-              run_number(connection, run_id, folder()))
+              verification.proof.empty() ? proof_of(connection, run) : verification.proof, run)
         .run();
     ACID_ASSERT(connection.changes() == 1, "run {} was never executed", run_id);
+    seal_what_is_not(connection, run);
     transaction.commit();
   });
 }

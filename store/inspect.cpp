@@ -7,6 +7,7 @@
 
 #include "store/impl.hpp"
 #include "store/maintenance.hpp"
+#include "store/proof.hpp"
 #include "store/queries.hpp"
 #include "store/upkeep.hpp"
 #include "store/utc.hpp"
@@ -182,6 +183,35 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                         "repairing deletes it", true});
 }
 
+// Lists, comparisons and reports print what was asked for, and by which label.
+void look_at_words(const Connection& connection, Findings& findings) {
+  std::vector<std::pair<std::int64_t, std::string>> runs;
+  Statement select(connection, "SELECT number, id FROM runs ORDER BY number");
+  while (select.step()) runs.emplace_back(select.integer(0), select.text(1));
+  for (const auto& [number, id] : runs)
+    for (const std::string& broken : broken_seals(connection, number, /*all_sealed=*/false))
+      findings.push_back({fmt::format("run {}: {}", id, broken),
+                          "somebody altered the database; go back to a copy of the folder", false});
+}
+
+// Only the newest verification of a run's newest attempt is of what there is now.
+void look_at_verified(const Connection& connection, Findings& findings) {
+  Statement select(connection,
+                   "SELECT a.run, r.id, v.proof FROM verifications v"
+                   " JOIN attempts a ON a.id = v.attempt JOIN runs r ON r.number = a.run"
+                   " WHERE v.equal AND v.proof IS NOT NULL"
+                   " AND v.id = (SELECT max(id) FROM verifications WHERE attempt = a.id)"
+                   " AND a.number = (SELECT max(number) FROM attempts WHERE run = a.run)"
+                   " ORDER BY a.run");
+  while (select.step())
+    if (proof_of(connection, select.integer(0)) != select.text(2))
+      findings.push_back(
+          {fmt::format("run {}: what it left is not what was verified", select.text(1)),
+           fmt::format("somebody altered the database; 'acid verify {}' finds what",
+                       select.text(1)),
+           false});
+}
+
 // What is refused where it is read; and lists and comparisons read summaries instead of the values.
 void look_at_runs(const Store& store, Findings& findings) {
   Statement ticks(store.impl().connection(),
@@ -261,6 +291,8 @@ Findings inspect_store(const Store& store) {
   add(findings, "attempts", [&](Findings& into) { look_at_attempts(connection, into); });
   add(findings, "files", [&](Findings& into) { look_at_files(store.folder(), connection, into); });
   add(findings, "runs", [&](Findings& into) { look_at_runs(store, into); });
+  add(findings, "labels and recipes", [&](Findings& into) { look_at_words(connection, into); });
+  add(findings, "what was verified", [&](Findings& into) { look_at_verified(connection, into); });
   if (!sound)
     for (StoreFinding& finding : findings) {
       // Rows that were lost would make orphans of files that are needed.

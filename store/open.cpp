@@ -22,7 +22,8 @@ using sqlite::Statement;
 using sqlite::Transaction;
 
 constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
-                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql)};
+                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
+                                 std::string_view(kSchema5Sql)};
 // Of what all of them make, so that nobody has to execute them to compare.
 constexpr std::string_view kSchemaDigest =
     "7f4074ad43631d62c1f2df2e711404c5982c760d3ee46790a74c69c305a70116";

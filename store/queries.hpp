@@ -73,6 +73,10 @@ struct VerificationRow {
   std::string message;
   std::optional<int> from;  // number of the checkpoint it started from
   nlohmann::json environment;
+  /// What is not as it was then, of values, events and all else that the run left, its settings,
+  /// labels and recipes: "its label in experiment 1a2b3c4d5e6f is not as it was written". Empty:
+  /// nothing, so that what was verified is what is there.
+  std::string altered;
 };
 
 /// Everything `acid show` knows.
@@ -125,6 +129,12 @@ std::string resolve_run(const Store& store, const std::string& name);
 /// The verification that says most of the newest attempt: the newest that failed or was of the
 /// whole run; where there is none, the newest from a checkpoint on. nullptr: it was never verified.
 const VerificationRow* decisive_verification(const RunDetail& run);
+
+/// A digest of what counts of all that a run's attempts left. Takes as long as reading it.
+std::string verified_state(const Store& store, const std::string& run_id);
+/// What of a run's settings, of its labels and of the recipes that asked for it was altered since
+/// acid wrote it, a sentence each. Empty: nothing, or an earlier acid wrote it and kept no digest.
+std::vector<std::string> altered_words(const Store& store, const std::string& run_id);
 
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);

@@ -2,6 +2,7 @@
 
 #include "store/checkpoints.hpp"
 #include "store/impl.hpp"
+#include "store/proof.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -148,13 +149,25 @@ std::vector<LogLine> log_of(const Connection& connection, const std::string& run
   return lines;
 }
 
-std::vector<VerificationRow> verifications_of(const Connection& connection, std::int64_t attempt) {
+/// What cannot be counted as verified any more: see VerificationRow::altered.
+std::string altered_since(const std::string& proof, const std::string& now,
+                          const std::vector<std::string>& broken_seals) {
+  if (proof.empty()) return "an earlier acid verified it, which kept no digest of what it verified";
+  if (proof != now)
+    return "what the run left (values, events, log, digests, results) is not what was verified";
+  return broken_seals.empty() ? std::string() : broken_seals.front();
+}
+
+std::vector<VerificationRow> verifications_of(const Connection& connection, std::int64_t attempt,
+                                              std::int64_t run) {
   Statement select(connection,
-                   "SELECT v.time, v.host, v.equal, v.message, c.number, v.environment"
+                   "SELECT v.time, v.host, v.equal, v.message, c.number, v.environment, v.proof"
                    " FROM verifications v LEFT JOIN checkpoints c ON c.id = v.checkpoint"
                    " WHERE v.attempt = ? ORDER BY v.id");
   select.bind(attempt);
   std::vector<VerificationRow> rows;
+  std::string now;
+  std::vector<std::string> broken;
   while (select.step()) {
     VerificationRow row;
     row.time = select.text(0);
@@ -163,12 +176,35 @@ std::vector<VerificationRow> verifications_of(const Connection& connection, std:
     row.message = select.text(3);
     if (!select.is_null(4)) row.from = static_cast<int>(select.integer(4));
     row.environment = stored_object(select, 5, "a verification");
+    if (rows.empty()) {
+      now = proof_of(connection, run);
+      broken = broken_seals(connection, run, /*all_sealed=*/true);
+    }
+    row.altered = altered_since(select.text(6), now, broken);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
+std::int64_t number_of(const Store& store, const std::string& run_id) {
+  Statement find(store.impl().connection(), "SELECT number FROM runs WHERE id = ?");
+  if (!find.bind(run_id).step())
+    throw UsageError(fmt::format("the store {} has no run {}; 'acid list' shows those it has",
+                                 store.folder(), run_id));
+  return find.integer(0);
+}
+
 }  // namespace
+
+std::string verified_state(const Store& store, const std::string& run_id) {
+  const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
+  return proof_of(store.impl().connection(), number_of(store, run_id));
+}
+
+std::vector<std::string> altered_words(const Store& store, const std::string& run_id) {
+  const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
+  return broken_seals(store.impl().connection(), number_of(store, run_id), /*all_sealed=*/false);
+}
 
 RunVersion version_of(const RunDetail& run) {
   return {run.attempts.size(), run.summary.state,
@@ -196,7 +232,8 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   if (newest.bind(run_id).step()) {
     detail.seeds = stored_object(newest, 1, whose);
     detail.file_digests = detail.attempts.back().file_digests;
-    detail.verifications = verifications_of(connection, newest.integer(0));
+    detail.verifications =
+        verifications_of(connection, newest.integer(0), number_of(store, run_id));
   }
   return detail;
 }

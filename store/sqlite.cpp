@@ -249,6 +249,31 @@ bool Statement::is_null(int column) const {
   return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
 }
 
+void Statement::append_row(std::string& bytes, int first) const {
+  const auto append = [&](char type, const void* data, std::size_t size) {
+    bytes += type;
+    const auto length = static_cast<std::uint64_t>(size);
+    bytes.append(reinterpret_cast<const char*>(&length), sizeof length);
+    if (size > 0) bytes.append(static_cast<const char*>(data), size);
+  };
+  const int columns = sqlite3_column_count(handle_.get());
+  for (int i = first; i < columns; ++i) {
+    const int type = sqlite3_column_type(handle_.get(), i);
+    const char mark = static_cast<char>('0' + type);
+    if (type == SQLITE_INTEGER) {
+      const std::int64_t value = integer(i);
+      append(mark, &value, sizeof value);
+    } else if (type == SQLITE_FLOAT) {
+      const double value = real(i);
+      append(mark, &value, sizeof value);
+    } else {  // text, bytes, or nothing
+      const std::span<const std::byte> value = this->bytes(i);
+      append(mark, value.data(), value.size());
+    }
+  }
+  bytes += ';';
+}
+
 void Statement::bind_integer(int index, std::int64_t value) {
   check(sqlite3_bind_int64(handle_.get(), index, value));
 }

@@ -137,6 +137,9 @@ class Statement {
   /// Of a BLOB, until the next row. NULL reads as empty.
   std::span<const std::byte> bytes(int column) const;
   bool is_null(int column) const;
+  /// Appends the columns of the row from `first` on, as they are stored, so that no two rows give
+  /// the same bytes.
+  void append_row(std::string& bytes, int first = 0) const;
 
  private:
   struct Finalize {

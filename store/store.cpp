@@ -5,6 +5,7 @@
 
 #include "engine/base/names.hpp"
 #include "store/impl.hpp"
+#include "store/proof.hpp"
 #include "store/utc.hpp"
 
 namespace acid {
@@ -25,10 +26,11 @@ std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& ru
   Statement known(connection, "SELECT number, id FROM runs WHERE digest = ?");
   if (known.bind(run.digest).step()) {
     const std::int64_t number = known.integer(0);
-    if (live.count(known.text(1)) == 0)
-      Statement(connection, "UPDATE runs SET settings = ?, plan = ? WHERE number = ?")
-          .bind(json_text(run.settings), json_text(run.plan), number)
-          .run();
+    if (live.count(known.text(1)) > 0) return number;
+    Statement(connection, "UPDATE runs SET settings = ?, plan = ? WHERE number = ?")
+        .bind(json_text(run.settings), json_text(run.plan), number)
+        .run();
+    seal_run(connection, number);
     return number;
   }
   Statement insert(connection,
@@ -39,7 +41,9 @@ std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& ru
       .bind(run.id, run.digest, run.group, run.algorithm, run.seed, run.driver, run.topology,
             run.workers, run.budget_gradients, json_text(run.settings), json_text(run.plan), now)
       .run();
-  return connection.last_insert_id();
+  const std::int64_t number = connection.last_insert_id();
+  seal_run(connection, number);
+  return number;
 }
 
 }  // namespace
@@ -135,6 +139,7 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
         .bind(number, position, share_run(connection, runs[position], live, now),
               runs[position].label)
         .run();
+  seal_experiment(connection, number);
   transaction.commit();
 }
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -15,17 +18,89 @@ namespace {
 
 // Deflate cannot shrink anything by more than this factor (RFC 1951: 258 bytes in two bits).
 constexpr std::int64_t kBestDeflateRatio = 1032;
-constexpr std::size_t kReadBytesAtMost = 1 << 30;  // gzread counts in int
+constexpr std::size_t kReadBytesAtMost = 1 << 30;  // zlib counts in unsigned int
 
 }  // namespace
 
+/// The content of a file, decompressed where it is gzip. Not zlib's own gzread(), which takes a
+/// stream without its checksum for a whole one.
 struct ByteFile::Handle {
-  gzFile file;
-  explicit Handle(const std::string& path) : file(gzopen(path.c_str(), "rb")) {}
-  ~Handle() {
-    if (file != nullptr) gzclose(file);
+  explicit Handle(const std::string& path) : file(std::fopen(path.c_str(), "rbe")) {
+    if (file == nullptr) return;
+    fill();
+    packed = begins_a_stream();
+    if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: of gzip alone
   }
+  ~Handle() {
+    if (packed) inflateEnd(&stream);
+    if (file != nullptr) std::fclose(file);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  /// How many bytes it could give; fewer than asked for at the end alone, or with `problem`.
+  std::size_t read(std::span<std::uint8_t> out);
+
+  std::FILE* file;
+  bool packed = false;
+  bool inside = false;  // of a stream whose end has not come
+  std::string problem;
+
+ private:
+  void fill();
+  bool begins_a_stream() const;
+  bool at_end_of_file();
+
+  std::array<std::uint8_t, 1 << 16> input{};
+  z_stream stream{};  // its input is that of a plain file, too
 };
+
+void ByteFile::Handle::fill() {
+  std::copy_n(stream.next_in, stream.avail_in, input.data());  // what is left stays
+  stream.next_in = input.data();
+  stream.avail_in += static_cast<unsigned>(
+      std::fread(input.data() + stream.avail_in, 1, input.size() - stream.avail_in, file));
+  if (std::ferror(file) != 0 && problem.empty()) problem = std::strerror(errno);
+}
+
+bool ByteFile::Handle::begins_a_stream() const {
+  return stream.avail_in >= 2 && stream.next_in[0] == 0x1F && stream.next_in[1] == 0x8B;
+}
+
+bool ByteFile::Handle::at_end_of_file() {
+  if (stream.avail_in == 0) fill();
+  return stream.avail_in == 0;
+}
+
+std::size_t ByteFile::Handle::read(std::span<std::uint8_t> out) {
+  std::size_t done = 0;
+  while (done < out.size() && problem.empty() && !at_end_of_file()) {
+    const auto ask = static_cast<unsigned>(std::min(out.size() - done, kReadBytesAtMost));
+    if (!packed) {
+      const unsigned some = std::min(ask, stream.avail_in);
+      std::copy_n(stream.next_in, some, out.data() + done);
+      stream.next_in += some;
+      stream.avail_in -= some;
+      done += some;
+      continue;
+    }
+    // One stream may follow another; whatever else comes after the last is no content.
+    if (!inside) {
+      if (stream.avail_in < 2) fill();
+      if (!begins_a_stream()) break;
+      inside = inflateReset(&stream) == Z_OK;
+    }
+    stream.next_out = out.data() + done;
+    stream.avail_out = ask;
+    const int code = inflate(&stream, Z_NO_FLUSH);
+    done += ask - stream.avail_out;
+    if (code == Z_STREAM_END)
+      inside = false;
+    else if (code != Z_OK && code != Z_BUF_ERROR)
+      problem = stream.msg != nullptr ? stream.msg : "damaged gzip content";
+  }
+  return done;
+}
 
 ByteFile::ByteFile(std::string path, std::string remedy)
     : path_(std::move(path)), remedy_(std::move(remedy)), handle_(std::make_unique<Handle>(path_)) {
@@ -42,19 +117,10 @@ void ByteFile::fail(std::int64_t offset, std::string_view expected, std::string_
 }
 
 std::int64_t ByteFile::read_some(std::span<std::uint8_t> out) {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const auto ask = static_cast<unsigned>(std::min(out.size() - done, kReadBytesAtMost));
-    const int got = gzread(handle_->file, out.data() + done, ask);
-    if (got < 0) {
-      int code = 0;
-      fail(offset_, "readable content", gzerror(handle_->file, &code));
-    }
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-    offset_ += got;
-  }
-  return static_cast<std::int64_t>(done);
+  const std::size_t got = handle_->read(out);
+  offset_ += static_cast<std::int64_t>(got);
+  if (!handle_->problem.empty()) fail(offset_, "readable content", handle_->problem);
+  return static_cast<std::int64_t>(got);
 }
 
 void ByteFile::read(std::span<std::uint8_t> out, std::string_view what) {
@@ -86,16 +152,15 @@ void ByteFile::expect_end() {
   const std::int64_t end = offset_;
   std::array<std::uint8_t, 1> extra{};
   if (read_some(extra) > 0) fail(end, "the end of the file", "more bytes");
-  int code = Z_OK;
-  const char* message = gzerror(handle_->file, &code);
-  if (code != Z_OK && code != Z_STREAM_END) fail(end, "a complete gzip stream", message);
+  if (handle_->inside)
+    fail(end, "the checksum that ends a gzip stream", "the end of the file: it was cut off");
 }
 
 void ByteFile::expect_size(std::int64_t bytes, std::string_view what) const {
   std::error_code error;
   const auto on_disk = static_cast<std::int64_t>(std::filesystem::file_size(path_, error));
   if (error) throw Error(fmt::format("cannot read {}: {}", path_, error.message()));
-  if (gzdirect(handle_->file) != 0) {
+  if (!handle_->packed) {
     if (on_disk != bytes)
       fail(std::min(bytes, on_disk), fmt::format("{} bytes in all ({})", bytes, what),
            fmt::format("a file of {}", on_disk));

@@ -24,8 +24,7 @@ class ByteFile {
   std::uint32_t read_big_endian32(std::string_view what);
   /// Everything that is left.
   std::string read_rest();
-  /// Throws unless everything was read. For gzip content, this is also where zlib compares its
-  /// checksum.
+  /// Throws unless everything was read and, of gzip content, its checksum is there and right.
   void expect_end();
 
   std::int64_t offset() const { return offset_; }

@@ -20,6 +20,9 @@ namespace {
 constexpr double kFirstPatienceSeconds = 2;  // with one address; doubles with every round
 constexpr double kMostPatienceSeconds = 10;
 constexpr double kPauseSeconds = 0.1;  // after all addresses refused
+// Of a visit, which takes a round trip. On a busy host, who is slower calls again.
+constexpr double kVisitSeconds = 10;
+constexpr std::size_t kSpareVisits = 64;  // beside one of each process
 
 bool is_loopback(const std::string& address) {
   return address == "::1" || address.rfind("127.", 0) == 0;
@@ -161,6 +164,7 @@ std::string Call::story() const {
 
 /// Somebody who has called and must prove who he is.
 struct Visit {
+  double until = 0;  // then he has to go, and may call again
   Descriptor socket;
   Incoming incoming;
   std::optional<Hello> hello;
@@ -229,7 +233,8 @@ void Meeting::poll_once() {
     call = call->established() ? calls_.erase(call) : std::next(call);
   }
   for (auto visit = visits_.begin(); visit != visits_.end();) {
-    const bool over = interests[next++].revents != 0 && !advance(*visit);
+    const bool over =
+        (interests[next++].revents != 0 && !advance(*visit)) || clock_.seconds() >= visit->until;
     visit = over ? visits_.erase(visit) : std::next(visit);
   }
   if (interests[0].revents != 0) accept_visits();
@@ -242,6 +247,9 @@ void Meeting::accept_visits() {
       return ::accept4(listener_.socket.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     }));
     if (!visit.socket) return;
+    visit.until = clock_.seconds() + kVisitSeconds;
+    // Strangers who say nothing must not use up the descriptors. The oldest is the likeliest.
+    if (visits_.size() >= cards_.size() + kSpareVisits) visits_.pop_front();
     visits_.push_back(std::move(visit));
   }
 }

@@ -13,6 +13,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/transport/direct_memory.hpp"
+#include "engine/transport/first_contact.hpp"
 #include "engine/transport/handshake.hpp"
 #include "engine/transport/meeting.hpp"
 #include "engine/transport/mpi_check.hpp"
@@ -79,6 +80,7 @@ class OpenedMpi final : public MpiRuntime {
   OpenedMpi();
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  void assemble(double patience_seconds, const std::function<void(int)>& waiting) override;
   nlohmann::json environment() const override;
   std::string broadcast(const std::string& text) override;
   std::vector<std::string> gather(const std::string& text) override;
@@ -115,6 +117,10 @@ OpenedMpi::OpenedMpi() {
   }
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "tell the rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "tell the number of processes");
+}
+
+void OpenedMpi::assemble(double patience_seconds, const std::function<void(int)>& waiting) {
+  make_first_contact(rank_, size_, patience_seconds, waiting);
   collectives_ = duplicate();
   sums_ = duplicate();
 }

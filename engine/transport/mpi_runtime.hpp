@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -26,6 +27,11 @@ class MpiRuntime {
   virtual ~MpiRuntime() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// The first contact with all others, before any other call but these two and abort(); all of
+  /// them make it. It takes as long as they take to start, for on a host with much else to do they
+  /// get little of it. In rank 0 `waiting` is called with how many have come, itself included, at
+  /// first and with each that comes. Throws Error when for `patience_seconds` none has.
+  virtual void assemble(double patience_seconds, const std::function<void(int)>& waiting) = 0;
   /// {"library": "Open MPI v4.1.4", "standard": "3.1", "thread_level": "serialized",
   /// "fault_tolerance": false, "processes": 4, "chosen": {"btl": "tcp,self"}}: what is worth
   /// recording; `chosen` only where Open MPI's layers were chosen in the environment.

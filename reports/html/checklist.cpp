@@ -196,17 +196,18 @@ ChecklistItem commands_item(const ReportData& data) {
 }
 
 ChecklistItem verified_item(const ReportData& data) {
-  std::size_t finished = 0, equal = 0, differing = 0;
+  std::size_t finished = 0, equal = 0, differing = 0, altered = 0;
   for (const RunDetail& run : data.runs) {
     if (run.summary.state != RunState::finished) continue;
     ++finished;
     const VerificationRow* const last = decisive_verification(run);
     if (last == nullptr || (last->equal && last->from)) continue;  // a part is not the run
-    ++(last->equal ? equal : differing);
+    ++(!last->equal ? differing : last->altered.empty() ? equal : altered);
   }
   std::string words = fmt::format(
       "{} of {} finished runs were executed again and gave the same bits.", equal, finished);
   if (differing > 0) words += fmt::format(" {} did not.", differing);
+  if (altered > 0) words += fmt::format(" {} did, and were altered since.", altered);
   if (equal < finished) words += " “acid verify RUN” does it.";
   return {"Results executed again", finished > 0 && equal == finished ? Answer::yes : Answer::no,
           words};

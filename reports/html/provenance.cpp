@@ -108,6 +108,8 @@ std::string file_digests(const ReportData& data) {
 std::string verification_text(const RunDetail& run) {
   const VerificationRow* const last = decisive_verification(run);
   if (last == nullptr) return "not verified";
+  if (last->equal && !last->altered.empty())
+    return fmt::format("not verified as it is: {} ({})", last->altered, last->time);
   if (last->equal)
     return fmt::format("verified bit for bit on {} at {}{}", last->host, last->time,
                        last->from ? fmt::format(", from checkpoint {} on", *last->from) : "");
@@ -184,6 +186,9 @@ std::vector<std::string> warnings(const ReportData& data) {
     if (verified != nullptr && !verified->equal)
       texts.push_back(fmt::format("{} did not give the same bits when it was verified: {}",
                                   run.summary.id, verified->message));
+    if (verified != nullptr && verified->equal && !verified->altered.empty())
+      texts.push_back(
+          fmt::format("{} is not what was verified: {}", run.summary.id, verified->altered));
     for (const AttemptRow& attempt : run.attempts)
       if (attempt.changed.is_object() && !attempt.changed.empty())
         texts.push_back(

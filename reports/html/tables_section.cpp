@@ -22,8 +22,10 @@ const RunSummary& shown_run(const Comparison& comparison, const RunDetail& detai
 }
 
 std::string verified_mark(const RunDetail& run) {
-  if (run.verifications.empty()) return "–";
-  return run.verifications.back().equal ? "✓ bit for bit" : "✗ differs";
+  const VerificationRow* const last = decisive_verification(run);
+  if (last == nullptr) return "–";
+  if (!last->equal) return "✗ differs";
+  return last->altered.empty() ? "✓ bit for bit" : "✗ altered since";
 }
 
 Markup setting_cell(const nlohmann::json& value) {

@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/waiting.hpp"
 
 namespace acid::test {
 namespace {
@@ -253,6 +254,63 @@ TEST_CASE("a host that mpirun lost is named, with the workers on it") {
         "workers 2, 3 on node1 were lost: mpirun can no longer reach that host");
   CHECK(describe_lost_host("node1", nullptr) ==
         "the workers on node1 were lost: mpirun can no longer reach that host");
+}
+
+TEST_CASE(
+    "what processes wait for before the run begins is told, and is none of their last words") {
+  const std::string words = "acid-worker: waiting: 3 of 8 have come\nhello\n";
+  CHECK(awaited(words) == "3 of 8 have come");
+  CHECK(without_launcher_remarks(words) == "hello\n");
+  CHECK_FALSE(awaited("hello\n"));
+}
+
+TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopback") {
+  const auto kept = [](const json& changes, const Words& environment = {}) {
+    Surroundings around = surroundings();
+    around.environment = environment;
+    const Words told = command_for(changes, around).environment;
+    const auto has = [&](const char* each) {
+      return std::find(told.begin(), told.end(), each) != told.end();
+    };
+    CHECK(has("OMPI_MCA_btl=self,vader") == has("OMPI_MCA_oob_tcp_if_include=lo"));
+    return has("OMPI_MCA_btl=self,vader");
+  };
+  CHECK(kept({}));
+  CHECK(kept({{"hosts", {"here"}}}));
+  CHECK_FALSE(kept({{"hosts", {"here", "there"}}}));
+  CHECK_FALSE(kept({{"arguments", {"--host", "here,there"}}}));
+  CHECK_FALSE(kept({}, {"SLURM_JOB_ID=7"}));
+  CHECK_FALSE(kept({}, {"OMPI_MCA_btl=tcp,self", "OMPI_MCA_oob_tcp_if_include=eth0"}));
+}
+
+TEST_CASE("a launcher without processes is given time to start them, and none after it had some") {
+  constexpr double kKilledAfter = 10;  // seconds alone, by the Supervisor
+  Command slow({"sleep", "600"});
+  slow.outlived_by_children = false;
+  Child starting(slow);
+  CHECK(starting.seconds_alone(0) == 0);
+  CHECK(starting.seconds_alone(60) < kKilledAfter);
+  CHECK(starting.seconds_alone(600) > kKilledAfter);
+
+  Command left({"sh", "-c", "sleep 600 & echo $!; wait; exec sleep 600"});
+  left.outlived_by_children = false;
+  Child alone(left);
+  REQUIRE(comes_true([&] {
+    alone.read_output();
+    return alone.output().ends_with('\n');
+  }));
+  CHECK(alone.seconds_alone(1) == 0);
+  kill(std::stoi(alone.output()), SIGKILL);
+  double now = 1;
+  CHECK(comes_true([&] { return alone.seconds_alone(now += 1e-3) > 0; }));
+  CHECK(alone.seconds_alone(now + 12) > kKilledAfter);
+}
+
+TEST_CASE("processes are told how long to wait for the others") {
+  const Words all = command_for({{"start_seconds", 90.5}}).arguments;
+  const auto found = std::find(all.begin(), all.end(), "--start-seconds");
+  REQUIRE(found != all.end());
+  CHECK(*std::next(found) == "90.5");
 }
 
 TEST_CASE("what the launcher remarks on the end is no part of a worker's words") {

@@ -134,6 +134,7 @@ TEST_CASE("runs with a process per worker finish and are proven") {
   INFO(result.err);
   REQUIRE(result.code == 0);
   CHECK_THAT(result.err, !ContainsSubstring("mpirun") && !ContainsSubstring("----"));
+  CHECK_THAT(result.err, !ContainsSubstring("starting again"));
   const json runs = acid(bench, {"list", "--json"}).json()["runs"];
   REQUIRE(runs.size() == 2);
   for (const json& run : runs) {

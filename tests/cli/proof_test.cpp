@@ -210,6 +210,10 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       {"UPDATE edges SET nominal_rate = 9 WHERE i = 0 AND j = 1", "rate of the edge"},
       {"INSERT INTO edges SELECT attempt, 0, 2, 1.0, 0 FROM edges LIMIT 1", "between 0 and 2"},
       {"UPDATE attempts SET message = 'target reached'", "ended otherwise"},
+      // What tables and reports print.
+      {"UPDATE experiment_runs SET label = 'AD-PSGD'", "its label in experiment"},
+      {"UPDATE experiments SET recipe_text = replace(recipe_text, '0.02', '0.01')",
+       "the recipe of experiment"},
   };
   for (const char* driver : {"threads", "virtual"}) {
     const Proof proof(driver, short_recipe());
@@ -217,6 +221,11 @@ TEST_CASE("no record of a run can be altered unseen", "[release]") {
       INFO(driver << ": " << sql);
       CHECK_THAT(proof.verify_altered(sql)["message"].get<std::string>(), ContainsSubstring(found));
     }
+    if (driver != std::string("virtual")) continue;
+    for (const char* sql : {"UPDATE worker_spans SET spans = zeroblob(length(spans))",
+                            "DELETE FROM worker_spans WHERE worker = 1"})
+      CHECK_THAT(proof.verify_altered(sql)["message"].get<std::string>(),
+                 ContainsSubstring("other spans of a worker's time"));
   }
 }
 

@@ -34,6 +34,24 @@ TEST_CASE("a worker that always dies is started again three times, then memory i
   CHECK_THAT(result.err, ContainsSubstring("fewer workers"));
 }
 
+TEST_CASE(
+    "a start that failed leaves an attempt with what its process said, and counts as failed") {
+  const Bench bench(
+      "[ $n = 1 ] || exec $REAL \"$@\"\n"
+      "echo acid-worker: error: no luck >&2; exit 1\n");
+  const auto result = bench.call({"run", "small.toml"});
+  INFO(result.err);
+  CHECK(result.code == 1);
+  const auto runs = bench.call({"list", "--state", "failed", "--json"}).json()["runs"];
+  REQUIRE(runs.size() == 1);
+  const auto shown = bench.call({"show", runs[0]["id"], "--json"}).json();
+  REQUIRE(shown["attempts"].size() == 1);
+  CHECK_THAT(shown["attempts"][0]["message"].get<std::string>(),
+             ContainsSubstring("it did not start: no luck"));
+  CHECK(bench.call({"resume", runs[0]["id"]}).code == 0);
+  CHECK(bench.call({"list", "--state", "failed", "--json"}).json()["runs"].empty());
+}
+
 TEST_CASE("a worker that dies where it cannot be seen to be gone is not started for ever") {
   // As rank 0 on another host, or in a container: only its last sign of life tells.
   StoredRun bench(

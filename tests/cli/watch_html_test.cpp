@@ -1,6 +1,8 @@
 // `acid watch --html`: who gets to see the page, what is sent with it, that it follows the runs,
 // and how it ends. The browser is a plain HTTP client here.
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
@@ -8,6 +10,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "engine/base/clock.hpp"
+#include "engine/transport/descriptor.hpp"
 #include "tests/cli/going_run.hpp"
 
 using acid::RunState;
@@ -89,6 +93,18 @@ class Served {
   Running watching_;
   bool ended_ = false;
 };
+
+// Somebody who never ends what he began.
+acid::Descriptor begin_a_request(int port) {
+  acid::Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::connect(socket.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+  REQUIRE(::send(socket.get(), "GET", 3, MSG_NOSIGNAL) == 3);
+  return socket;
+}
 
 // As the server tells it: equal where the pages are.
 std::string version_of(const httplib::Response& page) {
@@ -276,6 +292,19 @@ TEST_CASE("watch --html goes on after the last run, until a signal ends it, and 
     CHECK_THAT(result.err, ContainsSubstring("watching ended; the runs go on"));
   }
   CHECK_THAT(bench.call({"list"}).out, ContainsSubstring("finished"));
+}
+
+TEST_CASE("^C ends watch --html while strangers hold connections open") {
+  const Going bench;
+  Served served(bench);
+  CHECK(served.get("/").status == 403);  // so it answers by now
+  std::vector<acid::Descriptor> strangers;
+  for (int k = 0; k < 20; ++k) strangers.push_back(begin_a_request(served.port));
+  const acid::SteadyClock clock;
+  const double begun = clock.seconds();
+  CHECK(served.get("/").status == 403);
+  CHECK(served.ended_by(SIGINT).code == 0);
+  CHECK(clock.seconds() - begun < 5);
 }
 
 TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it") {

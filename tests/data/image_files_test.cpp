@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "engine/data/byte_file.hpp"
 #include "tests/data/scratch.hpp"
 
 namespace acid::testing {
@@ -170,6 +171,22 @@ TEST_CASE("IDX labels must be as many as the images and below ten") {
   labels[8 + 7] = 10;
   folder.write(kTrainLabels, labels);
   CHECK_THAT(folder.load_error(), ContainsSubstring("at byte 15") && ContainsSubstring("found 10"));
+}
+
+TEST_CASE("A gzip stream without its checksum, or with half of it, is an error") {
+  const ScratchFolder folder;
+  folder.write_gzip("whole.gz", idx_images(12, 4, 5));
+  const std::string whole = folder.read("whole.gz");
+  for (const std::size_t cut : {1, 4, 6, 8}) {
+    folder.write("cut.gz", whole.substr(0, whole.size() - cut));
+    ByteFile file(folder.root() + "/cut.gz", "download it again");
+    CHECK_THROWS_WITH(file.read_rest(),
+                      ContainsSubstring("cut.gz") && ContainsSubstring("cut off"));
+  }
+  // Streams may follow one another, as gzip has it.
+  folder.write("two.gz", whole + whole);
+  CHECK(ByteFile(folder.root() + "/two.gz", "").read_rest() ==
+        idx_images(12, 4, 5) + idx_images(12, 4, 5));
 }
 
 TEST_CASE("A damaged gzip stream is an error that names the file") {

@@ -32,7 +32,8 @@ TEST_CASE("a run under MPI has the table execution.mpi, other runs do not") {
                                                  {"all_reduce", "ordered"},
                                                  {"ports", nullptr},
                                                  {"interface", nullptr},
-                                                 {"slow_workers", json::object()}});
+                                                 {"slow_workers", json::object()},
+                                                 {"start_seconds", 300}});
   CHECK(run.settings["record"]["events"] == true);
   const std::string table = "[execution.mpi]\nhosts = [\"a\"]\nslow_workers = { 0 = 2 }\n";
   const PlannedRun other = compiled(table).runs.at(0);

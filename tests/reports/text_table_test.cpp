@@ -45,3 +45,20 @@ TEST_CASE("a CSV line quotes what needs it, a Markdown cell stays one cell") {
         "a,,\"b,c\",\"say \"\"d\"\"\",\"e\nf\"\n");
   CHECK(markdown_cell("a|b\nc\\") == "a\\|b c\\\\");
 }
+TEST_CASE("a spreadsheet takes no cell of text for a formula, and numbers stay numbers") {
+  CHECK(csv_line({"=HYPERLINK(\"http://x\")", "@SUM(1)", "+1+1", "-x", "\t=1", "\r=1"}) ==
+        "\"'=HYPERLINK(\"\"http://x\"\")\",'@SUM(1),'+1+1,'-x,'\t=1,\"'\r=1\"\n");
+  CHECK(csv_line({"-1", "-0.5e-300", "-inf", "-nan", "1=2", "a-b", "-1e999"}) ==
+        "-1,-0.5e-300,-inf,-nan,1=2,a-b,-1e999\n");
+}
+
+TEST_CASE("a terminal gets no control character, no change of direction and no broken UTF-8") {
+  CHECK(seen_on_terminal("A²CiD² 実験\tx\n") == "A²CiD² 実験\tx\n");
+  CHECK(seen_on_terminal("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m");
+  CHECK(seen_on_terminal("\x1b]0;pwned\x07") == "\\u001b]0;pwned\\u0007");
+  CHECK(seen_on_terminal("\x1b[2J\r\x7f") == "\\u001b[2J\\u000d\\u007f");
+  CHECK(seen_on_terminal(std::string("a\0b", 3)) == "a\\u0000b");
+  CHECK(seen_on_terminal("\u202e\u2066\u200f\u009b") == "\\u202e\\u2066\\u200f\\u009b");
+  CHECK(seen_on_terminal("\x9b\xff") == "\\ufffd\\ufffd");
+  CHECK(seen_on_terminal("\x1b[") == "\\u001b[");
+}

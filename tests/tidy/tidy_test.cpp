@@ -48,7 +48,7 @@ const std::map<std::string, Prefixes> kConfined{
     {"sqlite3.h", {"store/"}},
     {"toml++/", {"recipes/"}},
     {"CLI/", {"cli/", "bench/"}},
-    {"httplib.h", {"cli/http_module.cpp", "tests/cli/watch_html_test.cpp"}},
+    {"httplib.h", {"tests/cli/watch_html_test.cpp"}},
     {"torch/", {"engine/models/torch"}},
     {"ATen/", {"engine/models/torch", "bench/torch_kernels.cpp"}},
     {"zip.h", {"exports/zip.cpp"}},

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,6 +147,32 @@ TEST_CASE("whoever calls and says nothing, or nonsense, holds nobody up") {
   callers[2].close();
   const auto said = outcomes(all, std::vector<std::string>(2, new_secret()), 60);
   CHECK(said == std::vector<std::string>(2));
+}
+
+TEST_CASE("strangers who say nothing cannot use up the descriptors of a process that meets") {
+  const auto all = listeners(2);
+  const std::vector<Card> cards = cards_of(all);
+  const std::string secret = new_secret();
+  std::jthread first([&] { meet(all[0], cards, secret, 60); });
+  std::vector<Descriptor> strangers;
+  for (int k = 0; k < 300; ++k) {
+    strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(all[0].card.port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&name), sizeof name) ==
+            0);
+  }
+  // The first of them have to go, long before the meeting ends.
+  const auto was_sent_away = [&] {
+    char any = 0;
+    return ::recv(strangers.front().get(), &any, 1, MSG_DONTWAIT) == 0;
+  };
+  for (int k = 0; k < 3000 && !was_sent_away(); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(was_sent_away());
+  CHECK(meet(all[1], cards, secret, 60).size() == 2);
 }
 
 TEST_CASE("a process listens on a free port of its range, or says that all are taken") {

@@ -150,6 +150,9 @@ void run(MpiRuntime& mpi) {
 
 int main() {
   MpiRuntime& mpi = start_mpi();
+  std::vector<int> come;
+  mpi.assemble(60, [&](int here) { come.push_back(here); });
+  expect(mpi.rank() != 0 || (come.front() == 1 && come.back() == mpi.size()), "assemble");
   try {
     run(mpi);
   } catch (const std::exception& error) {

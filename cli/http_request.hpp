@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace acid {
+
+/// What a browser asks: the head of a request, taken apart. Nothing is decoded: the addresses that
+/// acid gives out need no escapes.
+struct HttpRequest {
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+  std::string method;
+  std::string path;
+  Pairs parameters;  // of the address, after its question mark
+  Pairs headers;     // with names in lower case
+
+  /// How often a header is there, and its first value, or nothing. `name` in lower case.
+  std::size_t header_count(std::string_view name) const;
+  std::string header(std::string_view name) const;
+  /// Whether the address has this parameter, and its first value.
+  bool has_parameter(std::string_view name) const;
+  std::string parameter(std::string_view name) const;
+};
+
+/// A request's first line and its headers, without the empty line that ends them (RFC 9112). Absent
+/// where they are anything else, continued lines and addresses of other hosts included.
+std::optional<HttpRequest> parse_http_head(std::string_view head);
+
+}  // namespace acid
