@@ -19,11 +19,12 @@ namespace {
 
 // On the virtual driver, a recipe need not keep the events. Its run, which shares a core and takes
 // some 20 s, makes one checkpoint; by default one is made in 30 s.
-const std::vector<std::string> kEverything{"record.events=true", "checkpoint.every_seconds=12"};
+const std::vector<std::string> kRecordsEverything{"record.events=true",
+                                                  "checkpoint.every_seconds=12"};
 // Whatever a recipe can leave out. The model is evaluated as often: that is no recording.
-const std::vector<std::string> kNothing{"record.events=false", "record.metrics=[\"eval_loss\"]",
-                                        "checkpoint.every_seconds=1e9",
-                                        "evaluation.consensus_every_time=1e9"};
+const std::vector<std::string> kRecordsNothing{
+    "record.events=false", "record.metrics=[\"eval_loss\"]", "checkpoint.every_seconds=1e9",
+    "evaluation.consensus_every_time=1e9"};
 
 /// CPU seconds of all processes of that recipe's run of A²CiD², in a store of its own, on one
 /// core alone. To be called by a thread that does nothing else.
@@ -52,8 +53,8 @@ Round share_core(int core, int gradients, bool nothing_first) {
   const auto begin = [&](const std::vector<std::string>& settings) {
     return std::async(std::launch::async, run_on, core, settings, gradients);
   };
-  auto first = begin(nothing_first ? kNothing : kEverything);
-  auto second = begin(nothing_first ? kEverything : kNothing);
+  auto first = begin(nothing_first ? kRecordsNothing : kRecordsEverything);
+  auto second = begin(nothing_first ? kRecordsEverything : kRecordsNothing);
   if (nothing_first) std::swap(first, second);
   return {first.get(), second.get()};
 }

@@ -41,7 +41,8 @@ int signal_described_as(const std::string& words) {
 // Version 5 breaks its sentences into lines, anywhere.
 std::optional<KilledProcess> in_words_of_mpirun(const std::string& words) {
   static const std::regex pattern(
-      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+exited\s+on\s+signal\s+(\d+))");
+      R"(process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+(\S+)\s+)"
+      R"(exited\s+on\s+signal\s+(\d+))");
   std::smatch match;
   if (!std::regex_search(words, match, pattern)) return std::nullopt;
   return KilledProcess{std::stoi(match[1]), match[2], std::stoi(match[3])};

@@ -160,6 +160,15 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
   RunWriter writer(options_.store_folder, options_.run_id, id_,
                    /*bounded=*/run_.driver != DriverKind::mpi);
   for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
+  try {
+    return drive_and_save(drive, writer);
+  } catch (const StoreError&) {
+    writer.refuse_if_gone();  // No file can be written where the store's folder has gone.
+    throw;
+  }
+}
+
+AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
                                settings_.at("checkpoint"), writer);
   Continuity continuity{&checkpoints, nullptr};

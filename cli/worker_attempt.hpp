@@ -13,6 +13,7 @@
 #include "cli/worker_run.hpp"
 #include "engine/base/error.hpp"
 #include "store/queries.hpp"
+#include "store/writer.hpp"
 
 namespace acid {
 
@@ -36,6 +37,7 @@ class Attempt {
 
  private:
   AttemptResult drive_to_end(const Drive& drive);
+  AttemptResult drive_and_save(const Drive& drive, RunWriter& writer);
   std::string_view layout() const;
   void go_on_with_log(const RunDetail& run);
   void end_quietly(const AttemptResult& result);

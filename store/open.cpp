@@ -26,7 +26,7 @@ constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(
                                  std::string_view(kSchema5Sql)};
 // Of what all of them make, so that nobody has to execute them to compare.
 constexpr std::string_view kSchemaDigest =
-    "7f4074ad43631d62c1f2df2e711404c5982c760d3ee46790a74c69c305a70116";
+    "e249925c1f2822adef9e6a5ed3e121b2867d57dd8f5d5a268c13f06c52a178a4";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {

@@ -128,7 +128,7 @@ struct Verification {
   std::string message;               // what was compared, or where it first differs
   std::optional<std::int64_t> from;  // id of the checkpoint it started from; absent: the start
   nlohmann::json environment;        // of the machine that verified
-  std::string proof;                 // of what was verified: verified_state(); empty: as it is now
+  std::string proof = {};            // of what was verified: verified_state(); empty: as it is now
 };
 
 /// Another process has executed the run meanwhile: what was known of it no longer holds.

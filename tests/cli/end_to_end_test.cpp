@@ -13,8 +13,8 @@ using acid::test::Folder;
 
 namespace {
 
-struct Bench : Folder {
-  Bench() { write("small.toml", acid::test::kSmallRecipe); }
+struct SmallStudy : Folder {
+  SmallStudy() { write("small.toml", acid::test::kSmallRecipe); }
   acid::test::Result call(const std::vector<std::string>& arguments) const {
     return acid::test::acid(*this, arguments);
   }
@@ -32,8 +32,8 @@ struct Bench : Folder {
 };
 
 // A run's id by algorithm, seed 1.
-std::string id_of(const Bench& bench, const std::string& algorithm) {
-  for (const auto& run : bench.runs())
+std::string id_of(const SmallStudy& study, const std::string& algorithm) {
+  for (const auto& run : study.runs())
     if (run["algorithm"] == algorithm && run["seed"] == 1) return run["id"];
   FAIL("no run of " << algorithm);
   return {};
@@ -42,12 +42,12 @@ std::string id_of(const Bench& bench, const std::string& algorithm) {
 }  // namespace
 
 TEST_CASE("run executes every run of the recipe and prints the comparison") {
-  const Bench bench;
-  const auto result = bench.run();
+  const SmallStudy study;
+  const auto result = study.run();
   INFO(result.err);
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, ContainsSubstring("A²CiD²") || ContainsSubstring("a2cid2"));
-  const auto runs = bench.runs();
+  const auto runs = study.runs();
   REQUIRE(runs.size() == 6);
   for (const auto& run : runs) {
     INFO(run.dump());
@@ -61,29 +61,29 @@ TEST_CASE("run executes every run of the recipe and prints the comparison") {
   }
 
   SECTION("a second time it re-uses what has finished") {
-    const auto before = bench.digests();
-    const auto again = bench.run();
+    const auto before = study.digests();
+    const auto again = study.run();
     CHECK(again.code == 0);
     CHECK_THAT(again.err, ContainsSubstring("6 of 6 runs already finished"));
     CHECK(again.out == result.out);
-    for (const auto& run : bench.runs())
-      CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);
+    for (const auto& run : study.runs())
+      CHECK(study.call({"show", run["id"], "--json"}).json()["attempts"].size() == 1);
   }
   SECTION("--force runs everything again and ends with the same digests") {
-    const auto before = bench.digests();
-    CHECK(bench.run({"--force", "--jobs", "2"}).code == 0);
-    CHECK(bench.digests() == before);
-    for (const auto& run : bench.runs())
-      CHECK(bench.call({"show", run["id"], "--json"}).json()["attempts"].size() == 2);
+    const auto before = study.digests();
+    CHECK(study.run({"--force", "--jobs", "2"}).code == 0);
+    CHECK(study.digests() == before);
+    for (const auto& run : study.runs())
+      CHECK(study.call({"show", run["id"], "--json"}).json()["attempts"].size() == 2);
   }
 }
 
 TEST_CASE("the threads driver runs the same recipe in wall-clock time") {
-  const Bench bench;
-  const auto result = bench.run({"--driver", "threads"});
+  const SmallStudy study;
+  const auto result = study.run({"--driver", "threads"});
   INFO(result.err);
   REQUIRE(result.code == 0);
-  for (const auto& run : bench.runs()) {
+  for (const auto& run : study.runs()) {
     CHECK(run["state"] == "finished");
     CHECK(run["driver"] == "threads");
     CHECK(run["progress"]["gradients"] >= 400);
@@ -91,9 +91,9 @@ TEST_CASE("the threads driver runs the same recipe in wall-clock time") {
 }
 
 TEST_CASE("show --json has everything that scripts rely on") {
-  const Bench bench;
-  REQUIRE(bench.run().code == 0);
-  const auto run = bench.call({"show", id_of(bench, "a2cid2"), "--json"}).json();
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
+  const auto run = study.call({"show", id_of(study, "a2cid2"), "--json"}).json();
   for (const char* key : {"schema_version",
                           "id",
                           "experiment",
@@ -129,14 +129,14 @@ TEST_CASE("show --json has everything that scripts rely on") {
   for (const auto& each : run["worker_gradients"]) gradients += each.get<int>();
   CHECK(gradients >= 400);
   CHECK(gradients <= 404);
-  CHECK_THAT(bench.call({"show", "@latest"}).out, ContainsSubstring("digests (SHA-256)"));
+  CHECK_THAT(study.call({"show", "@latest"}).out, ContainsSubstring("digests (SHA-256)"));
 }
 
 TEST_CASE("export writes every point as CSV that reads back, and the same numbers as JSON") {
-  const Bench bench;
-  REQUIRE(bench.run().code == 0);
-  const std::string id = id_of(bench, "ad-psgd");
-  const auto csv = bench.call({"export", id, "--format", "csv"});
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
+  const std::string id = id_of(study, "ad-psgd");
+  const auto csv = study.call({"export", id, "--format", "csv"});
   REQUIRE(csv.code == 0);
   CHECK(csv.err.empty());
   CHECK_THAT(csv.out,
@@ -150,61 +150,61 @@ TEST_CASE("export writes every point as CSV that reads back, and the same number
     CHECK(std::count(line.begin(), line.end(), ',') == 7);
     CHECK(line.rfind(id + ",", 0) == 0);
   }
-  const auto document = bench.call({"export", id, "--format", "json"}).json();
+  const auto document = study.call({"export", id, "--format", "json"}).json();
   std::size_t same = 0;
   for (const auto& series : document["runs"][0]["series"]) same += series["value"].size();
   CHECK(points > 0);
   CHECK(points == same);
 
-  CHECK(bench.call({"export", id, "-o", "points.csv"}).out.empty());
-  CHECK(bench.read("points.csv") == csv.out);
+  CHECK(study.call({"export", id, "-o", "points.csv"}).out.empty());
+  CHECK(study.read("points.csv") == csv.out);
 }
 
 TEST_CASE("export copies the final model after checking its digest") {
-  const Bench bench;
-  REQUIRE(bench.run().code == 0);
-  const std::string id = id_of(bench, "ar-sgd");
-  const auto shown = bench.call({"show", id, "--json"}).json();
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
+  const std::string id = id_of(study, "ar-sgd");
+  const auto shown = study.call({"show", id, "--json"}).json();
   if (shown["artifacts"].empty()) return;  // A task without a model leaves none.
   const std::string path = "acid-store/" + shown["artifacts"][0]["path"].get<std::string>();
-  REQUIRE(bench.call({"export", id, "--format", "safetensors", "-o", "model"}).code == 0);
-  CHECK(bench.read("model") == bench.read(path));
+  REQUIRE(study.call({"export", id, "--format", "safetensors", "-o", "model"}).code == 0);
+  CHECK(study.read("model") == study.read(path));
 
-  bench.write(path, "damaged");
-  const auto damaged = bench.call({"export", id, "--format", "safetensors", "-o", "other"});
+  study.write(path, "damaged");
+  const auto damaged = study.call({"export", id, "--format", "safetensors", "-o", "other"});
   CHECK(damaged.code == 3);
   CHECK_THAT(damaged.err, ContainsSubstring("SHA-256"));
-  CHECK_FALSE(bench.has("other"));
+  CHECK_FALSE(study.has("other"));
 }
 
 TEST_CASE("list filters by state, algorithm and condition") {
-  const Bench bench;
-  REQUIRE(bench.run().code == 0);
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
   const auto count = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"list", "--json"});
-    return bench.call(options).json()["runs"].size();
+    return study.call(options).json()["runs"].size();
   };
   CHECK(count({"--algorithm", "a2cid2"}) == 2);
   CHECK(count({"--state", "finished"}) == 6);
   CHECK(count({"--state", "failed"}) == 0);
   CHECK(count({"--where", "seed = 2 and workers = 4"}) == 3);
-  CHECK(bench.call({"list", "--state", "finishd"}).code == 2);
-  CHECK(bench.call({"list", "--where", "no such thing"}).code == 2);
+  CHECK(study.call({"list", "--state", "finishd"}).code == 2);
+  CHECK(study.call({"list", "--where", "no such thing"}).code == 2);
 }
 
 TEST_CASE("compare and report read what run left") {
-  const Bench bench;
-  REQUIRE(bench.run().code == 0);
-  const auto comparison = bench.call({"compare", "@latest", "--json"}).json();
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
+  const auto comparison = study.call({"compare", "@latest", "--json"}).json();
   CHECK(comparison["groups"].size() == 3);
-  CHECK_THAT(bench.call({"compare", "small", "--csv"}).out, ContainsSubstring(","));
-  const auto report = bench.call({"report", "--html"});
+  CHECK_THAT(study.call({"compare", "small", "--csv"}).out, ContainsSubstring(","));
+  const auto report = study.call({"report", "--html"});
   CHECK(report.out == "acid-report.html\n");
-  const std::string page = bench.read("acid-report.html");
+  const std::string page = study.read("acid-report.html");
   CHECK_THAT(page, ContainsSubstring("</html>"));
-  CHECK(bench.call({"report", "-o", "-"}).out == page);
-  CHECK(bench.call({"compare", "nothing-like-it"}).code == 2);
-  const auto early = bench
+  CHECK(study.call({"report", "-o", "-"}).out == page);
+  CHECK(study.call({"compare", "nothing-like-it"}).code == 2);
+  const auto early = study
                          .call({"compare", "small", "--at", "gradients=100", "--target",
                                 "consensus_distance=1e9", "--json"})
                          .json();
@@ -212,14 +212,14 @@ TEST_CASE("compare and report read what run left") {
     CHECK(group["metrics"]["gradients"]["mean"] <= 100);
     CHECK(group["metrics"]["gradients_to_target"]["n"] == group["n"]);
   }
-  CHECK_THAT(bench.call({"compare", "small", "--latex"}).out, ContainsSubstring("\\toprule"));
-  CHECK(bench.call({"compare", "small", "--latex", "--json"}).code == 2);
-  CHECK(bench.call({"compare", "small", "--at", "noon"}).code == 2);
+  CHECK_THAT(study.call({"compare", "small", "--latex"}).out, ContainsSubstring("\\toprule"));
+  CHECK(study.call({"compare", "small", "--latex", "--json"}).code == 2);
+  CHECK(study.call({"compare", "small", "--at", "noon"}).code == 2);
 }
 
 TEST_CASE("CORRECTNESS 31: the linearly scaled rate peaks at B n/256 times the recipe's") {
-  const Bench bench;
-  bench.write("scaled.toml", R"(
+  const SmallStudy study;
+  study.write("scaled.toml", R"(
 name = "scaled"
 seeds = [1]
 [task]
@@ -248,13 +248,13 @@ kind = "a2cid2"
 communication_rate = 1.0
 )");
   for (const char* driver : {"virtual", "threads"}) {
-    const auto result = bench.call({"run", "scaled.toml", "--driver", driver, "--force"});
+    const auto result = study.call({"run", "scaled.toml", "--driver", driver, "--force"});
     INFO(driver << ": " << result.err);
     REQUIRE(result.code == 0);
   }
   int runs = 0;
-  for (const auto& run : bench.runs()) {
-    std::istringstream lines(bench.call({"export", run["id"], "--format", "csv"}).out);
+  for (const auto& run : study.runs()) {
+    std::istringstream lines(study.call({"export", run["id"], "--format", "csv"}).out);
     double highest = 0;
     for (std::string line; std::getline(lines, line);)
       if (line.find(",learning_rate,") != std::string::npos)
@@ -267,40 +267,40 @@ communication_rate = 1.0
 }
 
 TEST_CASE("the training loss of the mean and the workers' losses are in every command's words") {
-  const Bench bench;
-  REQUIRE(bench.run({"--set", "evaluation.workers=always"}).code == 0);
-  const auto groups = bench.call({"compare", "small", "--json"}).json()["groups"];
+  const SmallStudy study;
+  REQUIRE(study.run({"--set", "evaluation.workers=always"}).code == 0);
+  const auto groups = study.call({"compare", "small", "--json"}).json()["groups"];
   REQUIRE(groups.size() == 3);
   for (const auto& group : groups)
     for (const char* metric : {"train_loss_at_mean", "worker_loss", "worker_loss_worst"}) {
       INFO(group["algorithm"] << ", " << metric);
       CHECK(group["metrics"][metric]["n"] == 2);
     }
-  const auto shown = bench.call({"show", id_of(bench, "ad-psgd"), "--json"}).json()["metrics"];
+  const auto shown = study.call({"show", id_of(study, "ad-psgd"), "--json"}).json()["metrics"];
   CHECK(shown["worker_loss_worst"] >= shown["worker_loss"]);
   CHECK(shown["train_loss_at_mean"] > shown["eval_loss"]);  // no worker's optimum is the mean's
   // At every evaluation: 0, 100, … 400 gradients.
-  std::istringstream lines(bench.call({"export", id_of(bench, "a2cid2"), "--format", "csv"}).out);
+  std::istringstream lines(study.call({"export", id_of(study, "a2cid2"), "--format", "csv"}).out);
   int of_worker_2 = 0;
   for (std::string line; std::getline(lines, line);)
     of_worker_2 += line.find(",worker_loss,2,") != std::string::npos ? 1 : 0;
   CHECK(of_worker_2 == 5);
-  CHECK_THAT(bench.call({"report", "-o", "-"}).out, ContainsSubstring("Training loss of the mean"));
+  CHECK_THAT(study.call({"report", "-o", "-"}).out, ContainsSubstring("Training loss of the mean"));
 }
 
 TEST_CASE("a diverging run does not stop the others, and the exit code is 1") {
-  const Bench bench;
-  bench.write("small.toml", std::string(acid::test::kSmallRecipe) + R"(
+  const SmallStudy study;
+  study.write("small.toml", std::string(acid::test::kSmallRecipe) + R"(
 [[algorithms]]
 kind = "ar-sgd"
 label = "too fast"
 set = { "optimizer.learning_rate" = 1e30 }
 )");
-  const auto result = bench.run();
+  const auto result = study.run();
   INFO(result.err);
   CHECK(result.code == 1);
   std::map<std::string, int> states;
-  for (const auto& run : bench.runs()) ++states[run["state"]];
+  for (const auto& run : study.runs()) ++states[run["state"]];
   CHECK(states["finished"] == 6);
   CHECK(states["diverged"] == 2);
 }

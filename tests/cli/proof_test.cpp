@@ -335,7 +335,7 @@ TEST_CASE("another learning rate is found in the first event that it changes", "
   CHECK_THAT(altered["untrue"].dump(), ContainsSubstring("the run's id is"));
 }
 
-TEST_CASE("a run that diverged is proven to diverge") {
+TEST_CASE("a run that diverged is proven to diverge", "[release]") {
   std::string recipe = kRecipe;
   recipe.replace(recipe.find("0.02"), 4, "20.5");
   for (const char* driver : {"threads", "virtual"}) {

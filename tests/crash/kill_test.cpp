@@ -81,7 +81,9 @@ Whole never_killed(const Variant& variant) {
   REQUIRE(faults(bench.path("acid-store")) == "");
   for (const auto& run : bench.runs()) {
     const auto shown = bench.call({"show", run["id"], "--json"}).json();
-    REQUIRE(shown["checkpoints"].size() >= variant.least_checkpoints);
+    const auto& skipped = shown["realised"]["checkpoints_skipped"];  // null in virtual time
+    const std::size_t passed = skipped.is_number() ? skipped.get<std::size_t>() : 0;
+    REQUIRE(shown["checkpoints"].size() + passed >= variant.least_checkpoints);
   }
   return {bench.kept(), result.seconds};
 }

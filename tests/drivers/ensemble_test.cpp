@@ -54,7 +54,7 @@ MeanModel mean_of_copies(const Ensemble& ensemble, double t,
   }
   const std::vector<std::span<const float>> x(copies.begin(), copies.end());
   const std::vector<std::span<const float>> b(buffers.begin(), buffers.end());
-  return mean_of(x, b, gradients, average);
+  return acid::mean_of(x, b, gradients, average);
 }
 
 void check_same(const Mixed& mixed, double t) {

@@ -92,7 +92,7 @@ void check_ends(int runs) {
 
 }  // namespace
 
-TEST_CASE("threads: the last sample is the state after the last event") { check_ends(20); }
+TEST_CASE("threads: the last sample is the state after the last event") { check_ends(8); }
 
 // Worker 1 commits the last gradient while the thread that measures waits for worker 0, whose
 // commit was the last but one.

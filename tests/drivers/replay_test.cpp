@@ -58,7 +58,7 @@ TEST_CASE("replay: bits, events and samples are those of the recorded run") {
           Replayable run({.algorithm = algorithm,
                           .workers = workers,
                           .rate = rate,
-                          .gradients = 3000,
+                          .gradients = 1000,
                           .seed = 7});
           run.spec.optimizer.kind = kind;
           if (kind == OptimizerKind::adam) run.spec.schedule.learning_rate = 0.005;

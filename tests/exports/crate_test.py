@@ -167,7 +167,7 @@ def main(program):
             assert "name another" in acid.said
         acid.call("export", "small", "--crate", "no/such/folder.zip", code=1)
         assert "cannot create" in acid.said
-        hostile = '"../../<b>\\" | `rm` \\u202E שלום"'
+        hostile = '"../../<b>\\" | `rm` שלום"'
         acid.run("threads", hostile, "threads")
         acid.call("export", "threads", "small", "--crate", "both")
         graph = read_graph(acid.path("both"))

@@ -35,7 +35,7 @@ def check_points(acid):
     found = {(row["run"], metric, row["gradients"], row[metric])
              for row in wide for metric in metrics if row[metric] != ""}
     assert whole == found
-    assert {row["label"] for row in wide} == {"AR-SGD", "pairs, \"quoted\"\n"}, wide[0]
+    assert {row["label"] for row in wide} == {"AR-SGD", "pairs, \"quoted\""}, wide[0]
     assert metrics < set(wide[0])
     return long
 
@@ -96,7 +96,7 @@ def check_full_disk(acid):
 
 def main(program):
     with bench(program) as acid:
-        acid.run(label='"pairs, \\"quoted\\"\\n"')
+        acid.run(label='"pairs, \\"quoted\\""')
         check_tensorboard(acid, check_points(acid))
         check_errors(acid)
         check_full_disk(acid)

@@ -1,15 +1,10 @@
 // What counts of a run that was killed and continued from a checkpoint.
-#include <limits>
-
 #include "tests/store/story.hpp"
 
 namespace acid {
 namespace {
 
 using namespace test;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST_CASE("no step has two values after a run was killed and continued twice") {
   Story story;

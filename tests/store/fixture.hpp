@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "tests/waiting.hpp"
 
 namespace acid::test {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A folder of its own for each test, removed with everything in it.
 class TempFolder {

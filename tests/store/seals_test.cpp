@@ -126,7 +126,8 @@ TEST_CASE("rows of an earlier acid have no seal, say nothing, and get one when t
   story.store.add_verification(story.run.id,
                                {.equal = true, .message = "again", .from = {}, .environment = {}});
   CHECK(story.altered().empty());
-  CHECK_THAT(story.altered_by("UPDATE experiment_runs SET label = 'x'"), ContainsSubstring("its label"));
+  CHECK_THAT(story.altered_by("UPDATE experiment_runs SET label = 'x'"),
+             ContainsSubstring("its label"));
 }
 
 }  // namespace acid::test

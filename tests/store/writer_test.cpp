@@ -1,6 +1,5 @@
 // RunWriter: nothing recorded is lost or changed, and recording never waits.
 #include <cmath>
-#include <limits>
 #include <thread>
 
 #include "store/impl.hpp"
@@ -11,9 +10,6 @@ namespace acid {
 namespace {
 
 using namespace test;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Recording {
   TempFolder temp;
