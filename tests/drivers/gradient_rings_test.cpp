@@ -12,10 +12,10 @@
 using namespace acid;
 
 TEST_CASE("superposed clocks ring at the sum of their rates, each worker as often") {
-  constexpr int kWorkers = 7;
+  constexpr int kRingers = 7;
   constexpr double kMeanSeconds = 0.25, kRings = 70'000;
-  GradientRings rings(kWorkers, kMeanSeconds, Seeds(3));
-  std::vector<double> counts(kWorkers), last(kWorkers), squares(kWorkers);
+  GradientRings rings(kRingers, kMeanSeconds, Seeds(3));
+  std::vector<double> counts(kRingers), last(kRingers), squares(kRingers);
   double now = 0;
   for (int k = 0; k < kRings; ++k) {
     CHECK(rings.peek().seconds > now);
@@ -26,9 +26,9 @@ TEST_CASE("superposed clocks ring at the sum of their rates, each worker as ofte
     squares[w] += std::pow((now - last[w]) / kMeanSeconds, 2);
     last[w] = now;
   }
-  CHECK(now * kWorkers / kMeanSeconds == Approx(kRings).margin(4 * std::sqrt(kRings)));
-  for (std::size_t w = 0; w < kWorkers; ++w) {
-    const double expected = kRings / kWorkers;
+  CHECK(now * kRingers / kMeanSeconds == Approx(kRings).margin(4 * std::sqrt(kRings)));
+  for (std::size_t w = 0; w < kRingers; ++w) {
+    const double expected = kRings / kRingers;
     CHECK(counts[w] == Approx(expected).margin(4 * std::sqrt(expected)));
     // The gaps of one worker are exponential: their mean square is twice their squared mean.
     CHECK(squares[w] / counts[w] == Approx(2).margin(4 * std::sqrt(20 / expected)));
