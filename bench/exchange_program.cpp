@@ -97,5 +97,5 @@ int main(int argc, char** argv) {
     std::cerr << "acid-exchange-bench cannot write " << argv[1] << "\n";
     mpi.abort(1);
   }
-  mpi.finish();
+  mpi.finish(true);
 }

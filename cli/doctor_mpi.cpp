@@ -46,13 +46,14 @@ void check_library(std::vector<Check>& checks, const Surroundings& around) {
                    words.empty() ? "run it by hand: mpirun -n 1 acid-worker --mpi --environment"
                                  : words.substr(0, words.find('\n')));
   }
-  const bool tolerant = told.value("fault_tolerance", false);
-  checks.push_back({"MPI", true,
-                    fmt::format("{}, thread level {}, {}", told.value("library", std::string()),
-                                told.value("thread_level", std::string()),
-                                tolerant ? "built for fault tolerance (mpirun --with-ft ulfm)"
-                                         : "not built for fault tolerance"),
-                    ""});
+  const bool survives = told.value("fault_tolerance", false);
+  checks.push_back(
+      {"MPI", true,
+       fmt::format("{}, thread level {}, {}", told.value("library", std::string()),
+                   told.value("thread_level", std::string()),
+                   survives ? "built for fault tolerance (execution.mpi.on_loss = \"go-on\")"
+                            : "not built for fault tolerance"),
+       ""});
 }
 
 void check_launchers(std::vector<Check>& checks, const Surroundings& around) {

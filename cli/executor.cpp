@@ -246,7 +246,9 @@ class Executor {
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
     // Also when someone else was faster and ours was turned away: then its words do not matter.
     const bool done = run.state == RunState::finished && !options_.fresh;
-    if (done || (exited && code == Exit::ok)) {
+    // An mpirun that goes on without lost processes has nothing to complain of.
+    const bool well = code == Exit::ok && run.state != RunState::interrupted;
+    if (done || (exited && well)) {
       if (!exited || code == Exit::ok) say_words(run, new_words(ending));
       return finish(run);
     }
@@ -296,7 +298,7 @@ class Executor {
       progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
                                       death.how, continues ? "last checkpoint" : "beginning",
                                       started.losses, most));
-      say_words(run, new_words(ending));
+      if (const std::string words = new_words(ending); words != death.how) say_words(run, words);
       waiting_.push_front(run.id);
       return;
     }
@@ -341,6 +343,7 @@ class Executor {
     not_anew_.erase(run.id);
     if (run.state == RunState::finished) {
       ++finished_;
+      if (started_[run.id].launched) say_words(run, loss_words(run_detail(store_, run.id)));
       return;
     }
     progress_.say_above(fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));

@@ -1,6 +1,9 @@
 #include "cli/executor_words.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 #include "cli/machine.hpp"
 #include "cli/run_json.hpp"
@@ -19,6 +22,17 @@ std::string resuming_words(const RunSummary& run, const Position& there) {
                        there.normalised_time, *run.budget_time);
   return fmt::format("{}: resuming from gradient {} of {}", name_of(run), there.gradients,
                      run.budget_gradients);
+}
+
+std::string loss_words(const RunDetail& run) {
+  std::vector<std::size_t> lost;
+  if (run.result)
+    for (std::size_t worker = 0; worker < run.result->worker_digests.size(); ++worker)
+      if (run.result->worker_digests[worker].empty()) lost.push_back(worker);
+  if (lost.empty()) return {};
+  return fmt::format("went on without worker{} {}, which {} lost; 'acid show {}' says when",
+                     lost.size() == 1 ? "" : "s", fmt::join(lost, ", "),
+                     lost.size() == 1 ? "was" : "were", run.summary.id);
 }
 
 std::string memory_hint() {

@@ -15,6 +15,9 @@ std::string name_of(const RunSummary& run);
 /// That the run goes on from there.
 std::string resuming_words(const RunSummary& run, const Position& there);
 
+/// That a finished run went on without workers that were lost; empty: none was.
+std::string loss_words(const RunDetail& run);
+
 /// What to think of when nobody admits to having killed a worker.
 std::string memory_hint();
 

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "cli/machine.hpp"
+#include "engine/algorithms/method.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 #include "engine/transport/mpi_runtime.hpp"
@@ -85,15 +86,35 @@ bool says_any(const std::vector<std::string>& arguments, std::initializer_list<c
          arguments.end();
 }
 
+// "mpirun (Open MPI) 5.0.7"
+void require_fault_tolerance(const Surroundings& around) {
+  constexpr int kSince = 5;  // as it is shipped; version 4 could be built with it, and hardly was
+  const std::string words = around.mpirun_version();
+  const std::string version = words.substr(0, words.find('\n'));
+  const std::size_t at = version.rfind(' ');
+  if (version.find("Open MPI") != std::string::npos && at != std::string::npos &&
+      std::atoi(version.c_str() + at) >= kSince)
+    return;
+  throw UsageError(
+      fmt::format("execution.mpi.on_loss = \"go-on\" needs an mpirun that goes on when a process "
+                  "dies, which Open MPI's does since version 5; here is '{}': use on_loss = "
+                  "\"restart\"",
+                  version));
+}
+
 // mpirun refuses an option that is given twice: what the person says stands instead of ours.
 std::vector<std::string> mpirun_words(const json& section, const std::string& workers,
-                                      const Surroundings& around) {
+                                      const Surroundings& around, bool goes_on) {
   std::vector<std::string> words{"mpirun", "-n", workers};
   const auto theirs = section.at("arguments").get<std::vector<std::string>>();
   // mpirun would bind each process, and with it all its threads, to one core.
   if (!says_any(theirs, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
   if (!says_any(theirs, {"--oversubscribe", "-oversubscribe", "--nooversubscribe"}))
     words.emplace_back("--oversubscribe");
+  if (goes_on && !says_any(theirs, {"--with-ft"})) {
+    require_fault_tolerance(around);
+    append(words, {"--with-ft", "ulfm"});
+  }
   if (!section.at("hosts").empty()) {
     const auto hosts = section.at("hosts").get<std::vector<std::string>>();
     require_this_host(hosts.front(), "hosts", around);
@@ -168,6 +189,13 @@ bool needs_launcher(const json& settings) {
   return execution != settings.end() && execution->value("driver", "") == "mpi";
 }
 
+bool goes_on_without_lost(const json& settings) {
+  if (!needs_launcher(settings)) return false;
+  if (settings.at("execution").at("mpi").value("on_loss", "") != "go-on") return false;
+  const AlgorithmEntry* entry = find_algorithm(settings.at("algorithm").value("kind", ""));
+  return entry != nullptr && entry->pattern == Pattern::pairwise;
+}
+
 Surroundings Surroundings::of_this_process() {
   Surroundings around;
   for (char** each = environ; *each != nullptr; ++each) around.environment.emplace_back(*each);
@@ -175,6 +203,7 @@ Surroundings Surroundings::of_this_process() {
   around.is_this_host = acid::is_this_host;
   around.find_program = acid::find_program;
   around.slurm_mpi_plugins = [] { return capture({"srun", "--mpi=list"}, 10).output; };
+  around.mpirun_version = [] { return capture({"mpirun", "--version"}, 10).output; };
   around.built_with_mpi = std::filesystem::exists(module_path(mpi_module()));
   return around;
 }
@@ -192,8 +221,9 @@ Command launch_command(const json& settings, const std::vector<std::string>& wor
   if (launcher == "none") return direct_command(worker, workers, around, section);
   const std::string count = fmt::format("{}", workers);
   Command command({worker.front(), "--launch"});
-  append(command.arguments, launcher == "srun" ? srun_words(section, count, around)
-                                               : mpirun_words(section, count, around));
+  append(command.arguments,
+         launcher == "srun" ? srun_words(section, count, around)
+                            : mpirun_words(section, count, around, goes_on_without_lost(settings)));
   // Other hosts know nothing of our working directory.
   command.arguments.push_back(std::filesystem::absolute(worker.front()).string());
   command.arguments.emplace_back("--mpi");
@@ -239,11 +269,11 @@ std::vector<std::string> launcher_environment(const Surroundings& around, bool o
       "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
       "PRTE_MCA_oob_tcp_keepalive_probes=2"};
   // Whoever reaches a port of Open MPI's has no key to show. On one host its processes share memory
-  // and need no port at all; mpirun's own, which version 4 opens everywhere, is told to them as one
-  // of the loopback.
+  // and need no port at all; mpirun's own, which is open everywhere, version 4 tells to them as one
+  // of the loopback. Version 5 sees no loopback, and does not start without a network.
   if (one_host)
     append(wanted, {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader", "OMPI_MCA_oob_tcp_if_include=lo",
-                    "PRTE_MCA_prte_if_include=lo", "PMIX_MCA_ptl_tcp_if_include=lo"});
+                    "PMIX_MCA_ptl_tcp_if_include=lo"});
   if (around.root)  // Version 4 looks for the former, version 5 for the latter.
     append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                     "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});

@@ -13,6 +13,8 @@ namespace acid {
 
 /// Whether a run's processes are started by a launcher (execution.driver = "mpi").
 bool needs_launcher(const nlohmann::json& settings);
+/// Whether such a run goes on without processes that are lost.
+bool goes_on_without_lost(const nlohmann::json& settings);
 
 /// What a launcher's command line depends on besides the run.
 struct Surroundings {
@@ -21,6 +23,7 @@ struct Surroundings {
   std::function<bool(const std::string&)> is_this_host;  // by its name or address
   std::function<std::string(const std::string&)> find_program;  // path; empty: not installed
   std::function<std::string()> slurm_mpi_plugins;               // as `srun --mpi=list` prints them
+  std::function<std::string()> mpirun_version;                  // as `mpirun --version` prints it
   bool built_with_mpi = true;                                   // acid-mpi.so is there
   static Surroundings of_this_process();
 };
@@ -34,6 +37,9 @@ struct Surroundings {
 /// execution.mpi.arguments come last of the launcher's own. mpirun places workers on hosts in
 /// order, as evenly as can be, and no process is bound to a core unless the arguments say so.
 ///
+/// With execution.mpi.on_loss = "go-on" mpirun is told to go on too; of asynchronous methods only.
+///
+/// Throws UsageError where mpirun cannot.
 /// Throws Error when the launcher or acid's MPI module is missing, UsageError when rank 0 would be
 /// on another host, or when launcher = "none" and this process was not started once per worker.
 Command launch_command(const nlohmann::json& settings, const std::vector<std::string>& worker,

@@ -192,7 +192,7 @@ void add_digests(std::string& text, const RunDetail& run) {
   constexpr std::size_t kShownWorkers = 16;
   const auto& digests = run.result->worker_digests;
   for (std::size_t i = 0; i < std::min(kShownWorkers, digests.size()); ++i)
-    add_line(text, fmt::format("worker {}", i), digests[i]);
+    add_line(text, fmt::format("worker {}", i), digests[i].empty() ? "lost" : digests[i]);
   if (digests.size() > kShownWorkers)
     text += fmt::format("  … and {} more (--json lists them)\n", digests.size() - kShownWorkers);
 }

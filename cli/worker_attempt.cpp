@@ -46,8 +46,10 @@ class ChosenMetrics final : public Recorder {
 void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
   const bool mpi = run.driver == DriverKind::mpi;
   const auto& slowed = mpi ? run.mpi_slow_factors : run.threads_options.slow_factors;
+  const bool some_lost =
+      std::ranges::find(outcome.worker_digests, "") != outcome.worker_digests.end();
   if (run.driver == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
-      !slowed.empty())
+      !slowed.empty() || some_lost)
     return;
   const auto [least, most] =
       std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());

@@ -28,6 +28,7 @@ struct ComposedRun {
   ThreadsOptions threads_options;
   std::vector<double> mpi_slow_factors;  // by worker; empty: all 1
   bool mpi_library_sum = false;          // all-reduce by the MPI library: not reproducible
+  bool mpi_goes_on = false;              // without processes that are lost
   MpiTransportOptions mpi_transport;
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
   nlohmann::json model_runtime;  // LibTorch's environment; null for analytic tasks

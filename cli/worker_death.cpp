@@ -39,7 +39,8 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
     return {describe(*killed, processes), true, true, killed->signal, death.pid};
   if (const auto host = lost_host(ending.output))
     return {describe_lost_host(*host, processes), true, true, 0, death.pid};
-  if (outlived || WEXITSTATUS(ending.status) == static_cast<int>(Exit::lost)) {
+  const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+  if (outlived || code == Exit::lost || code == Exit::ok) {
     // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
     // who spoke first knows better.
     const auto complaint = first_complaint(ending.output);

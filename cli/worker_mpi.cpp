@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -162,6 +163,8 @@ class Member {
     return Exit::ok;
   }
 
+  bool goes_on() const { return composed_ != nullptr && composed_->mpi_goes_on; }
+
   /// Why rank 0 did not let the run be executed; null when it has finished before.
   std::exception_ptr refusal() const { return refusal_; }
 
@@ -201,6 +204,7 @@ class Member {
     const int rank = mpi_.rank();
     try {
       composed_ = compose(settings_, usable_cores(), rank);
+      require_fault_tolerance(*composed_, mpi_environment_);
       surroundings_ = environment_of(*composed_, settings_, options_.command_line);
       return report_of(rank, *composed_, surroundings_).text();
     } catch (const Error& error) {
@@ -242,7 +246,9 @@ class Member {
 
   DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
     const RunSpec& spec = composed_->spec;
-    if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2)
+    // A swap of which one side dies takes NCCL with it.
+    if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2 ||
+        composed_->mpi_goes_on)
       return {};
     const Patience patience(kSecondsToMeet, "the GPUs of the processes did not all connect");
     DeviceConnection devices = connect_devices_of(*composed_, mpi_, transport.places());
@@ -266,6 +272,7 @@ class Member {
       };
     const DeviceConnection devices = connect_devices(recorder, *transport);
     options.link = devices.link.get();
+    options.goes_on = composed_->mpi_goes_on;
     Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
                               *transport, SteadyClock(), stop_);
     if (leads())
@@ -291,17 +298,22 @@ class Member {
 
 // Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
 // time to notice a death by itself, to name its signal and to end us.
-void give_up(MpiRuntime& mpi, const LostProcess& loss) {
+//
+// Where the others go on without this process, should rank 0 live, it ends nobody but itself.
+void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
+  // To them it has died, and as one that has it ends: whatever else ended it might end the job.
+  if (others_go_on && loss.rank() == mpi.rank()) ::raise(SIGKILL);
   // A rank 0 that failed by itself closes its connections before it has said why; of one that died
-  // the launcher hears first.
+  // the launcher hears first, which ends everybody unless it is to go on.
   const bool rank_zero_lost = loss.rank() == 0;
-  const bool may_have_failed = rank_zero_lost && !loss.silent();
-  sleep(may_have_failed                     ? kSecondsToFail
-        : mpi.rank() == 0 || rank_zero_lost ? kSecondsForLauncher
-                                            : kSecondsForRankZero);
+  const bool may_have_failed = rank_zero_lost && !loss.silent() && !others_go_on;
+  sleep(may_have_failed                                        ? kSecondsToFail
+        : mpi.rank() == 0 || (rank_zero_lost && !others_go_on) ? kSecondsForLauncher
+                                                               : kSecondsForRankZero);
   const int next_speaker = loss.rank() == 1 ? 2 : 1;  // where rank 0 cannot, or not in time
   if (mpi.rank() == 0 || mpi.rank() == next_speaker) complain(loss.what());
   sleep(kSecondsToBeRead);
+  if (others_go_on && mpi.rank() != 0) std::_Exit(static_cast<int>(Exit::lost));
   mpi.abort(static_cast<int>(Exit::lost));
 }
 
@@ -329,9 +341,9 @@ void assemble(MpiRuntime& mpi, double start_seconds) {
   mpi.assemble(start_seconds, [&](int count) { here = count; });
 }
 
-void finish(MpiRuntime& mpi) {
+void finish(MpiRuntime& mpi, bool all = true) {
   const Patience patience(kSecondsToAnswer, "MPI did not end");
-  mpi.finish();
+  mpi.finish(all);
 }
 
 }  // namespace
@@ -340,13 +352,16 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   MpiRuntime& mpi = start(options.start_seconds);
   Exit exit = Exit::ok;
   std::exception_ptr refusal;
+  bool goes_on = false;
   try {
     assemble(mpi, options.start_seconds);
     Member member(options, stop, mpi);
-    if (member.prepare()) exit = member.execute();
+    const bool executes = member.prepare();
+    goes_on = executes && member.goes_on();
+    if (executes) exit = member.execute();
     refusal = member.refusal();
   } catch (const LostProcess& loss) {
-    give_up(mpi, loss);
+    give_up(mpi, loss, goes_on);
   } catch (const Error& error) {
     give_up(mpi, error.what(), error.code());
   } catch (const std::bad_alloc&) {
@@ -355,7 +370,7 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   } catch (const std::exception& error) {
     give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
   }
-  finish(mpi);
+  finish(mpi, !goes_on);
   if (refusal) std::rethrow_exception(refusal);
   return exit;
 }

@@ -146,6 +146,16 @@ std::vector<std::string> compare_ranks(const std::vector<RankReport>& reports, b
   return remarks;
 }
 
+void require_fault_tolerance(const ComposedRun& run, const json& mpi) {
+  if (!run.mpi_goes_on || mpi.value("outlives_losses", false)) return;
+  throw UsageError(fmt::format(
+      "execution.mpi.on_loss = \"go-on\" needs an MPI that goes on when a process dies, and {} {}",
+      mpi.value("library", "this MPI"),
+      mpi.value("fault_tolerance", false)
+          ? "was not started so: give mpirun the words --with-ft ulfm"
+          : "was built without fault tolerance: use on_loss = \"restart\""));
+}
+
 json processes_of(const std::vector<RankReport>& reports) {
   json processes = json::array();
   for (const RankReport& report : reports)

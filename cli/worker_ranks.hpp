@@ -33,6 +33,10 @@ RankReport failed_report(int rank, const std::string& error, Exit code);
 /// differs from rank 0's, unless `allow_changed`. Returns what is worth a warning.
 std::vector<std::string> compare_ranks(const std::vector<RankReport>& reports, bool allow_changed);
 
+/// Throws UsageError where a run is to go on without lost processes, and MPI, whose environment()
+/// is given, would not let it.
+void require_fault_tolerance(const ComposedRun& run, const nlohmann::json& mpi);
+
 /// [{"rank", "host", "pid"}], for the attempt's environment.
 nlohmann::json processes_of(const std::vector<RankReport>& reports);
 

@@ -56,6 +56,13 @@ constexpr std::array kMpi = {
           .fallback = "null",
           .help = "network interface over which processes find each other; absent: any",
           .choices = {}},
+    Field{.name = "on_loss",
+          .type = FieldType::text,
+          .fallback = "\"restart\"",
+          .help =
+              "when a process dies: restart from the last checkpoint; go-on: asynchronous methods "
+              "go on without it, where MPI is fault tolerant",
+          .choices = "restart,go-on"},
 };
 constexpr std::array<std::string_view, 3> kMpiElsewhere = {"hosts", "arguments", "slow_workers"};
 constexpr std::array<std::string_view, 2> kHosts = {"hosts", "hostfile"};
@@ -131,6 +138,9 @@ void check_texts(Checker& checker, const Node& node, const json& section) {
     refuse("ports", fmt::format("must be a range of ports, not '{}'", ports.get<std::string>()),
            "write ports = \"20000-20100\", within 1 and 65535, with a port for every process of a "
            "host");
+  if (section["on_loss"] == "go-on" && section["launcher"] == "srun")
+    refuse("on_loss", "= \"go-on\" cannot be kept with launcher = \"srun\", which ends them all",
+           "use launcher = \"mpirun\" or on_loss = \"restart\"");
   for (const char* key : {"hostfile", "interface"})
     if (section[key] == "") refuse(key, "is empty", "name it, or remove the key");
 }
@@ -177,7 +187,7 @@ void forget_placement(json& settings) {
   json& execution = settings.at("execution");
   if (!execution.contains("mpi")) return;
   for (const char* key : {"launcher", "hosts", "hostfile", "processes_per_host", "arguments",
-                          "ports", "interface", "start_seconds"})
+                          "ports", "interface", "start_seconds", "on_loss"})
     execution["mpi"].erase(key);
 }
 

@@ -45,7 +45,7 @@ class RecipeError : public UsageError {
 ///   evaluation {every_time, consensus_every_time, workers}, all cadences in normalised time,
 ///   execution {driver, device, threads_per_worker, max_backlog, max_restarts, virtual {…},
 ///   threads {…}; with driver = "mpi" also mpi {launcher, hosts, hostfile, processes_per_host,
-///   arguments, all_reduce, ports, interface, slow_workers}},
+///   arguments, all_reduce, ports, interface, on_loss, slow_workers, start_seconds}},
 ///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
 ///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
 ///   partition {kind, …}, buffers}, topology {kind, …}, workers {count}.

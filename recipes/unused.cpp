@@ -163,6 +163,13 @@ constexpr std::array kRules = {
          [](const Run& run) -> const char* {
            return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
          }},
+    Rule{"execution.mpi.on_loss",
+         [](const Run& run) -> const char* {
+           if (!has_driver(run, "mpi") || pairwise(run)) return nullptr;
+           return run.settings["execution"]["mpi"]["on_loss"] == "restart"
+                      ? nullptr
+                      : "rounds of a synchronous method need everybody, so it restarts";
+         }},
     Rule{"execution.mpi.all_reduce",
          [](const Run& run) -> const char* {
            return reduces(run) ? nullptr : "no algorithm here does an all-reduce";

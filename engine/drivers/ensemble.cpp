@@ -164,10 +164,22 @@ void Ensemble::restore(const CheckpointFile& file) {
   for (Worker& worker : workers_) worker.restart_gradient();
 }
 
-MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, Look look) const {
+void MeanModel::name_members(const std::vector<int>& workers_in_order) {
+  members = workers_in_order;
+  if (not_finite >= 0) not_finite = members[static_cast<std::size_t>(not_finite)];
+}
+
+MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
+                            const Look& look) const {
+  std::vector<int> members;
+  for (int w = 0; w < size(); ++w)
+    if (look.absent.empty() || !look.absent[static_cast<std::size_t>(w)]) members.push_back(w);
+  ACID_ASSERT(in_hand.empty() || members.size() == workers_.size(),
+              "exchanges in hand and {} workers of {}", members.size(), size());
+  const auto member = [&](std::size_t k) -> const Worker& { return worker(members[k]); };
   // Of memory that is not the host's many blocks at once, because every access has its price.
   constexpr std::size_t kValuesAtOnce = 1u << 22;
-  const std::size_t n = workers_.size(), d = settings_.dimension, block = block_size(n);
+  const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
   std::size_t blocks_at_once = 1;
   if (!settings_.backend->is_host_memory())
     blocks_at_once = std::clamp<std::size_t>(kValuesAtOnce / n / block, 1, (d + block - 1) / block);
@@ -179,7 +191,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, L
     for (std::size_t i = 0; i < n; ++i) {
       float* const row = values.data() + i * chunk;
       if (first % chunk == 0)
-        workers_[i].read_at(t, first, std::span(row, std::min(chunk, d - first)));
+        member(i).read_at(t, first, std::span(row, std::min(chunk, d - first)));
       rows[i] = row + first % chunk;
     }
   };
@@ -189,7 +201,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, L
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (first % chunk == 0)
         taken[i].add(
-            HostView(*settings_.backend, workers_[i].x().subspan(first, std::min(chunk, d - first)))
+            HostView(*settings_.backend, member(i).x().subspan(first, std::min(chunk, d - first)))
                 .values());
     for (const ExchangeInHand& exchange : in_hand) {
       const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
@@ -206,9 +218,9 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, L
   };
   std::vector<std::span<const float>> buffers;
   std::vector<std::int64_t> gradients;
-  for (const Worker& worker : workers_) {
-    buffers.push_back(worker.buffers());
-    gradients.push_back(worker.gradients());
+  for (std::size_t i = 0; i < n; ++i) {
+    buffers.push_back(member(i).buffers());
+    gradients.push_back(member(i).gradients());
   }
   MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
   if (!std::isfinite(mean.consensus_distance))
@@ -217,6 +229,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand, L
   for (const FullFingerprint& one : taken) mean.fingerprints.push_back(one.value());
   for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
   mean.workers = std::move(models);
+  if (n < workers_.size()) mean.name_members(members);
   return mean;
 }
 

@@ -29,12 +29,16 @@ struct MeanModel {
     std::vector<float> x, buffers;
   };
   std::vector<OwnModel> workers;
+  std::vector<int> members;  // the workers that it is the mean of; empty: all
+  /// Says whose mean it is, where that was taken as one of workers 0, 1, …
+  void name_members(const std::vector<int>& workers_in_order);
 };
 
 /// What is taken of the workers besides their mean.
 struct Look {
   bool fingerprints = false;
-  bool workers = false;  // their own models
+  bool workers = false;           // their own models
+  std::vector<bool> absent = {};  // workers that are left out; empty: none
 };
 
 /// An exchange between its offers and its applies.
@@ -77,7 +81,8 @@ class Ensemble {
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
   /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
   /// every worker, changes none.
-  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {}, Look look = {}) const;
+  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
+                    const Look& look = {}) const;
 
   /// Largest last_event() over the workers.
   double latest_event() const;

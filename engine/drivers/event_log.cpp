@@ -34,12 +34,20 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
 }
 
 MeanModel EventLog::measure(double time, const Ensemble& ensemble, bool with_workers,
-                            std::span<const ExchangeInHand> in_hand) {
-  MeanModel mean =
-      ensemble.mean_at(time, in_hand, {.fingerprints = kept_, .workers = with_workers});
+                            std::span<const ExchangeInHand> in_hand,
+                            const std::vector<bool>& absent) {
+  MeanModel mean = ensemble.mean_at(
+      time, in_hand, {.fingerprints = kept_, .workers = with_workers, .absent = absent});
+  std::size_t member = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w)
-    workers_[w].pending.push_back({EventKind::measured, time, 0, mean.fingerprints[w]});
+    if (absent.empty() || !absent[w])
+      workers_[w].pending.push_back({EventKind::measured, time, 0, mean.fingerprints[member++]});
   return mean;
+}
+
+void EventLog::end(int index, double time, std::uint64_t missed) {
+  if (kept_)
+    workers_[static_cast<std::size_t>(index)].pending.push_back({EventKind::lost, time, missed, 0});
 }
 
 void EventLog::mark(int index, EventKind kind, double time, const Worker& worker) {

@@ -26,11 +26,15 @@ class EventLog {
   }
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
-  /// Ensemble::mean_at, and the mark of a measurement in every worker's log, in one pass.
-  /// `with_workers`: Look::workers.
+  /// Ensemble::mean_at, and the mark of a measurement in the log of every worker that is not
+  /// absent, in one pass. `with_workers`, `absent`: as Look has them.
   MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
-                    std::span<const ExchangeInHand> in_hand = {});
-  /// The mark in the log of one worker, for a process that has no other.
+                    std::span<const ExchangeInHand> in_hand = {},
+                    const std::vector<bool>& absent = {});
+  /// The end of the log of a worker that is lost, `missed` of whose last marks were taken without
+  /// it.
+  void end(int index, double time, std::uint64_t missed);
+  /// The mark in the log of one worker.
   void mark(int index, EventKind kind, double time, const Worker& worker);
   /// Hands everything to the recorder.
   void flush();

@@ -22,6 +22,9 @@ struct MpiOptions {
   /// Asynchronous methods: moves the offers of an exchange between the devices that they lie on;
   /// outlives the run. Null: the transport moves them, through memory of the hosts.
   DeviceLink* link = nullptr;
+  /// Asynchronous methods: once it has begun, the run goes on without processes that are lost,
+  /// other than rank 0. Vectors travel then, without windows; `link` must be null.
+  bool goes_on = false;
 };
 
 /// One worker of a run per process, against the wall clock. All processes of the transport call it
@@ -29,8 +32,8 @@ struct MpiOptions {
 /// 1 (evaluation).
 ///
 /// Only rank 0 looks at `recorder` and `continuity`, and only it has an outcome. A stop request in
-/// any process stops all. Throws LostProcess when one of them cannot be reached any more; a run
-/// does not go on without it.
+/// any process stops all. Throws LostProcess when one of them cannot be reached any more, unless
+/// the run goes on without it (`goes_on`).
 ///
 /// Asynchronous methods: every worker has a clock of its own, the number of gradients of all
 /// workers that it knows of ÷ n, which is never ahead of the truth. Exchanges follow the drawn list

@@ -39,6 +39,7 @@ MpiAsync::MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& ob
       reporter_(spec, post),
       time_(spec.workers),
       schedule_(*spec.topology, spec.method.rate, spec.seeds),
+      gone_(static_cast<std::size_t>(spec.workers)),
       calendar_(spec, objective, nobody_, {}),
       start_(post, worker_, [this](Start& start) { started(start); }),
       own_offer_(settings_.dimension, offer_memory(spec, options)),
@@ -74,6 +75,7 @@ void MpiAsync::converse(std::stop_token stop) {
 }
 
 void MpiAsync::deliver(const Mail& mail) {
+  if (!mail.lost.empty()) return lose(mail);
   switch (MailReader(mail).kind()) {
     case MailKind::start:
     case MailKind::start_notes:
@@ -153,6 +155,7 @@ void MpiAsync::news(const Mail& mail) {
     }
     case MailKind::ask_cut:
       time_.freeze();
+      testify();
       post_.send(0, mail_header(MailKind::promise, time_.count()));
       break;
     case MailKind::cut:
@@ -189,8 +192,9 @@ void MpiAsync::act() {
 void MpiAsync::tell_closed() {
   MutexLock lock(mutex_);
   if (!must_close_ || !quiet_ || told_closed_) return;
+  testify();
   const auto waiting = static_cast<std::int64_t>(edges_.size()) - (in_hand_ ? 1 : 0);
-  post_.send(0, mail_header(MailKind::closed, committed_, waiting, diverged_));
+  post_.send(0, mail_header(MailKind::closed, committed_, waiting, diverged_, time_.known()));
   told_closed_ = true;
 }
 
@@ -198,7 +202,7 @@ void MpiAsync::make_due() {
   const double t = time_.time_of(time_.known());
   while (schedule_.peek().due <= t) {
     const DueEdge edge = schedule_.pop();
-    if (edge.i == rank_ || edge.j == rank_) edges_.push_back(edge);
+    if (edge.i == rank_ || edge.j == rank_) queue(edge);
   }
 }
 
@@ -223,7 +227,10 @@ bool MpiAsync::place_mark() {
   make_due();
   const double t = time_.time_of(mark.count);
   if (!edges_.empty() && edges_.front().due <= t) return false;
-  if (mark.kind == MarkKind::end) report_.spans = timeline_.take().front();
+  if (mark.kind == MarkKind::end) {
+    report_.spans = timeline_.take().front();
+    report_.left_out = left_out_.list();
+  }
   reporter_.mark(mark.kind, t, worker_, report_);
   if (mark.kind == MarkKind::measured) {
     report_.notes.clear();
@@ -238,21 +245,21 @@ bool MpiAsync::place_mark() {
 }
 
 void MpiAsync::tell_progress() {
-  std::int64_t committed = 0, exchanges = 0;
-  bool diverged = false;
-  {
-    MutexLock lock(mutex_);
-    committed = committed_;
-    exchanges = report_.exchanges;
-    diverged = diverged_;
+  MutexLock lock(mutex_);
+  untold_ = committed_ > told_committed_ || diverged_ != told_diverged_;
+  if (untold_ && clock_.seconds() >= told_seconds_ + kReportSeconds) send_progress();
+}
+
+// What rank 0 knows of a worker's gradients may never be more than what it has of the events.
+void MpiAsync::send_progress() {
+  if (options_.goes_on) {
+    reporter_.log().flush();
+    post_.send_submitted();
   }
-  untold_ = committed > told_committed_ || diverged != told_diverged_;
-  const double now = clock_.seconds();
-  if (!untold_ || now < told_seconds_ + kReportSeconds) return;
-  post_.send(0, mail_header(MailKind::progress, committed, exchanges, diverged));
-  told_committed_ = committed;
-  told_diverged_ = diverged;
-  told_seconds_ = now;
+  post_.send(0, mail_header(MailKind::progress, committed_, report_.exchanges, diverged_));
+  told_committed_ = committed_;
+  told_diverged_ = diverged_;
+  told_seconds_ = clock_.seconds();
   untold_ = false;
 }
 

@@ -11,6 +11,7 @@
 #include "engine/drivers/mpi_clock.hpp"
 #include "engine/drivers/mpi_lead.hpp"
 #include "engine/drivers/mpi_report.hpp"
+#include "engine/drivers/outcome.hpp"
 #include "engine/recorder/null_recorder.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
@@ -87,6 +88,12 @@ class MpiAsync {
   bool place_mark() EXCLUDES_LOCK(mutex_);
   void tell_closed() EXCLUDES_LOCK(mutex_);
   void tell_progress() EXCLUDES_LOCK(mutex_);
+  void send_progress() REQUIRES_LOCK(mutex_);
+  // A run that goes on without lost processes (mpi_async_loss.cpp).
+  void testify() REQUIRES_LOCK(mutex_);
+  void lose(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  void give_up_exchange() REQUIRES_LOCK(mutex_);
+  void queue(const DueEdge& edge) REQUIRES_LOCK(mutex_);
   double seconds_to_next_report() const;
 
   const RunSpec& spec_;
@@ -112,6 +119,8 @@ class MpiAsync {
   EdgeSchedule schedule_ GUARDED_BY(mutex_);
   std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in hand
   bool in_hand_ GUARDED_BY(mutex_) = false;
+  std::vector<bool> gone_ GUARDED_BY(mutex_);  // workers that are lost
+  EdgeCounter left_out_ GUARDED_BY(mutex_);    // due exchanges with them that were not applied
   std::int64_t committed_ GUARDED_BY(mutex_) = 0, allowed_ GUARDED_BY(mutex_) = 0;
   bool lent_ GUARDED_BY(mutex_) = false;  // the partner is changing the worker's vectors
   bool begun_ GUARDED_BY(mutex_) = false, closing_ GUARDED_BY(mutex_) = false;

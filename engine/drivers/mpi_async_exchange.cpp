@@ -16,6 +16,7 @@ void MpiAsync::start_exchange() {
   if (!starts_exchange()) return;
   edge_ = edges_.front();
   exchange_began_ = clock_.seconds();
+  if (!leads() || ready_partners_.contains(edge_.number)) testify();
   if (!leads()) {
     post_.send(partner(), mail_header(MailKind::ready, edge_.number, time_.known()));
     stage_ = Stage::ready;
@@ -31,7 +32,8 @@ void MpiAsync::start_exchange() {
 bool MpiAsync::leads() const { return (edge_.number % 2 == 0 ? edge_.i : edge_.j) == rank_; }
 
 std::span<float> MpiAsync::partners_memory() {
-  if (!spec_.backend->is_host_memory()) return {};
+  // A partner that dies in the middle would leave both half changed.
+  if (!spec_.backend->is_host_memory() || options_.goes_on) return {};
   return post_.window(partner(), Worker::shared_size(settings_));
 }
 
@@ -55,6 +57,7 @@ void MpiAsync::go(const Mail& mail) {
     MutexLock lock(mutex_);
     time_.hear(count);
     offer(std::max(count, time_.count()));
+    testify();
   }
   if (options_.link == nullptr) return send_offer(MailKind::answer);
   post_.send(partner(), mail_header(MailKind::answer, edge_.number, offered_));
@@ -71,6 +74,7 @@ void MpiAsync::answer(const Mail& mail) {
     MutexLock lock(mutex_);
     time_.hear(count);
     offer(count);
+    testify();
     time_.thaw();
   }
   if (options_.link != nullptr) return swap_offers();

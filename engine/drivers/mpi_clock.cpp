@@ -32,4 +32,10 @@ std::int64_t Permits::grant(int worker, std::int64_t committed, double seconds) 
   return own.granted;
 }
 
+void Permits::take_back(int worker, std::int64_t committed) {
+  Own& own = workers_[static_cast<std::size_t>(worker)];
+  left_ += own.granted - committed;
+  own.granted = committed;
+}
+
 }  // namespace acid

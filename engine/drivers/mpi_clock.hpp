@@ -72,6 +72,8 @@ class Permits {
   Permits(std::int64_t budget, const std::vector<std::int64_t>& committed, double seconds);
   /// A worker has committed so many by now: how many it may commit in all. Never decreases.
   std::int64_t grant(int worker, std::int64_t committed, double seconds);
+  /// The worker has committed so many and will no more: what else it was given is others' again.
+  void take_back(int worker, std::int64_t committed);
   std::int64_t granted(int worker) const {
     return workers_[static_cast<std::size_t>(worker)].granted;
   }

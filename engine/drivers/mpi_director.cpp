@@ -1,6 +1,8 @@
 #include "engine/drivers/mpi_director.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/drivers/mpi_async.hpp"
 #include "engine/drivers/mpi_process.hpp"
@@ -9,6 +11,11 @@ namespace acid {
 namespace {
 
 constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
+
+bool any_diverged(const GradientNotes& notes) {
+  return std::ranges::any_of(notes,
+                             [](const GradientNote& note) { return !std::isfinite(note.loss); });
+}
 
 }  // namespace
 
@@ -49,6 +56,9 @@ void Director::begin() {
     }
   }
   lead_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  std::vector<Life> lives;
+  for (std::size_t w = 0; w < committed.size(); ++w) lives.push_back({committed[w], exchanges[w]});
+  collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
   ArchiveWriter more;
@@ -88,13 +98,18 @@ void Director::look() {
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return lead_.request_end(false);
   Checkpoints* const checkpoints = continuity_.checkpoints;
-  if (checkpoints == nullptr || cut_requested_ || !checkpoints->due(here.gradients, here)) return;
+  if (checkpoints == nullptr || cut_requested_ || lead_.lost() > 0 ||
+      !checkpoints->due(here.gradients, here))
+    return;
   cut_requested_ = true;
   lead_.request_cut();
 }
 
 Position Director::position(const Gathered& gathered) const {
-  return {.gradients = gathered.gradients,
+  // Of gradients that a lost worker's log has not, only the clocks tell.
+  const std::int64_t end =
+      gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
+  return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
           .seconds = clock_.seconds() - started_seconds_,
           .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
@@ -115,7 +130,8 @@ void Director::take_sample(Gathered& gathered) {
 }
 
 void Director::save(Gathered& gathered) {
-  if (continuity_.checkpoints != nullptr) {
+  // Without the state of all there is nothing that a run of all could go on from.
+  if (continuity_.checkpoints != nullptr && gathered.complete()) {
     gathered.restore(ensemble_);
     const Position here = position(gathered);
     kept_ = {.gradients = gathered.gradients,
@@ -139,15 +155,13 @@ Outcome Director::end(Gathered& gathered) {
     return ended_early(Ending::stopped, "", here);
   gathered.restore(ensemble_);
   const GradientNotes notes = gathered.take_notes();
-  if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, here);
-  Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes);
-  EdgeCounter edges;
-  EdgeSchedule schedule(*spec_.topology, spec_.method.rate, spec_.seeds);
-  for (; schedule.peek().due <= gathered.time; ++outcome.exchanges_drawn) {
-    const DueEdge edge = schedule.pop();
-    edges.add(edge.i, edge.j);
-  }
-  outcome.edges = edges.list();
+  if (sampler_.diverged() || any_diverged(notes)) return diverged(sampler_, notes, here);
+  if (lead_.diverged())
+    return ended_early(Ending::diverged, "a worker diverged and was lost before it said how", here);
+  Outcome outcome =
+      conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes, gathered.absent);
+  outcome.worker_gradients = gathered.worker_gradients;
+  count_edges(gathered, outcome);
   outcome.exchanges_waiting = lead_.waiting();
   for (const WorkerReport& report : gathered.reports) {
     outcome.holds += report.holds;
@@ -158,10 +172,32 @@ Outcome Director::end(Gathered& gathered) {
   return outcome;
 }
 
+// Of the drawn list all that were due, but for those with a lost worker that a survivor has not
+// applied, or that were of lost workers alone.
+void Director::count_edges(const Gathered& gathered, Outcome& outcome) const {
+  std::map<std::pair<int, int>, std::int64_t> left_out;
+  for (const WorkerReport& report : gathered.reports)
+    for (const EdgeUse& edge : report.left_out) left_out[{edge.i, edge.j}] += edge.count;
+  EdgeCounter edges;
+  EdgeSchedule schedule(*spec_.topology, spec_.method.rate, spec_.seeds);
+  for (; schedule.peek().due <= gathered.time; ++outcome.exchanges_drawn) {
+    const DueEdge edge = schedule.pop();
+    const auto i = static_cast<std::size_t>(edge.i), j = static_cast<std::size_t>(edge.j);
+    if (gathered.absent[i] && gathered.absent[j]) continue;
+    const auto missing = left_out.find({edge.i, edge.j});
+    if (missing != left_out.end() && missing->second > 0)
+      --missing->second;
+    else
+      edges.add(edge.i, edge.j);
+  }
+  outcome.edges = edges.list();
+}
+
 Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
                       Recorder& recorder, const Continuity& continuity, Transport& transport,
                       const Clock& clock, std::stop_token stop) {
   Post post(transport);
+  if (options.goes_on) post.outlive_losses();
   std::optional<Lead> lead;
   std::optional<Collector> collector;
   std::optional<Director> director;

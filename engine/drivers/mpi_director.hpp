@@ -28,7 +28,7 @@ class Director {
   /// Until the run has ended, or `failed` says that it cannot go on.
   Outcome direct(const std::function<bool()>& failed);
 
-  static constexpr std::string_view kLayout = "mpi-async/3";
+  static constexpr std::string_view kLayout = "mpi-async/4";
 
   /// The state at a checkpoint, the vectors apart.
   template <class Archive>
@@ -39,6 +39,7 @@ class Director {
   void take_sample(Gathered& gathered);
   void save(Gathered& gathered);
   Outcome end(Gathered& gathered);
+  void count_edges(const Gathered& gathered, Outcome& outcome) const;
   Position position(const Gathered& gathered) const;
   Totals totals(const Gathered& gathered) const;
 

@@ -1,5 +1,7 @@
 #include "engine/drivers/mpi_lead.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -69,8 +71,11 @@ void Lead::deliver(const Mail& mail) {
   switch (reader.kind()) {
     case MailKind::progress:
       return progress(mail.from, reader);
-    case MailKind::promise:
-      return promise(reader);
+    case MailKind::promise: {
+      std::int64_t count = 0;
+      reader(count);
+      return promise(mail.from, count);
+    }
     case MailKind::closed:
       return closed(mail.from, reader);
     case MailKind::stop: {
@@ -79,8 +84,9 @@ void Lead::deliver(const Mail& mail) {
       return end(by_person);
     }
     case MailKind::cut_wanted:
-      if (promises_missing_ > 0 || ending_.load()) return;
+      if (promises_missing_ > 0 || ending_.load() || lost() > 0) return;
       promises_missing_ = spec_.workers;
+      for (Own& one : workers_) one.promised = false;
       return post_.send_to_all(mail_header(MailKind::ask_cut));
     case MailKind::farewell_wanted:
       return post_.send_to_all(mail_header(MailKind::farewell));
@@ -106,9 +112,8 @@ void Lead::progress(int from, MailReader& reader) {
 
 // Whoever has promised lets its clock stand still until it hears of the cut, so nobody can be past
 // the latest of all clocks.
-void Lead::promise(MailReader& reader) {
-  std::int64_t count = 0;
-  reader(count);
+void Lead::promise(int from, std::int64_t count) {
+  own(from).promised = true;
   highest_promise_ = std::max(highest_promise_, count);
   if (--promises_missing_ > 0) return;
   cut_ = highest_promise_;
@@ -119,20 +124,28 @@ void Lead::end(bool by_person) {
   if (ending_.load()) return;
   ending_.store(true);
   was_stopped_.store(by_person && !diverged_.load() && gradients_.load() < spec_.budget.gradients);
-  not_closed_ = spec_.workers;
+  not_closed_ = spec_.workers - lost();
   post_.send_to_all(mail_header(MailKind::close));
 }
 
 // Once nobody commits any more, the number of gradients is exact and everybody's.
 void Lead::closed(int from, MailReader& reader) {
   std::int64_t committed = 0, waiting = 0;
+  std::int64_t known = 0;
   bool diverged = false;
-  reader(committed, waiting, diverged);
+  reader(committed, waiting, diverged, known);
   if (diverged) diverged_.store(true);
   gradients_.fetch_add(committed - own(from).committed);
   own(from).committed = committed;
+  own(from).closed = true;
   waiting_.fetch_add(waiting);
-  if (--not_closed_ > 0) return;
+  highest_known_ = std::max(highest_known_, known);
+  if (--not_closed_ == 0) all_closed();
+}
+
+void Lead::all_closed() {
+  // Where the last words of a lost process did not arrive here, others have heard of more.
+  gradients_.store(std::max(gradients_.load(), highest_known_));
   waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
   const std::int64_t gradients = gradients_.load();
   const bool stopped = was_stopped_.load() && !diverged_.load();
@@ -151,6 +164,7 @@ double Lead::spread() {
   bool told = false;
   for (int w = 0; w < spec_.workers; ++w) {
     const Own& one = own(w);
+    if (one.lost) continue;
     const std::int64_t granted = grant(w, now);
     const std::int64_t news = gradients_.load() - one.told_total;
     const bool waits = one.told_grant <= one.committed;
@@ -169,6 +183,41 @@ void Lead::tell(int worker, std::int64_t granted) {
   one.told_total = gradients_.load();
   one.told_grant = granted;
   post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted));
+}
+
+Life Lead::life(int worker) const {
+  const Own& one = workers_[static_cast<std::size_t>(worker)];
+  return {.gradients = one.committed, .exchanges = one.exchanges};
+}
+
+void Lead::lose(const Mail& mail, const Life& life) {
+  Own& one = own(mail.from);
+  one.lost = true;
+  lost_.fetch_add(1);
+  gradients_.fetch_add(life.gradients - one.committed);
+  one.committed = life.gradients;
+  one.exchanges = life.exchanges;
+  add_exchanges();
+  permits_->take_back(mail.from, one.committed);
+  note_loss(mail, life);
+  // Whoever awaits a word of it awaits it no longer.
+  if (promises_missing_ > 0 && !one.promised) promise(mail.from, 0);
+  if (!ending_.load()) {
+    if (gradients_.load() >= spec_.budget.gradients) end(false);
+  } else if (not_closed_ > 0 && !one.closed && --not_closed_ == 0) {
+    all_closed();
+  }
+}
+
+void Lead::note_loss(const Mail& mail, const Life& life) {
+  recorder_.note(
+      Severity::warning,
+      fmt::format(
+          "{} at normalised time {:.6g}; the run goes on with {} of {} workers and takes no "
+          "more checkpoints; the {} gradients that the lost worker had committed count, "
+          "what it had not exchanged is lost",
+          LostProcess(post_.place(mail.from), mail.lost).what(), position().normalised_time,
+          spec_.workers - lost(), spec_.workers, life.gradients));
 }
 
 }  // namespace acid

@@ -9,6 +9,7 @@
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi_clock.hpp"
 #include "engine/drivers/mpi_post.hpp"
+#include "engine/drivers/mpi_report.hpp"
 #include "engine/drivers/run_spec.hpp"
 
 namespace acid {
@@ -32,6 +33,10 @@ class Lead {
   std::int64_t first_grant(int worker);
   /// Takes a message of the kinds that are meant for it.
   void deliver(const Mail& mail);
+  /// What a worker has told.
+  Life life(int worker) const;
+  /// The run goes on without a process, which came so far; `mail` tells of its loss.
+  void lose(const Mail& mail, const Life& life);
   /// Spreads what is due to be spread. Returns how long nothing more is.
   double spread();
 
@@ -42,6 +47,7 @@ class Lead {
   bool was_stopped() const { return was_stopped_.load(); }  // by a person, before the run's own end
   bool diverged() const { return diverged_.load(); }
   bool ending() const { return ending_.load(); }
+  int lost() const { return lost_.load(); }  // workers
   Position position() const;
   void request_cut() { post_.submit(0, mail_header(MailKind::cut_wanted)); }
   /// `by_person`: the run is to go on later.
@@ -51,9 +57,12 @@ class Lead {
   struct Own {
     std::int64_t committed = 0, exchanges = 0;
     std::int64_t told_total = 0, told_grant = 0;
+    bool promised = false, closed = false, lost = false;
   };
   void progress(int from, MailReader& reader);
-  void promise(MailReader& reader);
+  void promise(int from, std::int64_t count);
+  void note_loss(const Mail& mail, const Life& life);
+  void all_closed();
   void closed(int from, MailReader& reader);
   void end(bool by_person);
   void tell(int worker, std::int64_t granted);
@@ -74,7 +83,9 @@ class Lead {
   int promises_missing_ = 0, not_closed_ = 0;
   std::int64_t cut_ = -1;  // the last one's count
   std::int64_t highest_promise_ = 0;
+  std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, waiting_{0};
+  std::atomic<int> lost_{0};
   std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
 };
 

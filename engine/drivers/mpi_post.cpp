@@ -15,7 +15,7 @@ void Post::send_to_all(std::span<const std::byte> header) {
 
 void Post::send(int to, std::span<const std::byte> header, std::span<const float> body,
                 std::function<void()> sent) {
-  pending_.push_back({transport_.send(to, header, body), std::move(sent)});
+  pending_.push_back({transport_.send(to, header, body), std::move(sent), -1});
 }
 
 void Post::send(int to, std::span<const std::byte> header, std::vector<float> body) {
@@ -25,7 +25,7 @@ void Post::send(int to, std::span<const std::byte> header, std::vector<float> bo
 }
 
 void Post::fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived) {
-  pending_.push_back({transport_.fetch(mail, into), std::move(arrived)});
+  pending_.push_back({transport_.fetch(mail, into), std::move(arrived), mail.from});
 }
 
 void Post::pump(double seconds, const std::function<void(const Mail&)>& deliver) {
@@ -63,16 +63,22 @@ void Post::stay_in_touch(const std::function<void()>& job) {
   if (failure) std::rethrow_exception(failure);
 }
 
-bool Post::work(const std::function<void(const Mail&)>& deliver) {
+bool Post::send_submitted() {
   std::vector<Submitted> submitted;
   {
     MutexLock lock(mutex_);
     submitted.swap(submitted_);
   }
-  bool worked = !submitted.empty();
   for (Submitted& one : submitted) send(one.to, one.header, std::move(one.body));
+  return !submitted.empty();
+}
+
+bool Post::work(const std::function<void(const Mail&)>& deliver) {
+  bool worked = send_submitted();
   while (const auto mail = transport_.next()) {
     worked = true;
+    if (!mail->lost.empty())
+      std::erase_if(pending_, [&](const Pending& one) { return one.fetched_from == mail->from; });
     deliver(*mail);
   }
   // Callbacks may add to the list; what they add is looked at the next time.

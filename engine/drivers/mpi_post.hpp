@@ -87,6 +87,9 @@ class Post {
   explicit Post(Transport& transport) : transport_(transport) {}
   int rank() const { return transport_.rank(); }
   int size() const { return transport_.size(); }
+  const ProcessPlace& place(int rank) const {
+    return transport_.places()[static_cast<std::size_t>(rank)];
+  }
 
   void send(int to, std::span<const std::byte> header) { transport_.send(to, header); }
   void send_to_all(std::span<const std::byte> header);  // this process too
@@ -98,6 +101,11 @@ class Post {
   /// `into` is borrowed until `arrived` is called.
   void fetch(const Mail& mail, std::span<float> into, std::function<void()> arrived);
 
+  /// Transport::outlive_losses(). Once a loss is delivered, nothing more is fetched from there.
+  void outlive_losses() { transport_.outlive_losses(); }
+
+  /// Sends what was submitted. Returns whether anything was.
+  bool send_submitted() EXCLUDES_LOCK(mutex_);
   /// Sends what was submitted, gives every message that has arrived to `deliver`, and calls back
   /// for bodies that have left or arrived. Sleeps first, at most for `seconds`, when there is
   /// nothing of all that. Calls may be made from within `deliver` and the callbacks.
@@ -132,6 +140,7 @@ class Post {
   struct Pending {
     Transport::Ticket ticket = 0;
     std::function<void()> done;
+    int fetched_from = -1;
   };
   void wait(double seconds);
   bool work(const std::function<void(const Mail&)>& deliver) EXCLUDES_LOCK(mutex_);

@@ -8,8 +8,6 @@
 namespace acid {
 namespace {
 
-constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not looked at
-
 std::vector<std::span<float>> filled_vectors(Worker& worker) {
   std::vector<std::span<float>> list;
   worker.for_each_vector([&](std::string_view, std::span<float> vector) {
@@ -47,14 +45,13 @@ void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKin
   notes.clear();
 }
 
-// Adds a portion to those that came before it.
+}  // namespace
+
 void read_notes(MailReader& reader, GradientNotes& notes) {
   GradientNotes portion;
   reader(portion);
   notes.insert(notes.end(), portion.begin(), portion.end());
 }
-
-}  // namespace
 
 RunSpec on_host(RunSpec spec) {
   spec.backend = &cpu_backend();
@@ -76,7 +73,7 @@ void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport rep
   if (kind != MarkKind::end)
     log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
               worker);
-  if (kind != MarkKind::measured) log_.flush();
+  log_.flush();  // so that the log of a worker that is lost has the marks that were taken of it
   report.events = log_.handed_over(rank_);
   std::vector<std::vector<float>> vectors =
       kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
@@ -115,17 +112,23 @@ GradientNotes Gathered::take_notes() {
 MeanModel Gathered::mean(const RunSpec& spec, bool with_workers) const {
   std::vector<std::span<const float>> x, buffers;
   std::vector<std::int64_t> committed;
+  std::vector<int> members;
   for (std::size_t w = 0; w < vectors.size(); ++w) {
+    if (absent[w]) continue;
+    members.push_back(static_cast<int>(w));
     x.emplace_back(vectors[w][0]);
     buffers.emplace_back(vectors[w][1]);
     committed.push_back(worker_gradients[w]);
   }
-  return mean_of(x, buffers, committed, spec.average_buffers, with_workers);
+  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, with_workers);
+  if (!complete()) mean.name_members(members);
+  return mean;
 }
 
 void Gathered::restore(Ensemble& ensemble) const {
   for (int w = 0; w < ensemble.size(); ++w) {
     const auto index = static_cast<std::size_t>(w);
+    if (absent[index]) continue;
     Worker& worker = ensemble.worker(w);
     ArchiveReader reader(numbers[index]);
     reader(worker);
@@ -135,135 +138,6 @@ void Gathered::restore(Ensemble& ensemble) const {
     for (std::size_t k = 0; k < own.size(); ++k)
       std::copy(vectors[index][k].begin(), vectors[index][k].end(), own[k].begin());
   }
-}
-
-Collector::Collector(const RunSpec& spec, Recorder& recorder, Post& post)
-    : recorder_(recorder),
-      post_(post),
-      workers_(spec.workers),
-      queues_(static_cast<std::size_t>(spec.workers)),
-      notes_(static_cast<std::size_t>(spec.workers)),
-      open_(static_cast<std::size_t>(spec.workers)) {}
-
-void Collector::deliver(const Mail& mail) {
-  MailReader reader(mail);
-  const auto w = static_cast<std::size_t>(mail.from);
-  MutexLock lock(mutex_);
-  switch (reader.kind()) {
-    case MailKind::events: {
-      Events events;
-      reader(events.first, events.list);
-      queues_[w].push_back({std::move(events), nullptr});
-      break;
-    }
-    case MailKind::notes:
-      return read_notes(reader, notes_[w]);
-    case MailKind::mark: {
-      auto mark = std::make_shared<Mark>();
-      reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
-      mark->report.notes = std::move(notes_[w]);
-      notes_[w].clear();
-      ++marks_;
-      mark->vectors.resize(mark->expected);
-      queues_[w].push_back({std::nullopt, mark});
-      if (mark->expected > 0) open_[w].push_back(mark);
-      break;
-    }
-    case MailKind::state_vector:
-      take_vector(mail, w);
-      break;
-    default:
-      ACID_ASSERT(false, "rank 0 collects no message of kind {}", static_cast<int>(reader.kind()));
-  }
-  merge();
-}
-
-void Collector::take_vector(const Mail& mail, std::size_t w) {
-  MailReader reader(mail);
-  std::uint64_t k = 0;
-  reader(k);
-  const std::shared_ptr<Mark> mark = open_[w].front();
-  if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
-  mark->vectors[k].resize(mail.body_size);
-  const auto arrived = [this, mark] {
-    MutexLock relock(mutex_);
-    ++mark->arrived;
-    merge();
-  };
-  if (mail.body_size == 0)
-    ++mark->arrived;
-  else
-    post_.fetch(mail, mark->vectors[k], arrived);
-}
-
-bool Collector::all_at_mark() const {
-  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& queue) {
-    return !queue.empty() && queue.front().mark != nullptr &&
-           queue.front().mark->arrived == queue.front().mark->expected;
-  });
-}
-
-void Collector::merge() {
-  while (!held_) {
-    for (std::size_t w = 0; w < queues_.size(); ++w)
-      while (!queues_[w].empty() && queues_[w].front().events) {
-        const Events& events = *queues_[w].front().events;
-        recorder_.events(static_cast<int>(w), events.first, events.list);
-        queues_[w].pop_front();
-      }
-    if (!all_at_mark()) return;
-    gathered_.push_back(take_mark());
-    held_ = gathered_.back().kind != MarkKind::measured;
-    changed_.notify_all();
-  }
-}
-
-Gathered Collector::take_mark() {
-  Gathered gathered;
-  gathered.kind = queues_[0].front().mark->kind;
-  gathered.time = queues_[0].front().mark->time;
-  for (std::size_t w = 0; w < queues_.size(); ++w) {
-    Mark& mark = *queues_[w].front().mark;
-    ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
-                "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time, gathered.time);
-    gathered.gradients += mark.gradients;
-    gathered.worker_gradients.push_back(mark.gradients);
-    gathered.reports.push_back(std::move(mark.report));
-    gathered.numbers.push_back(std::move(mark.numbers));
-    gathered.vectors.push_back(std::move(mark.vectors));
-    queues_[w].pop_front();
-  }
-  return gathered;
-}
-
-std::optional<Gathered> Collector::wait(double seconds) {
-  MutexLock lock(mutex_);
-  if (gathered_.empty() && !woken_) changed_.wait_for(mutex_, seconds);
-  woken_ = false;
-  if (gathered_.empty()) return std::nullopt;
-  Gathered gathered = std::move(gathered_.front());
-  gathered_.pop_front();
-  const bool was_crowded = marks_ > kMostMarks * workers_;
-  marks_ -= workers_;
-  if (was_crowded) post_.wake();
-  return gathered;
-}
-
-bool Collector::crowded() {
-  MutexLock lock(mutex_);
-  return marks_ > kMostMarks * workers_;
-}
-
-void Collector::go_on() {
-  MutexLock lock(mutex_);
-  held_ = false;
-  merge();
-}
-
-void Collector::wake() {
-  MutexLock lock(mutex_);
-  woken_ = true;
-  changed_.notify_all();
 }
 
 void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,

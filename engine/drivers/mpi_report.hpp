@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,14 +33,23 @@ struct WorkerReport {
   double idle_seconds = 0;
   std::int64_t exchanges = 0;  // of this worker
   std::int64_t holds = 0;
-  bool computing = false;   // a gradient has begun and is not committed
-  std::int64_t events = 0;  // logged so far; filled in by the Reporter
-  std::vector<Span> spans;  // see Timeline; only at the end
+  bool computing = false;         // a gradient has begun and is not committed
+  std::int64_t events = 0;        // logged so far; filled in by the Reporter
+  std::vector<Span> spans;        // see Timeline; only at the end
+  std::vector<EdgeUse> left_out;  // exchanges with lost workers, due and not applied; likewise
   template <class Archive>
   void persist(Archive& archive) {
-    archive(notes, idle_seconds, exchanges, holds, computing, events, spans);
+    archive(notes, idle_seconds, exchanges, holds, computing, events, spans, left_out);
   }
 };
+
+/// How far a worker has come, as rank 0 knows it.
+struct Life {
+  std::int64_t gradients = 0, exchanges = 0;
+};
+
+/// Adds a portion of notes to those that came before it.
+void read_notes(MailReader& reader, GradientNotes& notes);
 
 /// The run as rank 0 keeps all its workers, from what they report: in the host's memory, wherever
 /// their own vectors are.
@@ -75,25 +85,27 @@ class Reporter {
   EventLog log_;
 };
 
-/// All workers at one mark.
+/// All workers at one mark, but for those that were lost before they came there.
 struct Gathered {
   MarkKind kind = MarkKind::measured;
   double time = 0;
-  std::vector<WorkerReport> reports;            // by worker
-  std::vector<std::vector<std::byte>> numbers;  // by worker: what Worker::persist keeps
-  /// By worker, in the order of Worker::for_each_vector without the empty ones; of a measured mark
+  std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
+  std::vector<WorkerReport> reports;  // of those absent the exchanges, no more
+  std::vector<std::vector<std::byte>> numbers;  // what Worker::persist keeps
+  /// In the order of Worker::for_each_vector without the empty ones; of a measured mark
   /// x and buffers.
   std::vector<std::vector<std::vector<float>>> vectors;
 
   std::vector<std::int64_t> worker_gradients;  // committed before the mark
   std::int64_t gradients = 0;                  // their sum
+  bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
   std::int64_t exchanges() const;
   double idle_seconds() const;
   /// Of all workers, in commit order. Takes them out.
   GradientNotes take_notes();
-  /// The mean of a measured mark; `with_workers`: Look::workers.
+  /// The mean of a measured mark over those present; `with_workers`: Look::workers.
   MeanModel mean(const RunSpec& spec, bool with_workers) const;
-  /// Puts the state of any other mark into `ensemble`.
+  /// Puts the state of any other mark into `ensemble`, of those present.
   void restore(Ensemble& ensemble) const;
 };
 
@@ -109,6 +121,15 @@ constexpr double kLookSeconds = 0.2;
 class Collector {
  public:
   Collector(const RunSpec& spec, Recorder& recorder, Post& post);
+
+  /// The run begins, or goes on: what every worker has done so far, and how many events it has
+  /// logged, the last of them at `time`. Before any event or mark.
+  void begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports, double time)
+      EXCLUDES_LOCK(mutex_);
+  /// The run goes on without a worker, of whom the Lead knows so much: ends its log, and will
+  /// gather its marks as far as all of them has arrived. Returns how far the worker has come;
+  /// nothing when all were at the end before. The communication thread's.
+  std::optional<Life> lose(int worker, Life known) EXCLUDES_LOCK(mutex_);
 
   /// Takes a message of the kinds events, mark and state_vector.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
@@ -143,6 +164,17 @@ class Collector {
   };
   using Queue = std::deque<Item>;
 
+  /// What was seen of one worker's log and marks.
+  struct Seen {
+    Life life;
+    std::int64_t events = 0;        // the number of the next
+    double time = 0;                // of the last event
+    std::int64_t marks_logged = 0;  // since the run began, or went on; the end is not logged
+    std::int64_t marks_taken = 0;
+    bool lost = false;
+  };
+  void take_events(Events events, std::size_t w) REQUIRES_LOCK(mutex_);
+  std::int64_t drop_broken_marks(Queue& queue) REQUIRES_LOCK(mutex_);
   void take_vector(const Mail& mail, std::size_t w) REQUIRES_LOCK(mutex_);
   void merge() REQUIRES_LOCK(mutex_);
   bool all_at_mark() const REQUIRES_LOCK(mutex_);
@@ -152,7 +184,9 @@ class Collector {
   Post& post_;
   Mutex mutex_;
   Condition changed_;
-  const int workers_;
+  const bool keeps_events_;
+  bool over_ GUARDED_BY(mutex_) = false;       // all were at the end
+  std::vector<Seen> seen_ GUARDED_BY(mutex_);  // by worker
   std::vector<Queue> queues_ GUARDED_BY(mutex_);
   std::vector<GradientNotes> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
   /// The marks whose vectors are still on their way, by worker.

@@ -57,15 +57,17 @@ Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& e
 }
 
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
-                 const GradientNotes& notes) {
+                 const GradientNotes& notes, const std::vector<bool>& absent) {
   Outcome outcome;
   for (int i = 0; i < ensemble.size(); ++i) {
     Worker& worker = ensemble.worker(i);
-    worker.finish(t_end);
-    outcome.worker_digests.push_back(sha256_hex(HostView(worker.backend(), worker.x()).values()));
     outcome.worker_gradients.push_back(worker.gradients());
+    outcome.worker_digests.emplace_back();
+    if (!absent.empty() && absent[static_cast<std::size_t>(i)]) continue;
+    worker.finish(t_end);
+    outcome.worker_digests.back() = sha256_hex(HostView(worker.backend(), worker.x()).values());
   }
-  MeanModel mean = ensemble.mean_at(t_end);
+  MeanModel mean = ensemble.mean_at(t_end, {}, {.absent = absent});
   sampler.take_final(mean, ensemble, totals, notes);
   outcome.mean_digest = sha256_hex(std::span<const float>(mean.x));
   outcome.mean = std::move(mean.x);

@@ -54,8 +54,8 @@ Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& e
 
 /// The end of every other run, whatever the driver (docs/SEMANTICS.md, The end): all workers are
 /// mixed to t_end, the exact mean is taken and evaluated, and what the run leaves behind is
-/// digested.
+/// digested. Those `absent` (by worker; empty: nobody) have no part in it, and an empty digest.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
-                 const GradientNotes& notes);
+                 const GradientNotes& notes, const std::vector<bool>& absent = {});
 
 }  // namespace acid

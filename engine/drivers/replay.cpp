@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <deque>
 
@@ -12,6 +11,7 @@
 #include "engine/drivers/chain_pool.hpp"
 #include "engine/drivers/event_log.hpp"
 #include "engine/drivers/outcome.hpp"
+#include "engine/drivers/replay_offers.hpp"
 #include "engine/drivers/replay_order.hpp"
 #include "engine/drivers/sampler.hpp"
 
@@ -19,16 +19,6 @@ namespace acid {
 namespace {
 
 constexpr std::string_view kLayout = "replay/1";
-
-/// What both partners of an exchange offered, from the offers until both have applied it.
-struct Offers {
-  Offers(std::size_t dimension, const Backend& memory)
-      : i(dimension, memory), j(dimension, memory) {}
-  Arena<float> i, j;
-  int lower = 0;                 // the worker whose offer is i
-  double time = 0;               // normalised
-  std::atomic<int> to_apply{0};  // workers that have yet to; 0: free
-};
 
 /// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
 /// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
@@ -48,6 +38,7 @@ class Replay {
         offered_(static_cast<std::size_t>(spec.workers)),
         losses_(offered_.size()),
         noted_(losses_.size()),
+        unheard_(losses_.size()),
         sampler_(spec, objective, recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
         pool_(2 * spec.workers, threads) {}
@@ -64,15 +55,21 @@ class Replay {
   void exchange(const ReplayStep& step);
   void offer(const ReplayStep& step);
   void apply(const ReplayStep& step);
+  void offer_alone(const ReplayStep& step);
+  void count_edge(const ReplayStep& step);
+  void mark_alone(const ReplayStep& step);
   Offers* free_offers();
   void measure(double time);
   void save_cut(double time);
   GradientNotes collect_notes();
   Outcome finish(const GradientNotes& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
+  bool all_at_mark() const {
+    return std::ranges::find(order_.absent_at_mark(), true) == order_.absent_at_mark().end();
+  }
   Position position() const { return position(order_.commits(), order_.exchanges()); }
   Position position_at_mark(double time) const;
-  Totals totals(const Position& here) const;
+  Totals totals(const Position& here, std::int64_t exchanges) const;
 
   const RunSpec& spec_;
   const bool complete_;
@@ -85,10 +82,12 @@ class Replay {
   EventLog log_;
   std::deque<Offers> offers_;     // as many as were ever in use at a time
   std::vector<Offers*> offered_;  // by worker: of the exchange that it has in hand
-  std::vector<double> losses_;    // of the gradients in hand
-  GradientNotes notes_;           // since the last sample; filled in on the workers' chains
-  std::vector<bool> noted_;       // workers that have a note there
-  bool notes_lack_ = false;       // gradients from before the checkpoint that was resumed from
+  OffersAlone alone_;
+  std::vector<double> losses_;         // of the gradients in hand
+  GradientNotes notes_;                // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;            // workers that have a note there
+  std::vector<GradientNote> unheard_;  // by worker: in place of those that no mark tells of
+  bool notes_lack_ = false;            // gradients from before the checkpoint that was resumed from
   EdgeCounter edges_;
   Sampler sampler_;
   bool given_up_ = false;  // diverged, and the script says that the recorded run did not
@@ -120,12 +119,14 @@ void Replay::resume(const CheckpointFile& file) {
     if (!step)
       throw BrokenScript(0, order_.standing(0).events,
                          fmt::format("checkpoint mark {} is missing", passed + 1));
-    if (step->kind == EventKind::exchange || step->kind == EventKind::offer)
-      edges_.add(step->worker, step->partner);
-    if (step->kind == EventKind::checkpoint) ++passed;
+    count_edge(*step);
+    if (step->alone) continue;
+    if (step->kind == EventKind::checkpoint && ++passed == script_.marks_before && !all_at_mark())
+      throw BrokenScript(0, order_.standing(0).events,
+                         "a checkpoint of a run that had lost a worker is no state of all");
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position_at_mark(step->time), order_.exchanges());
-      sampled = order_.commits();
+      sampler_.pass(position_at_mark(step->time), order_.exchanges_at_mark());
+      sampled = order_.commits_at_mark();
     }
   }
   notes_lack_ = sampled < order_.commits();
@@ -157,6 +158,7 @@ void Replay::check_standing(int w) const {
 }
 
 void Replay::execute(const ReplayStep& step) {
+  count_edge(step);
   switch (step.kind) {
     case EventKind::begin_gradient:
       return begin(step);
@@ -166,13 +168,16 @@ void Replay::execute(const ReplayStep& step) {
     case EventKind::exchange:
       return exchange(step);
     case EventKind::offer:
-      return offer(step);
+      return step.alone ? offer_alone(step) : offer(step);
     case EventKind::apply:
       return apply(step);
     case EventKind::measured:
-      return measure(step.time);
+      return step.alone ? mark_alone(step) : measure(step.time);
     case EventKind::checkpoint:
-      return save_cut(step.time);
+      return step.alone ? mark_alone(step) : save_cut(step.time);
+    case EventKind::lost:
+      return pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light,
+                          [this, step](int) { log_.end(step.worker, step.time, step.exchange); });
     case EventKind::assign:
       break;
   }
@@ -201,12 +206,14 @@ void Replay::compute(int w) {
 void Replay::commit(const ReplayStep& step) {
   const int w = step.worker;
   const auto index = static_cast<std::size_t>(w);
-  const bool first = !noted_[index];
-  noted_[index] = true;
-  GradientNote& note = notes_.emplace_back();
+  const Position here = position(step.gradient, 0);
+  const double rate = spec_.schedule.rate(spec_.budget.progress(here));
+  const bool noted = order_.is_noted(w);  // what a lost worker noted last never arrived
+  const bool first = noted && !noted_[index];
+  if (noted) noted_[index] = true;
+  GradientNote& note = noted ? notes_.emplace_back() : unheard_[index];
   note.worker = w;
-  note.position = position(step.gradient, 0);
-  const double rate = spec_.schedule.rate(spec_.budget.progress(note.position));
+  note.position = here;
   pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
                [this, w, first, rate, &note, kind = step.kind, t = step.time](int) {
                  Worker& worker = ensemble_.worker(w);
@@ -223,7 +230,6 @@ void Replay::commit(const ReplayStep& step) {
 }
 
 void Replay::exchange(const ReplayStep& step) {
-  edges_.add(step.worker, step.partner);
   pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step](int) {
     Worker& i = ensemble_.worker(step.worker);
     Worker& j = ensemble_.worker(step.partner);
@@ -234,7 +240,6 @@ void Replay::exchange(const ReplayStep& step) {
 }
 
 void Replay::offer(const ReplayStep& step) {
-  edges_.add(step.worker, step.partner);
   Offers* const offers = free_offers();
   offers->lower = step.worker;
   offers->time = step.time;
@@ -251,9 +256,11 @@ void Replay::offer(const ReplayStep& step) {
 }
 
 void Replay::apply(const ReplayStep& step) {
-  Offers* const offers = offered_[static_cast<std::size_t>(step.worker)];
-  pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light,
-               [this, step, offers](int) {
+  const auto kept = step.alone ? alone_.at(step) : nullptr;
+  Offers* const offers = kept ? kept.get() : offered_[static_cast<std::size_t>(step.worker)];
+  // The partner's offer, where it was made alone, is on the partner's chain.
+  pool_.submit(step.worker, step.alone ? step.partner : ChainPool::kNoChain,
+               ChainPool::Weight::light, [this, step, offers, kept](int) {
                  Worker& worker = ensemble_.worker(step.worker);
                  const bool lower = step.worker == offers->lower;
                  worker.apply(step.time, offers->time, (lower ? offers->i : offers->j).span(),
@@ -261,6 +268,31 @@ void Replay::apply(const ReplayStep& step) {
                  log_.add(step.worker, EventKind::apply, step.time, worker, step.exchange);
                  offers->to_apply.fetch_sub(1);
                });
+}
+
+void Replay::offer_alone(const ReplayStep& step) {
+  const auto kept = alone_.of(step, ensemble_.dimension(), *spec_.backend);
+  pool_.submit(
+      step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step, offers = kept](int) {
+        Worker& worker = ensemble_.worker(step.worker);
+        worker.offer(step.time, (step.worker == offers->lower ? offers->i : offers->j).span());
+        log_.add(step.worker, EventKind::offer, step.time, worker, step.exchange);
+      });
+}
+
+void Replay::mark_alone(const ReplayStep& step) {
+  pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step](int) {
+    log_.mark(step.worker, step.kind, step.time, ensemble_.worker(step.worker));
+  });
+}
+
+// Of the exchanges with a lost worker those that the other has applied, as it reports them.
+void Replay::count_edge(const ReplayStep& step) {
+  const bool met =
+      step.kind == EventKind::exchange || (step.kind == EventKind::offer && !step.alone);
+  const bool outlived = step.kind == EventKind::apply && step.alone && !order_.is_lost(step.worker);
+  if (met || outlived)
+    edges_.add(std::min(step.worker, step.partner), std::max(step.worker, step.partner));
 }
 
 // In the script's order fewer exchanges than workers are in hand. Those beyond have their applies
@@ -288,14 +320,14 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 
 // There the workers' own clocks may be behind the commits.
 Position Replay::position_at_mark(double time) const {
-  Position here = position();
+  Position here = position(order_.commits_at_mark(), order_.exchanges_at_mark());
   here.normalised_time = time;
   return here;
 }
 
-Totals Replay::totals(const Position& here) const {
+Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
   return {.position = here,
-          .exchanges = order_.exchanges(),
+          .exchanges = exchanges,
           .learning_rate = spec_.schedule.rate(spec_.budget.progress(here))};
 }
 
@@ -322,17 +354,21 @@ void Replay::measure(double time) {
     return;
   }
   pool_.wait_light();
-  const MeanModel mean = log_.measure(time, ensemble_, sampler_.calendar().evaluates_workers());
-  sampler_.take(mean, totals(position_at_mark(time)), collect_notes());
+  const MeanModel mean = log_.measure(time, ensemble_, sampler_.calendar().evaluates_workers(), {},
+                                      order_.absent_at_mark());
+  sampler_.take(mean, totals(position_at_mark(time), order_.exchanges_at_mark()), collect_notes());
   recorder_.progress(position());
 }
 
 void Replay::save_cut(double time) {
   pool_.wait_light();
-  log_.mark(EventKind::checkpoint, time, ensemble_);
-  if (continuity_.checkpoints == nullptr) return;
+  const std::vector<bool>& absent = order_.absent_at_mark();
+  for (int w = 0; w < spec_.workers; ++w)
+    if (!absent[static_cast<std::size_t>(w)])
+      log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
+  if (continuity_.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  continuity_.checkpoints->save({.step = order_.commits(),
+  continuity_.checkpoints->save({.step = order_.commits_at_mark(),
                                  .position = position_at_mark(time),
                                  .vectors = ensemble_.vectors(),
                                  .layout = kLayout,
@@ -340,8 +376,10 @@ void Replay::save_cut(double time) {
 }
 
 Outcome Replay::finish(const GradientNotes& notes) {
-  const Totals end = totals(position());
-  Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes);
+  const Totals end = totals(position(), order_.exchanges());
+  std::vector<bool> lost;
+  for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
+  Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);
   outcome.worker_idle_seconds.resize(losses_.size());
   outcome.edges = edges_.list();
   outcome.exchanges_drawn = end.exchanges;

@@ -15,6 +15,10 @@ namespace acid {
 /// An exchange is one event `exchange` of both workers, or `offer` and later `apply` of each. The
 /// offers of both have one time; gradients may begin and commit before an apply, but no mark and no
 /// other exchange of that worker comes before it.
+///
+/// Where workers have clocks of their own, one may end with `lost`: the run went on without it. It
+/// has no part in marks after its own, nor in the last `exchange` of these, nor in the end. What it
+/// offered, or was offered to it, may never be applied, and later exchanges with it are left out.
 struct ReplayScript {
   std::vector<std::vector<Event>> workers;
   /// Whether one clock counts the commits of all exactly (threads), so that the time of a commit is

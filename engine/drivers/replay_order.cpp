@@ -7,20 +7,6 @@
 #include <limits>
 
 namespace acid {
-namespace {
-
-bool is_commit(EventKind kind) {
-  return kind == EventKind::commit_gradient || kind == EventKind::commit_and_begin;
-}
-
-bool is_mark(EventKind kind) {
-  return kind == EventKind::measured || kind == EventKind::checkpoint;
-}
-
-int other(const DueEdge& edge, int worker) { return edge.i == worker ? edge.j : edge.i; }
-
-}  // namespace
-
 BrokenScript::BrokenScript(int worker, std::int64_t event, const std::string& what)
     : Error(fmt::format("the event log cannot be replayed at event {} of worker {}: {}", event,
                         worker, what)),
@@ -37,21 +23,29 @@ ReplayOrder::ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool c
     throw BrokenScript(static_cast<int>(std::min(script.workers.size(), cursors_.size())), 0,
                        fmt::format("there are events of {} workers, and the run has {}",
                                    script.workers.size(), cursors_.size()));
-  std::size_t total = 0;
-  for (std::size_t w = 0; w < cursors_.size(); ++w) {
-    Cursor& c = cursors_[w];
-    c.events = &script.workers[w];
-    for (std::size_t at = 0; at < c.events->size(); ++at)
-      if (is_commit((*c.events)[at].kind)) {
-        ++total;
-        c.last_commit = at + 1;
-      }
-    ready_.push_back(static_cast<int>(w));
+  read_script(script);
+}
+
+void ReplayOrder::read_script(const ReplayScript& script) {
+  std::int64_t total = 0;
+  for (int w = 0; w < workers_; ++w) {
+    Cursor& c = cursor(w);
+    c.events = &script.workers[static_cast<std::size_t>(w)];
+    for (std::size_t at = 0; at < c.events->size(); ++at) {
+      const EventKind kind = (*c.events)[at].kind;
+      if (is_commit(kind)) c.last_commit = at + 1;
+      c.all_gradients += is_commit(kind) ? 1 : 0;
+      c.all_halves += kind == EventKind::exchange || kind == EventKind::apply ? 1 : 0;
+      c.marks += is_mark(kind) ? 1 : 0;
+    }
+    total += c.all_gradients;
+    ready_.push_back(w);
+    read_loss(w);
   }
-  committed_.resize(total + 1);
+  committed_.resize(static_cast<std::size_t>(total) + 1);
   // Where the script breaks off, others' commits may be missing that moved the clock. Beyond 2⁵³
   // commits a double no longer tells them apart.
-  limit_ = (complete ? static_cast<double>(total) : 0x1p53) / workers_;
+  limit_ = (complete_ ? static_cast<double>(total) : 0x1p53) / workers_;
 }
 
 std::optional<ReplayStep> ReplayOrder::next() {
@@ -62,7 +56,7 @@ std::optional<ReplayStep> ReplayOrder::next() {
       if (const auto step = step_of(w)) return step;
     }
   } while (break_off_clocks());
-  if (at_mark_ == workers_) return mark_step();
+  if (at_mark_ > 0 && at_mark_ == awaited_at_mark()) return mark_step();
   if (ended_ < workers_ && !may_break_off()) stuck();
   if (complete_) check_end();
   return std::nullopt;
@@ -76,12 +70,10 @@ std::optional<ReplayStep> ReplayOrder::step_of(int worker) {
     return std::nullopt;
   }
   check_time(worker);
+  if (c.lost && c.at + 1 == c.events->size()) return lost_step(worker);
   if (waits_for_commits(worker)) return std::nullopt;
   const EventKind kind = c.event().kind;
-  if (is_mark(kind)) {
-    arrive_at_mark(worker);
-    return std::nullopt;
-  }
+  if (is_mark(kind)) return arrive_at_mark(worker);
   if (kind == EventKind::exchange || kind == EventKind::offer) return exchange_step(worker);
   if (kind == EventKind::apply) return apply_step(worker);
   return gradient_step(worker);
@@ -89,22 +81,32 @@ std::optional<ReplayStep> ReplayOrder::step_of(int worker) {
 
 void ReplayOrder::end_events(int worker) {
   Cursor& c = cursor(worker);
-  if (complete_ && c.offered)
+  if (complete_ && c.offered && !may_give_up(worker))
     broken(worker, fmt::format("exchange {} with worker {} was offered and is never applied",
                                c.offered->number, other(*c.offered, worker)));
   c.state = State::ended;
   ++ended_;
 }
 
-void ReplayOrder::arrive_at_mark(int worker) {
+// Nothing where it waits for the others there.
+std::optional<ReplayStep> ReplayOrder::arrive_at_mark(int worker) {
   Cursor& c = cursor(worker);
-  if (c.offered)
+  if (c.offered && !may_give_up(worker))
     broken(worker,
            fmt::format("the mark '{}' comes while exchange {} with worker {} is offered "
                        "and not applied",
                        event_name(c.event().kind), c.offered->number, other(*c.offered, worker)));
+  c.offered.reset();
+  if (c.lost && c.marks == 0) {
+    const Event mark = c.event();
+    proceed(worker);
+    return ReplayStep{.kind = mark.kind, .time = mark.time, .worker = worker, .alone = true};
+  }
+  --c.marks;
+  if (c.event().kind == EventKind::measured) --c.samples;
   c.state = State::at_mark;
   ++at_mark_;
+  return std::nullopt;
 }
 
 ReplayOrder::Standing ReplayOrder::standing(int worker) const {
@@ -211,13 +213,14 @@ std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
   Cursor& c = cursor(worker);
   const EventKind kind = c.event().kind;
   const double time = c.event().time;
-  if (c.offered)
+  if (c.offered && !may_give_up(worker))
     broken(worker, fmt::format("another exchange comes ({}), and exchange {} with worker {} is "
                                "offered and not applied",
                                event_name(kind), c.offered->number, other(*c.offered, worker)));
   const DueEdge edge = due_edge(worker);
   const int partner = other(edge, worker);
   Cursor& p = cursor(partner);
+  if (kind == EventKind::offer && (c.lost || p.lost)) return offer_alone(worker, edge);
   // The drawn list is one order, so a partner that waits at an exchange of ours waits at this one.
   if (p.state != State::at_exchange || p.edges.front().number != edge.number) {
     c.state = State::at_exchange;
@@ -231,15 +234,18 @@ std::optional<ReplayStep> ReplayOrder::exchange_step(int worker) {
     Cursor& own = cursor(w);
     own.edges.pop_front();
     own.last_change = time;
+    own.offered.reset();
     if (kind == EventKind::offer) own.offered = edge;
+    if (kind == EventKind::exchange) ++own.halves;
     proceed(w);
   }
-  ++exchanges_;
+  if (kind == EventKind::exchange) halves_ += 2;
   return ReplayStep{
       .kind = kind, .time = time, .worker = edge.i, .partner = edge.j, .exchange = edge.number};
 }
 
-ReplayStep ReplayOrder::apply_step(int worker) {
+// Nothing while the partner's offer is missing.
+std::optional<ReplayStep> ReplayOrder::apply_step(int worker) {
   Cursor& c = cursor(worker);
   const Event& event = c.event();
   if (!c.offered) broken(worker, "an exchange is applied (apply), and none has been offered");
@@ -248,21 +254,43 @@ ReplayStep ReplayOrder::apply_step(int worker) {
     broken(worker, fmt::format("the exchange that is offered and not applied is {} with worker {}, "
                                "not one that ends in the bits {:#x}",
                                edge.number, other(edge, worker), event.exchange & kExchangeMask));
+  const auto alone = alone_.find(edge.number);
+  if (alone != alone_.end() && alone->second.offers < 2) {
+    c.state = State::at_apply;
+    return std::nullopt;
+  }
+  const double time = event.time;
   c.offered.reset();
-  c.last_change = event.time;
+  c.last_change = time;
+  ++c.halves;
+  ++halves_;
   proceed(worker);
-  return {.kind = EventKind::apply, .time = event.time, .worker = worker, .exchange = edge.number};
+  return ReplayStep{.kind = EventKind::apply,
+                    .time = time,
+                    .worker = worker,
+                    .partner = other(edge, worker),
+                    .exchange = edge.number,
+                    .alone = alone != alone_.end()};
 }
 
 // The edge that the worker's event, an exchange, must be.
 const DueEdge& ReplayOrder::due_edge(int worker) {
   Cursor& c = cursor(worker);
   const Event& event = c.event();
-  while (c.edges.empty() && schedule_.peek().due <= event.time) draw();
+  const auto is_other = [&](const DueEdge& edge) {
+    return (edge.number & kExchangeMask) != (event.exchange & kExchangeMask);
+  };
+  // Of those with a worker who is lost some may be left out.
+  while (true) {
+    while (c.edges.empty() && schedule_.peek().due <= event.time) draw();
+    if (c.edges.empty() || !is_other(c.edges.front()) || !is_lost(other(c.edges.front(), worker)))
+      break;
+    c.edges.pop_front();
+  }
   if (c.edges.empty() || c.edges.front().due > event.time)
     broken(worker, fmt::format("no exchange of this worker is due at {}", event.time));
   const DueEdge& edge = c.edges.front();
-  if ((edge.number & kExchangeMask) != (event.exchange & kExchangeMask))
+  if (is_other(edge))
     broken(worker, fmt::format("the next exchange of this worker in the drawn list is {} with "
                                "worker {}, not one that ends in the bits {:#x}",
                                edge.number, other(edge, worker), event.exchange & kExchangeMask));
@@ -277,8 +305,16 @@ void ReplayOrder::draw() {
 
 ReplayStep ReplayOrder::mark_step() {
   const Event mark = cursor(0).event();
+  absent_.assign(cursors_.size(), false);
+  commits_at_mark_ = halves_at_mark_ = 0;
   for (int w = 0; w < workers_; ++w) {
-    const Event& own = cursor(w).event();
+    const Cursor& c = cursor(w);
+    const bool absent = c.state != State::at_mark;
+    absent_[static_cast<std::size_t>(w)] = absent;
+    commits_at_mark_ += absent ? c.all_gradients : c.gradients;
+    halves_at_mark_ += absent ? c.all_halves : c.halves;
+    if (absent) continue;
+    const Event& own = c.event();
     if (own.kind != mark.kind || own.time != mark.time)
       broken(w, fmt::format("the mark is '{}' at {}, and '{}' at {} for worker 0",
                             event_name(own.kind), own.time, event_name(mark.kind), mark.time));
@@ -290,54 +326,9 @@ ReplayStep ReplayOrder::mark_step() {
     broken(0, fmt::format("the mark '{}' is at {}, which is no multiple of 1/{}",
                           event_name(mark.kind), mark.time, workers_));
   at_mark_ = 0;
-  for (int w = 0; w < workers_; ++w) proceed(w);
-  return {.kind = mark.kind, .time = mark.time};
-}
-
-// A run that ends by itself executes every edge that is due by then.
-void ReplayOrder::check_end() {
-  const double end = static_cast<double>(commits_) / workers_;
-  while (schedule_.peek().due <= end) draw();
-  for (int w = 0; w < workers_; ++w) {
-    const Cursor& c = cursor(w);
-    if (!c.edges.empty() && c.edges.front().due <= end)
-      broken(w,
-             fmt::format("exchange {} with worker {}, due at {}, is missing",
-                         c.edges.front().number, other(c.edges.front(), w), c.edges.front().due));
-  }
-}
-
-// What was recorded of an interrupted run reaches further for some workers than for others.
-bool ReplayOrder::may_break_off() const { return !complete_ && ended_ > 0; }
-
-// Of those that wait for a partner, the one whose exchange was drawn first: what its partner waits
-// for is no exchange. Null when there is none.
-const ReplayOrder::Cursor* ReplayOrder::first_at_exchange() const {
-  const Cursor* first = nullptr;
-  for (const Cursor& c : cursors_)
-    if (c.state == State::at_exchange &&
-        (first == nullptr || c.edges.front().number < first->edges.front().number))
-      first = &c;
-  return first;
-}
-
-void ReplayOrder::stuck() const {
-  const Cursor* const waits = first_at_exchange();
-  if (waits != nullptr) {
-    const int w = static_cast<int>(waits - cursors_.data());
-    const DueEdge& edge = waits->edges.front();
-    if (cursor(other(edge, w)).state != State::at_clock)
-      broken(w, fmt::format("worker {} never comes to exchange {}", other(edge, w), edge.number));
-  }
-  if (!waiting_.empty())
-    broken(waiting_.top().second,
-           fmt::format("its time tells of gradients of {} workers that nobody can have committed: "
-                       "{} before it, and there are {}",
-                       workers_, waiting_.top().first, commits_));
   for (int w = 0; w < workers_; ++w)
-    if (cursor(w).state == State::ended)
-      broken(w, "the events end, and others have a mark that is missing here");
-  broken(0, "nobody can go on");
+    if (!absent_[static_cast<std::size_t>(w)]) proceed(w);
+  return {.kind = mark.kind, .time = mark.time};
 }
 
 void ReplayOrder::broken(int worker, const std::string& what) const {

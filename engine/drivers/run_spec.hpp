@@ -114,7 +114,7 @@ struct Outcome {
   Ending ending = Ending::finished;
   std::string message;  // why it diverged, or which limit or target ended it early
   Position position;
-  std::vector<std::string> worker_digests;
+  std::vector<std::string> worker_digests;  // empty ones of workers that were lost
   std::string mean_digest;
   std::vector<float> mean;          // the final model: exact mean, rounded once
   std::vector<float> mean_buffers;  // empty where the mean has none of its own

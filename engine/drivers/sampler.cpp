@@ -142,13 +142,13 @@ void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models)
   double loss = 0, accuracy = 0, lowest = 1, highest = 0;
   double worst = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const auto [x, buffers] = models[i];
+    const auto [worker, x, buffers] = models[i];
     const Evaluation own = evaluate(objective_, EvaluationSet::test, x, buffers, parallel_for_);
-    values.add("worker_loss", own.loss, static_cast<int>(i));
+    values.add("worker_loss", own.loss, worker);
     loss += own.loss;
     if (!std::isnan(worst) && !(own.loss <= worst)) worst = own.loss;  // NaN is the worst of all
     if (!objective_.has_accuracy()) continue;
-    values.add("worker_accuracy", own.accuracy, static_cast<int>(i));
+    values.add("worker_accuracy", own.accuracy, worker);
     accuracy += own.accuracy;
     lowest = std::min(lowest, own.accuracy);
     highest = std::max(highest, own.accuracy);
@@ -168,8 +168,9 @@ void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNo
   if (calendar_.evaluates()) evaluate_mean(values, mean);
   if (calendar_.evaluates_workers()) {
     std::vector<Model> models;
-    for (const MeanModel::OwnModel& worker : mean.workers)
-      models.push_back({worker.x, worker.buffers});
+    for (std::size_t k = 0; k < mean.workers.size(); ++k)
+      models.push_back({mean.members.empty() ? static_cast<int>(k) : mean.members[k],
+                        mean.workers[k].x, mean.workers[k].buffers});
     evaluate_workers(values, models);
   }
   look_for_target(values);
@@ -196,7 +197,8 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
   if (workers == WorkerEvaluation::at_end || (workers == WorkerEvaluation::always && !evaluated)) {
     std::vector<Model> models;
     for (int i = 0; i < ensemble.size(); ++i)
-      models.push_back({ensemble.worker(i).x(), ensemble.worker(i).buffers()});
+      if (mean.members.empty() || std::ranges::find(mean.members, i) != mean.members.end())
+        models.push_back({i, ensemble.worker(i).x(), ensemble.worker(i).buffers()});
     evaluate_workers(values, models);
   }
   look_for_target(values);

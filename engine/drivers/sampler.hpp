@@ -114,6 +114,7 @@ class Sampler {
   void evaluate_mean(Values& values, const MeanModel& mean);
   /// A worker's own model, wherever it is kept.
   struct Model {
+    int worker = 0;
     std::span<const float> x, buffers;
   };
   void evaluate_workers(Values& values, const std::vector<Model>& models);

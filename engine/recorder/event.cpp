@@ -65,8 +65,8 @@ std::size_t sampled_position(std::size_t size, std::uint64_t salt, std::size_t k
 
 const char* event_name(EventKind kind) {
   static constexpr std::array<const char*, kEventKinds> kNames{
-      "begin_gradient", "commit_gradient", "commit_and_begin", "exchange",  "offer",
-      "apply",          "assign",          "measured",         "checkpoint"};
+      "begin_gradient", "commit_gradient", "commit_and_begin", "exchange",   "offer",
+      "apply",          "assign",          "measured",         "checkpoint", "lost"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -22,8 +22,15 @@ enum class EventKind : std::uint8_t {
   assign,
   measured,    // mark: a sample was taken here
   checkpoint,  // mark: a checkpoint was taken here
+  lost,        // the last event of a worker without which the run went on
 };
-inline constexpr int kEventKinds = 9;
+inline constexpr int kEventKinds = 10;
+constexpr bool is_commit(EventKind kind) {
+  return kind == EventKind::commit_gradient || kind == EventKind::commit_and_begin;
+}
+constexpr bool is_mark(EventKind kind) {
+  return kind == EventKind::measured || kind == EventKind::checkpoint;
+}
 /// "commit_gradient" and the like.
 const char* event_name(EventKind kind);
 
@@ -31,7 +38,8 @@ const char* event_name(EventKind kind);
 struct Event {
   EventKind kind = EventKind::begin_gradient;
   double time = 0;                // normalised
-  std::uint64_t exchange = 0;     // exchange, offer, apply: number of the edge in the drawn list
+  std::uint64_t exchange = 0;     // exchange, offer, apply: number of the edge in the drawn list;
+                                  // lost: of its last marks, those that were taken without it
   std::uint32_t fingerprint = 0;  // of the worker's x after the event
   template <class Archive>
   void persist(Archive& archive) {

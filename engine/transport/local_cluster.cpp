@@ -14,6 +14,7 @@ namespace acid {
 namespace {
 
 constexpr double kLeaveSeconds = 5;
+constexpr const char* kHow = "it closed its connection without leaving";
 constexpr std::int64_t kFirstProcess = 1000;  // process ids are made up, but there is one to name
 
 /// A body that nobody has fetched yet. It lies in its sender's memory.
@@ -30,7 +31,9 @@ struct Process {
   std::set<Transport::Ticket> unfinished;
   Transport::Ticket last_ticket = 0;
   bool news = false;  // since the last wait() a ticket was done or wake() was called
-  bool left = false;
+  bool left = false, killed = false;
+  std::optional<int> messages_left;
+  bool outlives = false;  // others, see Transport::outlive_losses()
   std::unique_ptr<SharedWindow> window;
   std::span<float> window_memory;
   Condition changed;
@@ -45,6 +48,7 @@ class LocalCluster::Impl {
   Impl(int size, bool windows);
   Transport& at(int rank);
   void kill(int rank) EXCLUDES_LOCK(mutex_);
+  void kill_after(int rank, int messages) EXCLUDES_LOCK(mutex_);
 
  private:
   class Endpoint;
@@ -52,9 +56,11 @@ class LocalCluster::Impl {
   Process& process(int rank) REQUIRES_LOCK(mutex_) {
     return *processes_[static_cast<std::size_t>(rank)];
   }
-  void check_alive() const REQUIRES_LOCK(mutex_);
+  void kill_process(int rank) REQUIRES_LOCK(mutex_);
+  std::optional<int> fatal_to(int rank) REQUIRES_LOCK(mutex_);
+  void check_alive(int rank) REQUIRES_LOCK(mutex_);
   void notify(int rank) REQUIRES_LOCK(mutex_);
-  Body take_body(const Mail& mail) REQUIRES_LOCK(mutex_);
+  std::optional<Body> take_body(const Mail& mail) REQUIRES_LOCK(mutex_);
   bool awaits_readers(int rank) REQUIRES_LOCK(mutex_);
   void drop_bodies(int rank) REQUIRES_LOCK(mutex_);  // that it sent or was to fetch
 
@@ -65,7 +71,7 @@ class LocalCluster::Impl {
   std::vector<std::unique_ptr<Process>> processes_ GUARDED_BY(mutex_);
   std::map<std::uint64_t, Body> bodies_ GUARDED_BY(mutex_);
   std::uint64_t last_body_ GUARDED_BY(mutex_) = 0;
-  std::optional<int> lost_ GUARDED_BY(mutex_);
+  std::optional<int> first_killed_ GUARDED_BY(mutex_);
 };
 
 class LocalCluster::Impl::Endpoint final : public Transport {
@@ -82,6 +88,7 @@ class LocalCluster::Impl::Endpoint final : public Transport {
   std::span<float> window(int rank, std::size_t floats) override;
   void wait(double seconds) override;
   void wake() override;
+  void outlive_losses() override;
   void leave() override;
 
  private:
@@ -107,16 +114,35 @@ Transport& LocalCluster::Impl::at(int rank) {
 
 void LocalCluster::Impl::kill(int rank) {
   MutexLock lock(mutex_);
-  if (process(rank).left || lost_) return;
-  lost_ = rank;
-  for (const auto& one : processes_) one->changed.notify_all();
+  kill_process(rank);
 }
 
-void LocalCluster::Impl::check_alive() const {
-  if (lost_) {
-    throw LostProcess(places_[static_cast<std::size_t>(*lost_)],
-                      "it closed its connection without leaving");
+void LocalCluster::Impl::kill_after(int rank, int messages) {
+  MutexLock lock(mutex_);
+  process(rank).messages_left = messages;
+}
+
+void LocalCluster::Impl::kill_process(int rank) {
+  if (process(rank).left || process(rank).killed) return;
+  process(rank).killed = true;
+  if (!first_killed_) first_killed_ = rank;
+  drop_bodies(rank);
+  for (const auto& one : processes_) {
+    if (one->outlives) one->inbox.push_back({rank, {}, 0, 0, kHow});
+    one->changed.notify_all();
   }
+}
+
+/// Whose loss this process cannot outlive.
+std::optional<int> LocalCluster::Impl::fatal_to(int rank) {
+  if (!process(rank).outlives) return first_killed_;
+  if (process(rank).killed) return rank;
+  return process(0).killed ? std::optional(0) : std::nullopt;
+}
+
+void LocalCluster::Impl::check_alive(int rank) {
+  if (const auto lost = fatal_to(rank))
+    throw LostProcess(places_[static_cast<std::size_t>(*lost)], kHow);
 }
 
 void LocalCluster::Impl::notify(int rank) {
@@ -124,9 +150,11 @@ void LocalCluster::Impl::notify(int rank) {
   process(rank).changed.notify_all();
 }
 
-Body LocalCluster::Impl::take_body(const Mail& mail) {
+/// Nothing where its sender is lost.
+std::optional<Body> LocalCluster::Impl::take_body(const Mail& mail) {
   const auto found = bodies_.find(mail.body);
   if (found == bodies_.end()) {
+    if (process(mail.from).killed) return std::nullopt;
     ACID_ASSERT(process(mail.from).left, "body {} of {} fetched twice", mail.body, mail.from);
     throw LostProcess(places_[static_cast<std::size_t>(mail.from)],
                       "it left before its message was fetched");
@@ -158,10 +186,11 @@ Transport::Ticket LocalCluster::Impl::Endpoint::send(int to, std::span<const std
   ACID_ASSERT(to >= 0 && to < size(), "to {} of {}", to, size());
   ACID_ASSERT(header.size() <= kMostHeaderBytes, "a header of {} bytes", header.size());
   MutexLock lock(cluster_.mutex_);
-  cluster_.check_alive();
+  if (self().messages_left && (*self().messages_left)-- == 0) cluster_.kill_process(rank_);
+  cluster_.check_alive(rank_);
   ACID_ASSERT(!self().left, "worker {} has left", rank_);
   const Ticket ticket = ++self().last_ticket;
-  if (cluster_.process(to).left) return ticket;
+  if (cluster_.process(to).left || cluster_.process(to).killed) return ticket;
   Mail mail{rank_, {header.begin(), header.end()}, body.size(), 0};
   if (!body.empty()) {
     mail.body = ++cluster_.last_body_;
@@ -175,7 +204,7 @@ Transport::Ticket LocalCluster::Impl::Endpoint::send(int to, std::span<const std
 
 std::optional<Mail> LocalCluster::Impl::Endpoint::next() {
   MutexLock lock(cluster_.mutex_);
-  cluster_.check_alive();
+  cluster_.check_alive(rank_);
   if (self().inbox.empty()) return std::nullopt;
   Mail mail = std::move(self().inbox.front());
   self().inbox.pop_front();
@@ -185,19 +214,22 @@ std::optional<Mail> LocalCluster::Impl::Endpoint::next() {
 Transport::Ticket LocalCluster::Impl::Endpoint::fetch(const Mail& mail, std::span<float> into) {
   ACID_ASSERT(into.size() == mail.body_size, "{} floats into {}", mail.body_size, into.size());
   MutexLock lock(cluster_.mutex_);
-  cluster_.check_alive();
+  cluster_.check_alive(rank_);
   const Ticket ticket = ++self().last_ticket;
   if (mail.body_size == 0) return ticket;
-  const Body body = cluster_.take_body(mail);
-  ACID_ASSERT(body.to == rank_, "a body for worker {} fetched by {}", body.to, rank_);
-  std::copy(body.values.begin(), body.values.end(), into.begin());
-  self().news = true;
+  if (const auto body = cluster_.take_body(mail)) {
+    ACID_ASSERT(body->to == rank_, "a body for worker {} fetched by {}", body->to, rank_);
+    std::copy(body->values.begin(), body->values.end(), into.begin());
+    self().news = true;
+  } else {
+    self().unfinished.insert(ticket);
+  }
   return ticket;
 }
 
 bool LocalCluster::Impl::Endpoint::done(Ticket ticket) {
   MutexLock lock(cluster_.mutex_);
-  cluster_.check_alive();
+  cluster_.check_alive(rank_);
   return self().unfinished.count(ticket) == 0;
 }
 
@@ -218,12 +250,12 @@ void LocalCluster::Impl::Endpoint::wait(double seconds) {
   const SteadyClock clock;
   const double until = clock.seconds() + seconds;
   MutexLock lock(cluster_.mutex_);
-  cluster_.check_alive();
+  cluster_.check_alive(rank_);
   while (!self().news && self().inbox.empty()) {
     const double left = until - clock.seconds();
     if (left <= 0) break;
     self().changed.wait_for(cluster_.mutex_, left);
-    cluster_.check_alive();
+    cluster_.check_alive(rank_);
   }
   self().news = false;
 }
@@ -233,12 +265,20 @@ void LocalCluster::Impl::Endpoint::wake() {
   cluster_.notify(rank_);
 }
 
+void LocalCluster::Impl::Endpoint::outlive_losses() {
+  MutexLock lock(cluster_.mutex_);
+  self().outlives = true;
+  cluster_.check_alive(rank_);
+  for (int rank = 1; rank < size(); ++rank)
+    if (cluster_.process(rank).killed) self().inbox.push_back({rank, {}, 0, 0, kHow});
+}
+
 void LocalCluster::Impl::Endpoint::leave() {
   const SteadyClock clock;
   const double until = clock.seconds() + kLeaveSeconds;
   MutexLock lock(cluster_.mutex_);
   if (self().left) return;
-  while (!cluster_.lost_ && cluster_.awaits_readers(rank_) && clock.seconds() < until)
+  while (!cluster_.fatal_to(rank_) && cluster_.awaits_readers(rank_) && clock.seconds() < until)
     self().changed.wait_for(cluster_.mutex_, until - clock.seconds());
   self().left = true;
   cluster_.drop_bodies(rank_);
@@ -249,5 +289,6 @@ LocalCluster::LocalCluster(int size, bool windows) : impl_(std::make_unique<Impl
 LocalCluster::~LocalCluster() = default;
 Transport& LocalCluster::at(int rank) { return impl_->at(rank); }
 void LocalCluster::kill(int rank) { impl_->kill(rank); }
+void LocalCluster::kill_after(int rank, int messages) { impl_->kill_after(rank, messages); }
 
 }  // namespace acid

@@ -86,7 +86,7 @@ class OpenedMpi final : public MpiRuntime {
   std::vector<std::string> gather(const std::string& text) override;
   std::unique_ptr<Transport> connect(const MpiTransportOptions& options) override;
   void library_sum(std::span<float> values) override;
-  void finish() override;
+  void finish(bool all) override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:
@@ -125,6 +125,19 @@ void OpenedMpi::assemble(double patience_seconds, const std::function<void(int)>
   sums_ = duplicate();
 }
 
+/// Whether whoever started the processes has asked for it, too.
+bool outlives_losses() {
+#if defined(OMPI_HAVE_MPI_EXT_FTMPI) && OMPI_HAVE_MPI_EXT_FTMPI && defined(MPIX_FT)
+  void* value = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, static_cast<void*>(&value), &found),
+            "tell whether it outlives losses");
+  return found != 0 && *static_cast<int*>(value) != 0;
+#else
+  return false;
+#endif
+}
+
 /// Duplicates inherit the error handler.
 MPI_Comm OpenedMpi::duplicate() const {
   MPI_Comm copy = MPI_COMM_NULL;
@@ -138,11 +151,10 @@ nlohmann::json OpenedMpi::environment() const {
 #else
   const bool fault_tolerance = false;
 #endif
-  nlohmann::json environment{{"library", library_version()},
-                             {"standard", standard_version()},
-                             {"thread_level", level_name(level_)},
-                             {"fault_tolerance", fault_tolerance},
-                             {"processes", size_}};
+  nlohmann::json environment{
+      {"library", library_version()},         {"standard", standard_version()},
+      {"thread_level", level_name(level_)},   {"fault_tolerance", fault_tolerance},
+      {"outlives_losses", outlives_losses()}, {"processes", size_}};
   for (const char* layer : {"pml", "btl", "mtl"}) {
     const char* chosen = std::getenv(fmt::format("OMPI_MCA_{}", layer).c_str());
     if (chosen != nullptr) environment["chosen"][layer] = chosen;
@@ -293,8 +305,8 @@ void OpenedMpi::library_sum(std::span<float> values) {
   }
 }
 
-void OpenedMpi::finish() {
-  barrier();
+void OpenedMpi::finish(bool all) {
+  if (all) barrier();
   check_mpi(MPI_Finalize(), "end");
 }
 

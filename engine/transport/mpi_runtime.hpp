@@ -33,8 +33,9 @@ class MpiRuntime {
   /// first and with each that comes. Throws Error when for `patience_seconds` none has.
   virtual void assemble(double patience_seconds, const std::function<void(int)>& waiting) = 0;
   /// {"library": "Open MPI v4.1.4", "standard": "3.1", "thread_level": "serialized",
-  /// "fault_tolerance": false, "processes": 4, "chosen": {"btl": "tcp,self"}}: what is worth
-  /// recording; `chosen` only where Open MPI's layers were chosen in the environment.
+  /// "fault_tolerance": false, "outlives_losses": false, "processes": 4, "chosen": {"btl":
+  /// "tcp,self"}}: what is worth recording; fault_tolerance: it was built with it; outlives_losses:
+  /// and started with it; `chosen` only where Open MPI's layers were chosen in the environment.
   virtual nlohmann::json environment() const = 0;
   /// `text` of rank 0, in every process. All of them call it.
   virtual std::string broadcast(const std::string& text) = 0;
@@ -45,8 +46,9 @@ class MpiRuntime {
   /// Sum over all processes by the MPI library, in whatever order it likes: not reproducible.
   /// All of them call it, from the communication thread; blocks.
   virtual void library_sum(std::span<float> values) = 0;
-  /// Ends MPI in this process, with all the others; no call is allowed any more.
-  virtual void finish() = 0;
+  /// Ends MPI in this process, with the others: `all`, or those that are left. No call is allowed
+  /// any more.
+  virtual void finish(bool all) = 0;
   /// Ends every process of the job, this one included, as soon as possible.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

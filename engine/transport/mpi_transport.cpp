@@ -82,18 +82,25 @@ void MpiTransport::start_sending(Head& head, int to, std::span<const float> body
   } else {
     head.way = Way::mpi;
     head.place = sent_bodies_[receiver]++ % (most_tag_ + 1);
+    const Staged staged = stage(body.size());
+    if (staged) std::ranges::copy(body, staged->begin());
+    const float* const from = staged ? staged->data() : body.data();
     for (std::size_t begin = 0; begin < body.size(); begin += kMostFloats) {
       const auto count = static_cast<int>(std::min(kMostFloats, body.size() - begin));
       MPI_Request request = MPI_REQUEST_NULL;
-      const int code = MPI_Isend(body.data() + begin, count, MPI_FLOAT, to,
-                                 static_cast<int>(head.place), bodies_, &request);
-      if (code != MPI_SUCCESS) fail(to, code, "send to it");
+      const int code = MPI_Isend(from + begin, count, MPI_FLOAT, to, static_cast<int>(head.place),
+                                 bodies_, &request);
+      if (code != MPI_SUCCESS) {
+        fail_request({head.ticket, to, {}, staged}, code);
+        continue;
+      }
       requests_.push_back(request);
-      owners_.push_back({head.ticket, to});
+      owners_.push_back({head.ticket, to, {}, staged});
       ++transfer.requests;
     }
   }
-  transfers_[head.ticket] = transfer;
+  const bool failed = head.way == Way::mpi && transfer.requests == 0;
+  if (!failed) transfers_[head.ticket] = transfer;
 }
 
 Transport::Ticket MpiTransport::fetch(const Mail& mail, std::span<float> into) {
@@ -101,6 +108,10 @@ Transport::Ticket MpiTransport::fetch(const Mail& mail, std::span<float> into) {
   side_->check_alive();
   const Ticket ticket = ++last_ticket_;
   if (mail.body_size == 0) return ticket;
+  if (side_->is_lost(mail.from)) {
+    transfers_[ticket] = {.peer = mail.from, .lost = true};
+    return ticket;
+  }
   const auto found = announced_.find(mail.body);
   ACID_ASSERT(found != announced_.end(), "body {} of {} fetched twice", mail.body, mail.from);
   const Announced body = found->second;
@@ -110,24 +121,27 @@ Transport::Ticket MpiTransport::fetch(const Mail& mail, std::span<float> into) {
     finish(body.head.ticket);
     return ticket;
   }
-  if (body.head.way == Way::memory)
-    read_memory(body.head, body.from, into);
-  else
+  if (body.head.way == Way::mpi)
     start_receiving(body.head, body.from, into, ticket);
+  else if (!read_memory(body.head, body.from, into))
+    transfers_[ticket].peer = body.from;
   const Head word{Kind::fetched, body.head.way, 0, body.head.ticket, 0};
   side_->send(body.from, std::as_bytes(std::span(&word, 1)));
   return ticket;
 }
 
-void MpiTransport::read_memory(const Head& head, int from, std::span<float> into) {
+/// False when the sender is being lost, which is outlived.
+bool MpiTransport::read_memory(const Head& head, int from, std::span<float> into) {
   const auto sender = static_cast<std::size_t>(from);
   ACID_ASSERT(neighbours_[sender].can_be_read, "worker {} cannot be read", from);
   try {
     DirectMemory::read(neighbours_[sender].pid, head.place, into);
   } catch (const Error& error) {
-    throw LostProcess(places()[sender], error.what());
+    if (!outlives_ || from == 0) throw LostProcess(places()[sender], error.what());
+    side_->suspect(from, error.what());
+    return false;
   }
-  news_ = true;
+  return news_ = true;
 }
 
 std::span<float> MpiTransport::window(int rank, std::size_t floats) {
@@ -143,17 +157,58 @@ void MpiTransport::start_receiving(const Head& head, int from, std::span<float> 
                                    Ticket ticket) {
   Transfer& transfer = transfers_[ticket];
   transfer.peer = from;
+  const Staged staged = stage(into.size());
+  float* const to = staged ? staged->data() : into.data();
   for (std::size_t begin = 0; begin < into.size(); begin += kMostFloats) {
     const auto count = static_cast<int>(std::min(kMostFloats, into.size() - begin));
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = MPI_Irecv(into.data() + begin, count, MPI_FLOAT, from,
-                               static_cast<int>(head.place), bodies_, &request);
-    if (code != MPI_SUCCESS) fail(from, code, "receive from it");
-    requests_.push_back(request);
-    owners_.push_back({ticket, from});
+    const int code = MPI_Irecv(to + begin, count, MPI_FLOAT, from, static_cast<int>(head.place),
+                               bodies_, &request);
     ++transfer.requests;
+    if (code != MPI_SUCCESS) {
+      fail_request({ticket, from, {}, staged}, code);
+      continue;
+    }
+    requests_.push_back(request);
+    owners_.push_back({ticket, from, into, staged});
   }
   activate(transfer);
+}
+
+MpiTransport::Staged MpiTransport::stage(std::size_t floats) const {
+  return outlives_ ? std::make_shared<std::vector<float>>(floats) : nullptr;
+}
+
+/// Perhaps MPI was the first to notice.
+void MpiTransport::fail_request(const Request& request, int code) {
+  constexpr const char* kWhat = "move a vector to or from it";
+  if (!outlives_ || request.peer == 0) fail(request.peer, code, kWhat);
+  side_->suspect(request.peer, fmt::format("MPI cannot {}: {}", kWhat, mpi_error_text(code)));
+  abandon(request.ticket);
+}
+
+void MpiTransport::outlive_losses() {
+  side_->outlive_losses();
+  outlives_ = true;
+}
+
+void MpiTransport::lose(int peer) {
+  std::erase_if(announced_, [&](const auto& entry) { return entry.second.from == peer; });
+  std::vector<Ticket> tickets;
+  for (const auto& [ticket, transfer] : transfers_)
+    if (transfer.peer == peer) tickets.push_back(ticket);
+  for (const Ticket ticket : tickets) abandon(ticket);
+  news_ = true;
+}
+
+/// Nobody waits for its requests any more. What was being sent is done; what was to arrive will
+/// not.
+void MpiTransport::abandon(Ticket ticket) {
+  const auto found = transfers_.find(ticket);
+  if (found == transfers_.end()) return;
+  if (found->second.sending) return finish(ticket);
+  if (std::exchange(found->second.active, false)) --active_;
+  found->second.lost = true;
 }
 
 void MpiTransport::activate(Transfer& transfer) {
@@ -170,6 +225,11 @@ void MpiTransport::finish(Ticket ticket) {
 }
 
 void MpiTransport::take(SideChannel::Message message) {
+  if (!message.lost.empty()) {
+    lose(message.from);
+    inbox_.push_back({message.from, {}, 0, 0, std::move(message.lost)});
+    return;
+  }
   Head head;
   ACID_ASSERT(message.bytes.size() >= sizeof head, "a message of {} bytes", message.bytes.size());
   std::memcpy(&head, message.bytes.data(), sizeof head);
@@ -207,7 +267,7 @@ void MpiTransport::progress() {
     const int error = statuses_[static_cast<std::size_t>(i)].MPI_ERROR;
     const Request& owner =
         owners_[static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)])];
-    if (error != MPI_SUCCESS) fail(owner.peer, error, "move a vector to or from it");
+    if (error != MPI_SUCCESS) fail_request(owner, error);
   }
   if (count != MPI_UNDEFINED && count > 0) finish_requests(count);
 }
@@ -216,13 +276,15 @@ void MpiTransport::finish_requests(int count) {
   std::sort(finished_.begin(), finished_.begin() + count, std::greater<>());
   for (int i = 0; i < count; ++i) {
     const auto index = static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]);
-    const Ticket ticket = owners_[index].ticket;
+    const Request owner = std::move(owners_[index]);
     requests_[index] = requests_.back();
-    owners_[index] = owners_.back();
+    owners_[index] = std::move(owners_.back());
     requests_.pop_back();
     owners_.pop_back();
-    const auto found = transfers_.find(ticket);
-    if (found != transfers_.end() && --found->second.requests == 0) finish(ticket);
+    const auto found = transfers_.find(owner.ticket);
+    if (found == transfers_.end() || found->second.lost || --found->second.requests > 0) continue;
+    if (!owner.into.empty() && owner.staged) std::ranges::copy(*owner.staged, owner.into.begin());
+    finish(owner.ticket);
   }
   progress_at_ = clock_.seconds();
 }

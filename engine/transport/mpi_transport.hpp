@@ -46,6 +46,7 @@ class MpiTransport final : public Transport {
   std::span<float> window(int rank, std::size_t floats) override;
   void wait(double seconds) override;
   void wake() override { side_->wake(); }
+  void outlive_losses() override;
   void leave() override;
 
  private:
@@ -66,16 +67,26 @@ class MpiTransport final : public Transport {
     bool sending = false;
     bool active = false;  // both sides are at it
     int requests = 0;     // of MPI, unfinished
+    bool lost = false;    // what was to arrive never will
   };
+  /// Once losses are outlived MPI has memory of its own, which it may use as long as it likes after
+  /// its caller has given up.
+  using Staged = std::shared_ptr<std::vector<float>>;
   struct Request {
     Ticket ticket = 0;
     int peer = 0;
+    std::span<float> into;  // what arrived in `staged` goes there
+    Staged staged;
   };
 
   void send_to_self(std::span<const std::byte> header, std::span<const float> body, Ticket ticket);
   void start_sending(Head& head, int to, std::span<const float> body);
+  Staged stage(std::size_t floats) const;
+  void lose(int peer);
+  void abandon(Ticket ticket);
+  void fail_request(const Request& request, int code);
   void start_receiving(const Head& head, int from, std::span<float> into, Ticket ticket);
-  void read_memory(const Head& head, int from, std::span<float> into);
+  bool read_memory(const Head& head, int from, std::span<float> into);
   void take(SideChannel::Message message);
   void take_word(const Head& head);
   void pump();
@@ -108,6 +119,7 @@ class MpiTransport final : public Transport {
   std::vector<Request> owners_;  // of requests_
   std::vector<int> finished_;    // scratch of progress()
   std::vector<MPI_Status> statuses_;
+  bool outlives_ = false;
   int active_ = 0;          // transfers worth testing for
   bool news_ = false;       // a ticket is done, since the last wait()
   double progress_at_ = 0;  // when a request was last made, or finished

@@ -207,11 +207,8 @@ void SideChannel::take_frame(int rank, Kind kind, std::span<const std::byte> byt
       if (bytes.size() < sizeof who) break;
       std::memcpy(&who, bytes.data(), sizeof who);
       const auto text = bytes.subspan(sizeof who);
-      if (who < 0 || who >= static_cast<int>(places_.size()) || who == rank_) break;
-      if (!lost_ && !leaving_) {
-        lost_.emplace(places_[static_cast<std::size_t>(who)],
-                      std::string(reinterpret_cast<const char*>(text.data()), text.size()));
-      }
+      if (who < 0 || who >= static_cast<int>(places_.size())) break;
+      take_loss(rank, who, std::string(reinterpret_cast<const char*>(text.data()), text.size()));
       break;
     }
   }
@@ -227,10 +224,67 @@ void SideChannel::close_connection(int rank, const std::string& how) {
 
 void SideChannel::lose(int rank, const std::string& how, bool silent) {
   if (lost_ || leaving_) return;
+  if (outlives_ && rank != 0) return outlive(rank, how);
   lost_.emplace(places_[static_cast<std::size_t>(rank)], how, silent);
-  const std::int32_t who = rank;
-  for (int other = 0; other < static_cast<int>(peers_.size()); ++other)
-    send_frame(other, Kind::loss, std::as_bytes(std::span(&who, 1)), std::as_bytes(std::span(how)));
+  for (int other = 0; other < static_cast<int>(peers_.size()); ++other) tell_loss(other, rank, how);
+}
+
+void SideChannel::tell_loss(int to, int who, const std::string& how) {
+  const std::int32_t number = who;
+  send_frame(to, Kind::loss, std::as_bytes(std::span(&number, 1)), std::as_bytes(std::span(how)));
+}
+
+/// What it had sent comes before the word of its loss.
+void SideChannel::outlive(int rank, const std::string& how) {
+  if (peer(rank).lost) return;
+  peer(rank).lost = true;
+  if (rank_ == 0) tell_loss(rank, rank, how);
+  peer(rank).socket.close();
+  inbox_.push_back({rank, {}, how});
+  for (Peer& other : peers_)
+    if (other.suspected_by == rank) other.suspected_by = -1;
+  if (rank_ != 0) return tell_loss(0, rank, how);
+  for (int other = 1; other < static_cast<int>(peers_.size()); ++other) tell_loss(other, rank, how);
+}
+
+void SideChannel::outlive_losses() {
+  check_alive();
+  outlives_ = true;
+}
+
+/// Worker 0's word holds for all. To worker 0 others' words are a suspicion: of two who lost each
+/// other, one is enough.
+void SideChannel::take_loss(int from, int who, const std::string& how) {
+  if (lost_ || leaving_) return;
+  if (!outlives_) {
+    if (who != rank_) lost_.emplace(places_[static_cast<std::size_t>(who)], how);
+  } else if (who == rank_) {
+    if (from == 0)
+      lost_.emplace(places_[static_cast<std::size_t>(who)],
+                    fmt::format("the others go on without it: {}", how));
+  } else if (rank_ == 0 && !peer(from).lost) {
+    suspect(from, who, how);
+  } else if (from == 0) {
+    read_from(who);  // what has arrived of it
+    if (!peer(who).left) lose(who, how);
+  }
+}
+
+void SideChannel::suspect(int by, int rank, const std::string& how) {
+  Peer& other = peer(rank);
+  if (other.left || other.lost || other.suspected_by >= 0) return;
+  other.suspected_by = by;
+  other.suspicion = how;
+  other.suspected = awake_seconds_;
+}
+
+void SideChannel::lose_suspects() {
+  for (int other = 0; other < static_cast<int>(peers_.size()); ++other) {
+    const Peer& one = peer(other);
+    if (one.suspected_by >= 0 && !one.left && !one.lost &&
+        awake_seconds_ - one.suspected >= 2 * options_.heartbeat_seconds)
+      lose(other, one.suspicion);
+  }
 }
 
 std::optional<SideChannel::Message> SideChannel::next() {
@@ -281,10 +335,13 @@ void SideChannel::tick(double now) {
     if ((other == 0) == (rank_ == 0)) continue;
     if (!peer(other).socket || peer(other).left) continue;
     const double silence = awake_seconds_ - peer(other).heard;
-    if (silence > options_.silence_seconds)
-      return lose(other, fmt::format("nothing was heard of it for {:.0f} s", silence), true);
+    if (silence > options_.silence_seconds) {
+      lose(other, fmt::format("nothing was heard of it for {:.0f} s", silence), true);
+      if (lost_) return;
+    }
     send_frame(other, Kind::heartbeat, {});
   }
+  lose_suspects();
 }
 
 bool SideChannel::all_sent() const {

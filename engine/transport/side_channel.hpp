@@ -24,7 +24,9 @@ struct SideChannelOptions {
 ///
 /// Heartbeats go between worker 0 and each other. Only time in which a process itself was awake
 /// counts as silence of another: one that was stopped for a while first hears what has arrived.
-/// Whoever finds somebody lost tells the others, so that all of them name the same one.
+/// Whoever finds somebody lost tells the others, so that all of them name the same one. Once losses
+/// are outlived (Transport::outlive_losses()) it tells worker 0, which tells all, the lost process
+/// among them: should it live, LostProcess names itself there.
 class SideChannel {
  public:
   /// `connections` by rank, none at one's own; see meet().
@@ -34,6 +36,7 @@ class SideChannel {
   struct Message {
     int from = 0;
     std::vector<std::byte> bytes;
+    std::string lost = {};  // as in Mail
   };
 
   const std::vector<ProcessPlace>& places() const { return places_; }
@@ -46,8 +49,16 @@ class SideChannel {
   /// Returns whether wake() was called, or a process has left, since the last wait().
   bool wait(double seconds);
   void wake();  // any thread
-  /// Whether the process has said that it leaves.
-  bool has_left(int rank) const { return peers_[static_cast<std::size_t>(rank)].left; }
+  /// Whether the process has said that it leaves, or is lost and outlived.
+  bool has_left(int rank) const {
+    const Peer& other = peers_[static_cast<std::size_t>(rank)];
+    return other.left || other.lost;
+  }
+  bool is_lost(int rank) const { return peers_[static_cast<std::size_t>(rank)].lost; }
+  void outlive_losses();
+  /// Something other than the connection says that a process is lost, and losses are outlived: it
+  /// will be, at the latest after two heartbeats, so that its last words can arrive.
+  void suspect(int rank, const std::string& how) { suspect(rank_, rank, how); }
 
   /// Waits until everything sent has reached the other hosts, then says farewell; gives up after
   /// `seconds`. Throws nothing.
@@ -66,8 +77,11 @@ class SideChannel {
     std::vector<std::byte> unsent;
     std::size_t unsent_begin = 0;
     bool watched_for_room = false;
-    bool left = false;
-    double heard = 0;  // in awake seconds
+    bool left = false, lost = false;
+    int suspected_by = -1;  // to be lost
+    std::string suspicion;
+    double suspected = 0;  // when, in awake seconds
+    double heard = 0;      // in awake seconds
   };
 
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
@@ -81,6 +95,11 @@ class SideChannel {
   void take_frame(int rank, Kind kind, std::span<const std::byte> bytes);
   void close_connection(int rank, const std::string& how);
   void lose(int rank, const std::string& how, bool silent = false);
+  void outlive(int rank, const std::string& how);
+  void take_loss(int from, int who, const std::string& how);
+  void tell_loss(int to, int who, const std::string& how);
+  void suspect(int by, int rank, const std::string& how);
+  void lose_suspects();
   void tick(double now);
   bool has_news();
   bool all_sent() const;
@@ -96,6 +115,7 @@ class SideChannel {
   std::vector<std::byte> scratch_;
   std::deque<Message> inbox_;
   std::optional<LostProcess> lost_;
+  bool outlives_ = false;
   bool woken_ = false;
   bool leaving_ = false;
   double awake_seconds_ = 0;

@@ -39,6 +39,7 @@ struct Mail {
   std::vector<std::byte> header;
   std::size_t body_size = 0;  // floats
   std::uint64_t body = 0;     // the transport's name for it
+  std::string lost = {};      // not empty: no message, but how one knows that `from` is lost
 };
 
 /// Moves messages between the processes of a run: a header of up to kMostHeaderBytes, and with it,
@@ -52,6 +53,7 @@ struct Mail {
 /// Failure: every call but wake(), leave() and the accessors throws LostProcess once a process has
 /// closed its connection without leaving, or rank 0 and another have not heard of each other for
 /// kSilenceSeconds. Heartbeats are sent by wait(), which must therefore be called every second.
+/// After outlive_losses() only the loss of rank 0, or of this process, is such a failure.
 class Transport {
  public:
   static constexpr double kSilenceSeconds = 8;
@@ -89,6 +91,10 @@ class Transport {
   virtual void wait(double seconds) = 0;
   /// Ends a wait() that is under way, or the next one. Any thread.
   virtual void wake() = 0;
+
+  /// From now on next() tells of a process that is lost, other than rank 0, as the last that comes
+  /// from it. What is sent to it vanishes; a body of it that has not arrived never will be done().
+  virtual void outlive_losses() = 0;
 
   /// Nothing more will be sent or fetched: waits until what was sent has left, at most a few
   /// seconds. From here on the end of this process is no failure to the others.

@@ -125,7 +125,8 @@ std::string run_digests(const ReportData& data) {
     std::string workers;
     if (run.result)
       for (const std::string& digest : run.result->worker_digests)
-        workers += fmt::format("{}{}", workers.empty() ? "" : " ", digest.substr(0, 12));
+        workers += fmt::format("{}{}", workers.empty() ? "" : " ",
+                               digest.empty() ? "lost" : digest.substr(0, 12));
     table.rows.push_back({code(run.summary.id), text(verification_text(run)),
                           code(run.summary.digest), code(run.result ? run.result->mean_digest : ""),
                           code(workers)});

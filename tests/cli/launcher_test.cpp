@@ -25,7 +25,9 @@ json settings_with(const json& changes) {
                   {"processes_per_host", nullptr},
                   {"arguments", json::array()}};
   if (changes.is_object()) section.update(changes);
-  return {{"execution", {{"driver", "mpi"}, {"mpi", section}}}, {"workers", {{"count", 4}}}};
+  return {{"execution", {{"driver", "mpi"}, {"mpi", section}}},
+          {"algorithm", {{"kind", section.value("algorithm", "ad-psgd")}}},
+          {"workers", {{"count", 4}}}};
 }
 
 Surroundings surroundings() {
@@ -33,6 +35,7 @@ Surroundings surroundings() {
   around.is_this_host = [](const std::string& name) { return name == "here"; };
   around.find_program = [](const std::string& name) { return "/usr/bin/" + name; };
   around.slurm_mpi_plugins = [] { return "MPI plugin types are...\n\tcray\n\tpmi2\n\tpmix\n"; };
+  around.mpirun_version = [] { return "mpirun (Open MPI) 5.0.7\n\nReport bugs\n"; };
   return around;
 }
 
@@ -84,6 +87,21 @@ const std::string kKilledBy5 =
     kRule + "\n";
 
 }  // namespace
+
+TEST_CASE("mpirun is told to go on without a process that dies, where the method can and it can") {
+  CHECK_THAT(launcher_line({{"on_loss", "go-on"}}), ContainsSubstring("--with-ft ulfm"));
+  for (const json& stays : {json{{"on_loss", "restart"}}, json::object(),
+                            json{{"on_loss", "go-on"}, {"algorithm", "ar-sgd"}}})
+    CHECK_THAT(launcher_line(stays), !ContainsSubstring("--with-ft"));
+  const json theirs = {{"on_loss", "go-on"}, {"arguments", {"--with-ft", "mpi"}}};
+  CHECK_THAT(launcher_line(theirs), !ContainsSubstring("ulfm"));
+  Surroundings older = surroundings();
+  for (const char* version : {"mpirun (Open MPI) 4.1.4\n", "HYDRA build details:\n 7\n", ""}) {
+    older.mpirun_version = [&] { return version; };
+    CHECK_THAT(message_for({{"on_loss", "go-on"}}, older), ContainsSubstring("since version 5"));
+    CHECK(message_for({}, older) == "no error");
+  }
+}
 
 TEST_CASE("mpirun starts one process per worker, unbound and as many as wanted") {
   CHECK(launcher_line({}) == "mpirun -n 4 --bind-to none --oversubscribe");
@@ -273,6 +291,7 @@ TEST_CASE("on one host Open MPI is told to keep to shared memory and the loopbac
       return std::find(told.begin(), told.end(), each) != told.end();
     };
     CHECK(has("OMPI_MCA_btl=self,vader") == has("OMPI_MCA_oob_tcp_if_include=lo"));
+    CHECK_FALSE(has("PRTE_MCA_prte_if_include=lo"));  // With it version 5 finds no network.
     return has("OMPI_MCA_btl=self,vader");
   };
   CHECK(kept({}));

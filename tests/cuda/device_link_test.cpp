@@ -60,7 +60,7 @@ class FakeMpi final : public MpiRuntime {
   std::unique_ptr<Transport> connect(const MpiTransportOptions&) override { return nullptr; }
   void library_sum(std::span<float>) override {}
   void assemble(double, const std::function<void(int)>&) override {}
-  void finish() override {}
+  void finish(bool) override {}
   [[noreturn]] void abort(int) override { std::abort(); }
 
  private:

@@ -8,49 +8,18 @@
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
-#include "tests/drivers/replay_fixture.hpp"
 
 using namespace acid;
+using test::check_replays;
 using test::CheckpointFolder;
 using test::MemoryRecorder;
 using test::Processes;
 using test::Replayable;
+using test::script;
+using test::sum;
 using test::waiting_for;
 
 namespace {
-
-ReplayScript script(const MemoryRecorder& recorder, int workers) {
-  ReplayScript events = test::script_of(recorder, workers);
-  events.shared_clock = false;
-  return events;
-}
-
-void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded) {
-  MemoryRecorder again;
-  const Outcome replayed = run.replay(script(recorder, run.spec.workers), again);
-  CHECK(difference(again, recorder, run.spec.workers) == "");
-  CHECK(replayed.ending == recorded.ending);
-  CHECK(replayed.message == recorded.message);
-  CHECK(replayed.worker_digests == recorded.worker_digests);
-  CHECK(replayed.mean_digest == recorded.mean_digest);
-  CHECK(replayed.worker_gradients == recorded.worker_gradients);
-  CHECK(replayed.exchanges_done == recorded.exchanges_done);
-  CHECK(replayed.position.gradients == recorded.position.gradients);
-  CHECK(replayed.position.bytes == recorded.position.bytes);
-  for (const char* metric : {"consensus_distance", "train_loss", "staleness", "exchanges",
-                             "eval_loss", "learning_rate", "gradient_norm", "bytes_sent"}) {
-    INFO(metric);
-    const auto& a = again.series(metric);
-    const auto& b = recorder.series(metric);
-    REQUIRE(a.size() == b.size());
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      CHECK(a[k].value == b[k].value);
-      CHECK(a[k].position.gradients == b[k].position.gradients);
-      CHECK(a[k].position.normalised_time == b[k].position.normalised_time);
-      CHECK(a[k].position.bytes == b[k].position.bytes);
-    }
-  }
-}
 
 /// The numbers of a worker's exchanges, in its order.
 std::vector<std::uint64_t> exchanges_of(const MemoryRecorder& recorder, int worker) {
@@ -59,12 +28,6 @@ std::vector<std::uint64_t> exchanges_of(const MemoryRecorder& recorder, int work
     if (event.kind == EventKind::apply || event.kind == EventKind::exchange)
       numbers.push_back(event.exchange);
   return numbers;
-}
-
-std::int64_t sum(const std::vector<std::int64_t>& values) {
-  std::int64_t total = 0;
-  for (const std::int64_t value : values) total += value;
-  return total;
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
   const auto n = static_cast<std::size_t>(spec.workers);
   LocalCluster cluster(spec.workers, windows);
   options.resize(n);
+  for (MpiOptions& each : options) each.goes_on = goes_on;
+  if (before) before(cluster);
   errors.assign(n, "");
   Outcome outcome;
   MemoryRecorder nobody;  // the others must not use it
@@ -31,6 +33,7 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
         cluster.at(rank).leave();
       } catch (const std::exception& error) {
         errors[r] = error.what();
+        ++lost;
         cluster.kill(rank);  // as the end of its process would
       }
     });
@@ -41,6 +44,45 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
 
 void check_no_errors(const Processes& processes) {
   for (const std::string& error : processes.errors) CHECK(error == "");
+}
+
+ReplayScript script(const MemoryRecorder& recorder, int workers) {
+  ReplayScript events = script_of(recorder, workers);
+  events.shared_clock = false;
+  return events;
+}
+
+void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded) {
+  MemoryRecorder again;
+  const Outcome replayed = run.replay(script(recorder, run.spec.workers), again);
+  CHECK(difference(again, recorder, run.spec.workers) == "");
+  CHECK(replayed.ending == recorded.ending);
+  CHECK(replayed.message == recorded.message);
+  CHECK(replayed.worker_digests == recorded.worker_digests);
+  CHECK(replayed.mean_digest == recorded.mean_digest);
+  CHECK(replayed.worker_gradients == recorded.worker_gradients);
+  CHECK(replayed.exchanges_done == recorded.exchanges_done);
+  CHECK(replayed.position.gradients == recorded.position.gradients);
+  CHECK(replayed.position.bytes == recorded.position.bytes);
+  for (const char* metric : {"consensus_distance", "train_loss", "staleness", "exchanges",
+                             "eval_loss", "learning_rate", "gradient_norm", "bytes_sent"}) {
+    INFO(metric);
+    const auto& a = again.series(metric);
+    const auto& b = recorder.series(metric);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      CHECK(a[k].value == b[k].value);
+      CHECK(a[k].position.gradients == b[k].position.gradients);
+      CHECK(a[k].position.normalised_time == b[k].position.normalised_time);
+      CHECK(a[k].position.bytes == b[k].position.bytes);
+    }
+  }
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  std::int64_t total = 0;
+  for (const std::int64_t value : values) total += value;
+  return total;
 }
 
 }  // namespace acid::test

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <stop_token>
 #include <vector>
 
 #include "engine/drivers/mpi.hpp"
 #include "engine/transport/local_cluster.hpp"
-#include "tests/drivers/fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
 
 namespace acid::test {
 
@@ -17,7 +18,11 @@ struct Processes {
   nlohmann::json task;                   // of the quadratic
   std::vector<MpiOptions> options = {};  // by rank; those that are missing are the default
   bool windows = true;                   // partners reach each other's memory
-  int asks_to_stop = 0;                  // the rank that hears of the stop request
+  bool goes_on = false;                  // without those that are lost
+  std::atomic<int> lost = 0;             // processes that ended by an error
+  /// Called with the cluster before it is used.
+  std::function<void(LocalCluster&)> before = {};
+  int asks_to_stop = 0;  // the rank that hears of the stop request
   /// Called with the cluster by a thread of its own while the run goes on.
   std::function<void(LocalCluster&)> meanwhile = {};
   /// Of one process; absent: the quadratic.
@@ -33,5 +38,12 @@ struct Processes {
 
 /// That no process ended by an error.
 void check_no_errors(const Processes& processes);
+
+/// The log of an asynchronous run.
+ReplayScript script(const MemoryRecorder& recorder, int workers);
+/// That it gives every event, digest and value of the run again.
+void check_replays(Replayable& run, const MemoryRecorder& recorder, const Outcome& recorded);
+
+std::int64_t sum(const std::vector<std::int64_t>& values);
 
 }  // namespace acid::test

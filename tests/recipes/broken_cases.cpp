@@ -265,6 +265,8 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"hosts and hostfile", "[execution.mpi]\nhosts = [\"a\"]\n«hostfile» = \"h\"",
      "execution.mpi.hosts and execution.mpi.hostfile exclude each other"},
     {"no hostfile", "[execution.mpi]\nhostfile = «\"\"»", "hostfile is empty"},
+    {"srun ends all", "[execution.mpi]\nlauncher = \"srun\"\non_loss = «\"go-on\"»",
+     "cannot be kept with launcher = \"srun\""},
     {"no interface", "[execution.mpi]\ninterface = «\"\"»", "interface is empty"},
     {"hosts too small",
      "[execution]\ndriver = \"mpi\"\n[execution.mpi]\nhosts = [\"a\", \"b\"]\n"

@@ -32,6 +32,7 @@ TEST_CASE("a run under MPI has the table execution.mpi, other runs do not") {
                                                  {"all_reduce", "ordered"},
                                                  {"ports", nullptr},
                                                  {"interface", nullptr},
+                                                 {"on_loss", "restart"},
                                                  {"slow_workers", json::object()},
                                                  {"start_seconds", 300}});
   CHECK(run.settings["record"]["events"] == true);
@@ -59,7 +60,7 @@ TEST_CASE("where the processes of a run are makes no other run, how they reduce 
   const std::string base = mpi_digest("");
   for (const char* keys : {"launcher = \"srun\"", "launcher = \"none\"", "hosts = [\"a\", \"b\"]",
                            "hostfile = \"h\"", "processes_per_host = 2", "arguments = [\"-v\"]",
-                           "ports = \"1-9\"", "interface = \"eth0\""}) {
+                           "ports = \"1-9\"", "interface = \"eth0\"", "on_loss = \"go-on\""}) {
     INFO(keys);
     CHECK(mpi_digest(keys) == base);
   }

@@ -131,3 +131,30 @@ TEST_CASE("a local process that leaves waits until its bodies were fetched") {
   leaver.join();
   CHECK(into[0] == 42);
 }
+
+TEST_CASE("a local process that is outlived is told of last, and its bodies never arrive") {
+  LocalCluster cluster(3);
+  const std::vector<float> body(8);
+  for (const int rank : {0, 1, 2}) cluster.at(rank).outlive_losses();
+  cluster.at(1).send(2, letter("word"));
+  cluster.at(1).send(2, letter("body"), body);
+  const auto sent = cluster.at(2).send(1, letter("to it"), body);
+  cluster.kill(1);
+  CHECK(cluster.at(2).done(sent));
+  CHECK(cluster.at(2).done(cluster.at(2).send(1, {}, body)));
+  CHECK(text(cluster.at(2).next()->header) == "word");
+  const auto mail = cluster.at(2).next();
+  std::vector<float> into(8);
+  const auto fetched = cluster.at(2).fetch(*mail, into);
+  CHECK_FALSE(cluster.at(2).done(fetched));
+  for (const int rank : {0, 2}) {
+    const auto loss = cluster.at(rank).next();
+    REQUIRE(loss);
+    CHECK(loss->from == 1);
+    CHECK(loss->lost == "it closed its connection without leaving");
+    CHECK_FALSE(cluster.at(rank).next());
+  }
+  CHECK_THROWS_AS(cluster.at(1).next(), LostProcess);
+  cluster.kill(0);
+  CHECK_THROWS_AS(cluster.at(2).next(), LostProcess);
+}

@@ -143,7 +143,7 @@ void run(MpiRuntime& mpi) {
   if (mpi.size() > 1)
     try_windows(mpi, *transport, bodies == nullptr || std::string(bodies) == "window");
   transport->leave();
-  mpi.finish();
+  mpi.finish(/*all=*/true);
 }
 
 }  // namespace

@@ -210,3 +210,64 @@ TEST_CASE("two that were stopped at once for longer than the limit do not miss e
   CHECK_NOTHROW(all[1]->check_alive());
   CHECK_NOTHROW(all[0]->check_alive());
 }
+
+TEST_CASE("an outlived loss is told after the last words, and what is sent to the lost vanishes") {
+  auto all = channels(3);
+  for (const auto& channel : all) channel->outlive_losses();
+  for (const int to : {0, 1}) all[2]->send(to, letter("last words"));
+  all[2].reset();
+  for (const int rank : {0, 1}) {
+    SideChannel& channel = *all[static_cast<std::size_t>(rank)];
+    const auto words = receive(channel);
+    CHECK(text(words.bytes) == "last words");
+    CHECK(words.lost == "");
+    const auto loss = receive(channel);
+    CHECK(loss.from == 2);
+    CHECK(loss.lost == "it closed its connection");
+    CHECK(channel.is_lost(2));
+    CHECK(channel.has_left(2));
+    channel.send(2, letter("nobody hears it"));
+  }
+  all[0]->send(1, letter("we go on"));
+  CHECK(text(receive(*all[1]).bytes) == "we go on");
+}
+
+TEST_CASE("what worker 0 says of a loss holds for all, the lost process among them") {
+  const SideChannelOptions patient{0.1, 60};
+  const auto all = channels({kImpatient, patient, patient});
+  for (const auto& channel : all) channel->outlive_losses();
+  while (!all[0]->is_lost(2)) {  // it says nothing
+    all[0]->wait(0.05);
+    all[1]->wait(0);
+  }
+  const auto loss = receive(*all[1]);
+  CHECK(loss.from == 2);
+  CHECK_THAT(loss.lost, ContainsSubstring("nothing was heard of it"));
+  CHECK_THAT(failure_of(*all[2]),
+             ContainsSubstring("worker 2 (process") && ContainsSubstring("go on without it"));
+}
+
+TEST_CASE(
+    "what others say of a loss worker 0 believes after a while, of two who blame each other one") {
+  const SideChannelOptions busy{0.1, 60};
+  const auto all = channels(4, busy);
+  for (const auto& channel : all) channel->outlive_losses();
+  all[0]->suspect(2, "its memory cannot be read");
+  CHECK_FALSE(all[0]->is_lost(2));
+  all[2]->send(0, letter("last words"));
+  CHECK(text(receive(*all[0]).bytes) == "last words");
+  CHECK(receive(*all[0]).lost == "its memory cannot be read");
+  CHECK(receive(*all[1]).from == 2);
+  CHECK_THAT(failure_of(*all[2]),
+             ContainsSubstring("worker 2 (process") && ContainsSubstring("go on without it"));
+  CHECK_FALSE(all[0]->is_lost(3));
+}
+
+TEST_CASE("the loss of worker 0 is outlived by nobody") {
+  auto all = channels(3);
+  for (const auto& channel : all) channel->outlive_losses();
+  all[0].reset();
+  for (const int rank : {1, 2})
+    CHECK_THAT(failure_of(*all[static_cast<std::size_t>(rank)]),
+               ContainsSubstring("worker 0 (process"));
+}
