@@ -17,7 +17,7 @@ using nlohmann::json;
 
 // Of longer lines the beginning says what there is to say, and std::regex needs a piece of the
 // stack for each character.
-constexpr std::size_t kLongestLine = 4000;
+constexpr std::size_t kLongestLine = 1000;
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
