@@ -78,7 +78,7 @@ TEST_CASE("run executes every run of the recipe and prints the comparison") {
   }
 }
 
-TEST_CASE("the threads driver runs the same recipe in wall-clock time", "[threads]") {
+TEST_CASE("the threads driver runs the same recipe in wall-clock time") {
   const SmallStudy study;
   const auto result = study.run({"--driver", "threads"});
   INFO(result.err);

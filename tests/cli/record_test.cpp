@@ -85,7 +85,7 @@ TEST_CASE("the store has the first eight bytes of a tensor's digest in their ord
                 " WHERE lower(hex(substr(tensors, 1, 8))) <> substr(digest, 1, 16)") == "0");
 }
 
-TEST_CASE("what a run on threads was too late for is said and counted", "[threads]") {
+TEST_CASE("what a run on threads was too late for is said and counted") {
   const RecordedRun run;
   const auto shown = run.show();
   // Samples are due at 0, 0.34, …, 199.92, the last of them with the last gradient, which is the
@@ -168,7 +168,7 @@ TEST_CASE("the vectors of single workers at the checkpoints of a run can be expo
 }
 
 // An earlier acid recorded no more than this of a run that reached its target.
-TEST_CASE("a last sample that events follow does not pass verification", "[threads]") {
+TEST_CASE("a last sample that events follow does not pass verification") {
   std::string recipe = kRecorded;
   const auto replace = [&](const std::string& from, const std::string& to) {
     recipe.replace(recipe.find(from), from.size(), to);

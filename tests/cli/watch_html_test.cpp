@@ -248,7 +248,7 @@ TEST_CASE("the version is the page's own, and changes when a run advances and wh
   CHECK_THAT(served.get("/", entered).body, ContainsSubstring("All runs have ended"));
 }
 
-TEST_CASE("many requests at once all get the one page", "[threads]") {
+TEST_CASE("many requests at once all get the one page") {
   const Going bench;
   const Served served(bench);
   const httplib::Headers entered = served.entered();
@@ -294,7 +294,7 @@ TEST_CASE("watch --html goes on after the last run, until a signal ends it, and 
   CHECK_THAT(bench.call({"list"}).out, ContainsSubstring("finished"));
 }
 
-TEST_CASE("^C ends watch --html while strangers hold connections open", "[threads]") {
+TEST_CASE("^C ends watch --html while strangers hold connections open") {
   const Going bench;
   Served served(bench);
   CHECK(served.get("/").status == 403);  // so it answers by now
@@ -307,8 +307,7 @@ TEST_CASE("^C ends watch --html while strangers hold connections open", "[thread
   CHECK(clock.seconds() - begun < 5);
 }
 
-TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it",
-          "[threads]") {
+TEST_CASE("watch --html --wait ends with the last run, after the page had time to learn of it") {
   // It has some seconds; on a machine where it gets no core for as long, there is another.
   int learned = 0;
   for (int tries = 0; tries < 5 && learned == 0; ++tries) learned = looks_after_the_end();

@@ -99,7 +99,7 @@ TEST_CASE("a value that is wrong at some points only is reported at those") {
   CHECK_THAT(errors[1].message, ContainsSubstring("10"));
 }
 
-TEST_CASE("a sweep that is too large is refused before it is built") {
+TEST_CASE("a sweep that is too large is refused before it is built", "[release]") {
   std::string text = "[sweep]\n";
   for (const char* key : {"learning_rate", "momentum", "weight_decay"}) {
     text += "\"optimizer." + std::string(key) + "\" = [";
