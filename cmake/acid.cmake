@@ -54,7 +54,5 @@ function(acid_catalog out macro)
     string(REGEX REPLACE "^${macro}\\(([a-z0-9_]+).*" "\\1.cpp" source "${line}")
     list(APPEND sources ${source})
   endforeach()
-  # All of one shape, so with the same names inside: never compiled together.
-  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()

@@ -300,14 +300,14 @@ void note_area(Comparison& comparison, const CompareOptions& options) {
 }  // namespace
 
 bool has_come_to(const RunSummary& run, const nlohmann::json& settings, const ReadAt& at) {
-  constexpr double kRounding = 1e-9;
-  if (coordinate(run.progress, at.axis) >= at.value * (1 - kRounding)) return true;
+  constexpr double kSlack = 1e-9;
+  if (coordinate(run.progress, at.axis) >= at.value * (1 - kSlack)) return true;
   const bool timed_out =
       run.progress.gradients < run.budget_gradients && !run.message.starts_with("target reached");
   const nlohmann::json::json_pointer limit("/budget/seconds");
   return at.axis == PositionAxis::seconds && timed_out && settings.contains(limit) &&
          settings.at(limit).is_number() &&
-         at.value <= settings.at(limit).get<double>() * (1 + kRounding);
+         at.value <= settings.at(limit).get<double>() * (1 + kSlack);
 }
 
 std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options) {

@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kA2cid2Fields = {
     Field{.name = "communication_rate",
           .type = FieldType::number,
           .fallback = "1.0",
@@ -36,7 +36,7 @@ constexpr std::array kFields = {
           .minimum = 0},
 };
 
-Method make(const nlohmann::json& options, const Spectral* nominal) {
+Method make_a2cid2(const nlohmann::json& options, const Spectral* nominal) {
   Mixing mixing{.alpha = number(options, "alpha")};
   if (nominal != nullptr) {
     mixing.eta = nominal->eta;
@@ -63,8 +63,8 @@ AlgorithmEntry a2cid2_entry() {
           .summary = "pairwise averaging with continuous momentum, asynchronous",
           .source = "2306.08289",
           .pattern = Pattern::pairwise,
-          .fields = kFields,
-          .make = &make};
+          .fields = kA2cid2Fields,
+          .make = &make_a2cid2};
 }
 
 }  // namespace acid

@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kAdPsgdFields = {
     Field{.name = "communication_rate",
           .type = FieldType::number,
           .fallback = "1.0",
@@ -21,7 +21,7 @@ constexpr std::array kFields = {
           .maximum = 1},
 };
 
-Method make(const nlohmann::json& options, const Spectral*) {
+Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
   const double alpha = number(options, "alpha");
   Method method;
   method.kind = "ad-psgd";
@@ -42,8 +42,8 @@ AlgorithmEntry ad_psgd_entry() {
           .summary = "pairwise averaging beside the gradients, asynchronous",
           .source = "1710.06952",
           .pattern = Pattern::pairwise,
-          .fields = kFields,
-          .make = &make};
+          .fields = kAdPsgdFields,
+          .make = &make_ad_psgd};
 }
 
 }  // namespace acid

@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-constexpr std::array kFields = {
+constexpr std::array kDPsgdFields = {
     Field{.name = "order",
           .type = FieldType::text,
           .fallback = "\"combine-while-adapt\"",
@@ -19,7 +19,7 @@ constexpr std::array kFields = {
           .choices = "metropolis,uniform"},
 };
 
-Method make(const nlohmann::json& options, const Spectral*) {
+Method make_d_psgd(const nlohmann::json& options, const Spectral*) {
   Method method;
   method.kind = "d-psgd";
   method.pattern = Pattern::neighbours;
@@ -39,8 +39,8 @@ AlgorithmEntry d_psgd_entry() {
           .summary = "average with all neighbours every step, synchronous",
           .source = "1705.09056",
           .pattern = Pattern::neighbours,
-          .fields = kFields,
-          .make = &make};
+          .fields = kDPsgdFields,
+          .make = &make_d_psgd};
 }
 
 }  // namespace acid

@@ -5,23 +5,28 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kName = "fashion-mnist";
-constexpr ChannelStatistics kStatistics{0.2860f, 0.3530f};  // of the 60,000 training images
+constexpr std::string_view kFashionMnistName = "fashion-mnist";
+constexpr ChannelStatistics kFashionMnistStatistics{0.2860f,
+                                                    0.3530f};  // of the 60,000 training images
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kFashionMnistFields = std::to_array<Field>({
     {"root", FieldType::file, "", "folder with the four IDX files, plain or .gz"},
 });
 
-DataInfo inspect(const nlohmann::json& options) { return inspect_idx(options, kName); }
+DataInfo inspect_fashion_mnist(const nlohmann::json& options) {
+  return inspect_idx(options, kFashionMnistName);
+}
 
-Dataset load(const nlohmann::json& options) { return load_idx(options, kName, kStatistics); }
+Dataset load_fashion_mnist(const nlohmann::json& options) {
+  return load_idx(options, kFashionMnistName, kFashionMnistStatistics);
+}
 
 }  // namespace
 
 DatasetEntry dataset_fashion_mnist() {
-  return {kName,   "Fashion-MNIST, clothing: 28 × 28, IDX files",
-          kFields, inspect,
-          load,    {&kStatistics, 1}};
+  return {kFashionMnistName,   "Fashion-MNIST, clothing: 28 × 28, IDX files",
+          kFashionMnistFields, inspect_fashion_mnist,
+          load_fashion_mnist,  {&kFashionMnistStatistics, 1}};
 }
 
 }  // namespace acid

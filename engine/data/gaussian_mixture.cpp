@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kGaussianMixtureFields = std::to_array<Field>({
     {"classes", FieldType::integer, "10", "number of clusters", 2, 10000},
     {"dimension", FieldType::integer, "32", "features of an example", 1, 1e6},
     {"separation", FieldType::number, "4.0",
@@ -38,8 +38,8 @@ Centres draw_centres(const DataShape& shape, double separation, std::uint64_t ke
   return centres;
 }
 
-std::shared_ptr<const Split> draw_split(const Centres& centres, std::uint64_t key,
-                                        std::int64_t size) {
+std::shared_ptr<const Split> draw_gaussian_mixture_split(const Centres& centres, std::uint64_t key,
+                                                         std::int64_t size) {
   const auto count = static_cast<std::size_t>(size);
   std::vector<float> features;
   std::vector<std::int32_t> labels(count);
@@ -54,20 +54,20 @@ std::shared_ptr<const Split> draw_split(const Centres& centres, std::uint64_t ke
   return std::make_shared<FloatRows>(std::move(features), std::move(labels));
 }
 
-DataInfo inspect(const nlohmann::json& options) {
+DataInfo inspect_gaussian_mixture(const nlohmann::json& options) {
   const auto dimension = static_cast<int>(integer(options, "dimension"));
   const auto classes = static_cast<int>(integer(options, "classes"));
   return {{1, 1, dimension, classes}, integer(options, "train"), integer(options, "test"), {}};
 }
 
-Dataset load(const nlohmann::json& options) {
-  const DataInfo info = inspect(options);
+Dataset load_gaussian_mixture(const nlohmann::json& options) {
+  const DataInfo info = inspect_gaussian_mixture(options);
   const auto seed = options.at("seed").get<std::uint64_t>();
   const Centres centres =
       draw_centres(info.shape, number(options, "separation"), data_key(seed, DataPart::task));
   return {info.shape,
-          draw_split(centres, data_key(seed, DataPart::train), info.train_size),
-          draw_split(centres, data_key(seed, DataPart::test), info.test_size),
+          draw_gaussian_mixture_split(centres, data_key(seed, DataPart::train), info.train_size),
+          draw_gaussian_mixture_split(centres, data_key(seed, DataPart::test), info.test_size),
           {}};
 }
 
@@ -75,7 +75,8 @@ Dataset load(const nlohmann::json& options) {
 
 /// One isotropic Gaussian of variance 1 per class; classes take turns, so they are balanced.
 DatasetEntry dataset_gaussian_mixture() {
-  return {"gaussian-mixture", "one Gaussian cluster per class, no files", kFields, inspect, load};
+  return {"gaussian-mixture", "one Gaussian cluster per class, no files", kGaussianMixtureFields,
+          inspect_gaussian_mixture, load_gaussian_mixture};
 }
 
 }  // namespace acid

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include "engine/base/error.hpp"
 
 namespace acid {
 namespace {
-
-constexpr float kDegree = std::numbers::pi_v<float> / 180;
 
 // Part of an ellipse, in degrees: 0 is right, 90 is down.
 Polyline arc(Point centre, float radius_x, float radius_y, float from, float to) {

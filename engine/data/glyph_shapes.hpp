@@ -1,9 +1,12 @@
 #pragma once
 
+#include <numbers>
 #include <span>
 #include <vector>
 
 namespace acid {
+
+inline constexpr float kDegree = std::numbers::pi_v<float> / 180;  // in radians
 
 struct Point {
   float x, y;

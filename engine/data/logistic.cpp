@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kChunk = 1024;  // examples per evaluation chunk
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kLogisticFields = std::to_array<Field>({
     {"path", FieldType::file, "null",
      "LIBSVM file with two classes, plain or .gz; absent: synthetic examples"},
     {"test_fraction", FieldType::number, "0.2",
@@ -249,7 +249,7 @@ class Logistic final : public Objective {
 };
 
 // A LIBSVM file does not state its dimension anywhere, so planning reads it all.
-AnalyticEntry::Info inspect(const nlohmann::json& options) {
+AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
   if (!from_file(options))
     return {
         integer(options, "dimension") + 1, integer(options, "train"), integer(options, "test"), {}};
@@ -261,8 +261,8 @@ AnalyticEntry::Info inspect(const nlohmann::json& options) {
           {text(options, "path")}};
 }
 
-std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int batch_size,
-                                const nlohmann::json& partition, const Seeds& seeds, int) {
+std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int workers, int batch_size,
+                                         const nlohmann::json& partition, const Seeds& seeds, int) {
   return std::make_unique<Logistic>(make_examples(options), options, workers, batch_size, partition,
                                     seeds);
 }
@@ -272,9 +272,9 @@ std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int 
 /// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
 /// evaluation on the test set reports the plain log loss and the accuracy.
 AnalyticEntry analytic_logistic() {
-  return {"logistic", "binary logistic regression, synthetic or on a LIBSVM file",
-          kFields,    true,
-          inspect,    make};
+  return {"logistic",       "binary logistic regression, synthetic or on a LIBSVM file",
+          kLogisticFields,  true,
+          inspect_logistic, make_logistic};
 }
 
 }  // namespace acid

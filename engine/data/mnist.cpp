@@ -5,23 +5,25 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kName = "mnist";
-constexpr ChannelStatistics kStatistics{0.1307f, 0.3081f};  // of the 60,000 training images
+constexpr std::string_view kMnistName = "mnist";
+constexpr ChannelStatistics kMnistStatistics{0.1307f, 0.3081f};  // of the 60,000 training images
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kMnistFields = std::to_array<Field>({
     {"root", FieldType::file, "", "folder with the four IDX files, plain or .gz"},
 });
 
-DataInfo inspect(const nlohmann::json& options) { return inspect_idx(options, kName); }
+DataInfo inspect_mnist(const nlohmann::json& options) { return inspect_idx(options, kMnistName); }
 
-Dataset load(const nlohmann::json& options) { return load_idx(options, kName, kStatistics); }
+Dataset load_mnist(const nlohmann::json& options) {
+  return load_idx(options, kMnistName, kMnistStatistics);
+}
 
 }  // namespace
 
 DatasetEntry dataset_mnist() {
-  return {kName,   "MNIST, handwritten digits: 28 × 28, IDX files",
-          kFields, inspect,
-          load,    {&kStatistics, 1}};
+  return {kMnistName,   "MNIST, handwritten digits: 28 × 28, IDX files",
+          kMnistFields, inspect_mnist,
+          load_mnist,   {&kMnistStatistics, 1}};
 }
 
 }  // namespace acid

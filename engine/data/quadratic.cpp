@@ -9,7 +9,7 @@
 namespace acid {
 namespace {
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kQuadraticFields = std::to_array<Field>({
     {"dimension", FieldType::integer, "64", "number of parameters", 1, 1e9},
     {"curvature", FieldType::number, "1.0",
      "largest eigenvalue of the Hessian; 0: no gradient but the noise", 0, 1e12},
@@ -163,12 +163,12 @@ class Quadratic final : public Objective {
   double least_loss_ = 0;            // f* = (1/n) Σ_i ½ Σ_k h_k b_ik²
 };
 
-AnalyticEntry::Info inspect(const nlohmann::json& options) {
+AnalyticEntry::Info inspect_quadratic(const nlohmann::json& options) {
   return {integer(options, "dimension"), 0, 0, {}};
 }
 
-std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int,
-                                const nlohmann::json&, const Seeds& seeds, int) {
+std::unique_ptr<Objective> make_quadratic(const nlohmann::json& options, int workers, int,
+                                          const nlohmann::json&, const Seeds& seeds, int) {
   return std::make_unique<Quadratic>(options, workers, seeds);
 }
 
@@ -179,9 +179,9 @@ std::unique_ptr<Objective> make(const nlohmann::json& options, int workers, int,
 /// own offset. Evaluation reports f(x) − f*, the suboptimality of the mean objective, and f(x)
 /// itself as its training loss.
 AnalyticEntry analytic_quadratic() {
-  return {"quadratic", "convex quadratics with known optimum, one per worker",
-          kFields,     false,
-          inspect,     make};
+  return {"quadratic",       "convex quadratics with known optimum, one per worker",
+          kQuadraticFields,  false,
+          inspect_quadratic, make_quadratic};
 }
 
 }  // namespace acid

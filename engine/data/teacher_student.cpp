@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-constexpr auto kFields = std::to_array<Field>({
+constexpr auto kTeacherStudentFields = std::to_array<Field>({
     {"dimension", FieldType::integer, "32", "features of an example", 1, 1e6},
     {"hidden", FieldType::integer, "32", "hidden units of the teacher", 1, 1e6},
     {"classes", FieldType::integer, "10", "outputs of the teacher", 2, 10000},
@@ -61,8 +61,9 @@ class Teacher {
   std::vector<double> activity_;
 };
 
-std::shared_ptr<const Split> draw_split(Teacher& teacher, const DataShape& shape,
-                                        double label_noise, std::uint64_t key, std::int64_t size) {
+std::shared_ptr<const Split> draw_teacher_student_split(Teacher& teacher, const DataShape& shape,
+                                                        double label_noise, std::uint64_t key,
+                                                        std::int64_t size) {
   const auto count = static_cast<std::size_t>(size);
   const auto dimension = static_cast<std::size_t>(shape.features());
   std::vector<float> features(count * dimension);
@@ -78,22 +79,23 @@ std::shared_ptr<const Split> draw_split(Teacher& teacher, const DataShape& shape
   return std::make_shared<FloatRows>(std::move(features), std::move(labels));
 }
 
-DataInfo inspect(const nlohmann::json& options) {
+DataInfo inspect_teacher_student(const nlohmann::json& options) {
   const auto dimension = static_cast<int>(integer(options, "dimension"));
   const auto classes = static_cast<int>(integer(options, "classes"));
   return {{1, 1, dimension, classes}, integer(options, "train"), integer(options, "test"), {}};
 }
 
-Dataset load(const nlohmann::json& options) {
-  const DataInfo info = inspect(options);
+Dataset load_teacher_student(const nlohmann::json& options) {
+  const DataInfo info = inspect_teacher_student(options);
   const auto seed = options.at("seed").get<std::uint64_t>();
   Teacher teacher(static_cast<std::size_t>(info.shape.features()),
                   static_cast<std::size_t>(integer(options, "hidden")),
                   static_cast<std::size_t>(info.shape.classes), data_key(seed, DataPart::task));
   return {info.shape,
-          draw_split(teacher, info.shape, number(options, "label_noise"),
-                     data_key(seed, DataPart::train), info.train_size),
-          draw_split(teacher, info.shape, 0, data_key(seed, DataPart::test), info.test_size),
+          draw_teacher_student_split(teacher, info.shape, number(options, "label_noise"),
+                                     data_key(seed, DataPart::train), info.train_size),
+          draw_teacher_student_split(teacher, info.shape, 0, data_key(seed, DataPart::test),
+                                     info.test_size),
           {}};
 }
 
@@ -102,7 +104,7 @@ Dataset load(const nlohmann::json& options) {
 /// Normal inputs labelled by a random two-layer network.
 DatasetEntry dataset_teacher_student() {
   return {"teacher-student", "normal inputs labelled by a random two-layer network, no files",
-          kFields, inspect, load};
+          kTeacherStudentFields, inspect_teacher_student, load_teacher_student};
 }
 
 }  // namespace acid

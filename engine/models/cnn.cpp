@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kCnnFields[] = {
     {.name = "channels",
      .type = FieldType::integers,
      .fallback = "[16, 32, 32]",
@@ -41,7 +41,7 @@ constexpr Field kFields[] = {
 
 /// Strided convolutions instead of pooling, then fully connected layers. The defaults make 30,794
 /// parameters on 28 × 28 × 1 images of 10 classes.
-Network build(const nlohmann::json& options, const DataShape& shape) {
+Network build_cnn(const nlohmann::json& options, const DataShape& shape) {
   require_images("cnn", shape);
   const int kernel = static_cast<int>(integer(options, "kernel"));
   const int stride = static_cast<int>(integer(options, "stride"));
@@ -63,7 +63,7 @@ Network build(const nlohmann::json& options, const DataShape& shape) {
 }  // namespace
 
 ModelEntry cnn_model() {
-  return {"cnn", "strided convolutions, then fully connected layers", kFields, &build};
+  return {"cnn", "strided convolutions, then fully connected layers", kCnnFields, &build_cnn};
 }
 
 }  // namespace acid

@@ -3,7 +3,7 @@
 namespace acid {
 namespace {
 
-Network build(const nlohmann::json& /*options*/, const DataShape& shape) {
+Network build_linear(const nlohmann::json& /*options*/, const DataShape& shape) {
   NetworkBuilder net(shape);
   net.linear("fc", net.features(), shape.classes);
   return net.finish();
@@ -11,6 +11,8 @@ Network build(const nlohmann::json& /*options*/, const DataShape& shape) {
 
 }  // namespace
 
-ModelEntry linear_model() { return {"linear", "multinomial logistic regression", {}, &build}; }
+ModelEntry linear_model() {
+  return {"linear", "multinomial logistic regression", {}, &build_linear};
+}
 
 }  // namespace acid

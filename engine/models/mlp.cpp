@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kMlpFields[] = {
     {.name = "hidden",
      .type = FieldType::integers,
      .fallback = "[128]",
@@ -21,7 +21,7 @@ constexpr Field kFields[] = {
      .choices = "relu,tanh,gelu"},
 };
 
-Network build(const nlohmann::json& options, const DataShape& shape) {
+Network build_mlp(const nlohmann::json& options, const DataShape& shape) {
   const Activation activation = parse_activation(text(options, "activation"));
   NetworkBuilder net(shape);
   NetworkBuilder::Value value = net.features();
@@ -34,6 +34,6 @@ Network build(const nlohmann::json& options, const DataShape& shape) {
 
 }  // namespace
 
-ModelEntry mlp_model() { return {"mlp", "fully connected layers", kFields, &build}; }
+ModelEntry mlp_model() { return {"mlp", "fully connected layers", kMlpFields, &build_mlp}; }
 
 }  // namespace acid

@@ -7,7 +7,7 @@ namespace {
 
 /// He et al. 2015, table 1: four stages of two basic blocks, projection shortcuts. 11,173,962
 /// parameters on CIFAR-10 with stem "cifar", 11,689,512 on ImageNet with "imagenet".
-Network build(const nlohmann::json& options, const DataShape& shape) {
+Network build_resnet18(const nlohmann::json& options, const DataShape& shape) {
   require_images("resnet18", shape);
   NetworkBuilder net(shape);
   NetworkBuilder::Value value = residual_stem(net, text(options, "stem"), 64);
@@ -25,7 +25,7 @@ Network build(const nlohmann::json& options, const DataShape& shape) {
 }  // namespace
 
 ModelEntry resnet18_model() {
-  return {"resnet18", "the 18-layer residual network", {&kStemField, 1}, &build};
+  return {"resnet18", "the 18-layer residual network", {&kStemField, 1}, &build_resnet18};
 }
 
 }  // namespace acid

@@ -5,7 +5,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kResnet20Fields[] = {
     {.name = "shortcut",
      .type = FieldType::text,
      .fallback = "\"pad\"",
@@ -15,7 +15,7 @@ constexpr Field kFields[] = {
 
 /// He et al. 2015, §4.2, with n = 3: three stages of three blocks with 16, 32 and 64 channels. On
 /// CIFAR-10: 269,722 parameters with option A, as in the paper, 272,474 with option B.
-Network build(const nlohmann::json& options, const DataShape& shape) {
+Network build_resnet20(const nlohmann::json& options, const DataShape& shape) {
   require_images("resnet20", shape);
   const Shortcut shortcut =
       text(options, "shortcut") == "pad" ? Shortcut::pad : Shortcut::projection;
@@ -35,7 +35,7 @@ Network build(const nlohmann::json& options, const DataShape& shape) {
 }  // namespace
 
 ModelEntry resnet20_model() {
-  return {"resnet20", "the 20-layer residual network for CIFAR", kFields, &build};
+  return {"resnet20", "the 20-layer residual network for CIFAR", kResnet20Fields, &build_resnet20};
 }
 
 }  // namespace acid

@@ -7,7 +7,7 @@ namespace {
 
 /// He et al. 2015, table 1: four stages of 3, 4, 6 and 3 bottleneck blocks, with the stride in the
 /// 3 × 3 convolution (as torchvision has it). 25,557,032 parameters on ImageNet.
-Network build(const nlohmann::json& options, const DataShape& shape) {
+Network build_resnet50(const nlohmann::json& options, const DataShape& shape) {
   require_images("resnet50", shape);
   NetworkBuilder net(shape);
   NetworkBuilder::Value value = residual_stem(net, text(options, "stem"), 64);
@@ -27,7 +27,7 @@ Network build(const nlohmann::json& options, const DataShape& shape) {
 }  // namespace
 
 ModelEntry resnet50_model() {
-  return {"resnet50", "the 50-layer residual network", {&kStemField, 1}, &build};
+  return {"resnet50", "the 50-layer residual network", {&kStemField, 1}, &build_resnet50};
 }
 
 }  // namespace acid

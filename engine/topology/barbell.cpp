@@ -9,7 +9,7 @@ void add_clique(int begin, int end, std::vector<Edge>& edges) {
   }
 }
 
-Topology make(int workers, const nlohmann::json&) {
+Topology make_barbell(int workers, const nlohmann::json&) {
   require_storable("barbell", 0.25 * workers * workers);
   const int half = workers / 2;
   std::vector<Edge> edges;
@@ -22,6 +22,9 @@ Topology make(int workers, const nlohmann::json&) {
 }  // namespace
 
 const TopologyEntry barbell_topology{
-    "barbell", "two complete graphs of half the workers each, joined by one edge", {}, &make};
+    "barbell",
+    "two complete graphs of half the workers each, joined by one edge",
+    {},
+    &make_barbell};
 
 }  // namespace acid

@@ -4,7 +4,7 @@
 namespace acid {
 namespace {
 
-Topology make(int workers, const nlohmann::json&) {
+Topology make_bipartite_exponential(int workers, const nlohmann::json&) {
   if (workers % 2 != 0) {
     throw UsageError(fmt::format(
         "topology 'bipartite-exponential' needs an even number of workers, not {}: odd hops "
@@ -24,6 +24,6 @@ const TopologyEntry bipartite_exponential_topology{
     "bipartite-exponential",
     "worker i meets i ± 1, 3, 5, 9, 17, … below n: even workers only odd ones",
     {},
-    &make};
+    &make_bipartite_exponential};
 
 }  // namespace acid

@@ -3,7 +3,7 @@
 namespace acid {
 namespace {
 
-Topology make(int workers, const nlohmann::json&) {
+Topology make_chain(int workers, const nlohmann::json&) {
   std::vector<Edge> edges;
   for (int i = 1; i < workers; ++i) edges.push_back({i - 1, i});
   return {"chain", workers, std::move(edges)};
@@ -11,6 +11,6 @@ Topology make(int workers, const nlohmann::json&) {
 
 }  // namespace
 
-const TopologyEntry chain_topology{"chain", "a path; a ring with one edge cut", {}, &make};
+const TopologyEntry chain_topology{"chain", "a path; a ring with one edge cut", {}, &make_chain};
 
 }  // namespace acid

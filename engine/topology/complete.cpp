@@ -2,9 +2,9 @@
 
 namespace acid {
 namespace {
-Topology make(int workers, const nlohmann::json&) { return Topology::complete(workers); }
+Topology make_complete(int workers, const nlohmann::json&) { return Topology::complete(workers); }
 }  // namespace
 
-const TopologyEntry complete_topology{"complete", "every pair of workers", {}, &make};
+const TopologyEntry complete_topology{"complete", "every pair of workers", {}, &make_complete};
 
 }  // namespace acid

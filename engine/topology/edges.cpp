@@ -8,7 +8,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kEdgesFields[] = {
     {"edges", FieldType::edges, "",
      "[[i, j], [i, j, weight], …], or a file of lines \"i j [weight]\" (# starts a comment)"},
 };
@@ -81,7 +81,7 @@ std::vector<Edge> listed_edges(const nlohmann::json& list) {
   return edges;
 }
 
-Topology make(int workers, const nlohmann::json& options) {
+Topology make_edges(int workers, const nlohmann::json& options) {
   const auto& given = options.at("edges");
   if (given.is_string()) return {"edges", workers, read_edges(given.get<std::string>())};
   if (given.is_array()) return {"edges", workers, listed_edges(given)};
@@ -92,7 +92,7 @@ Topology make(int workers, const nlohmann::json& options) {
 
 }  // namespace
 
-const TopologyEntry edges_topology{"edges", "the edges given in the recipe or in a file", kFields,
-                                   &make};
+const TopologyEntry edges_topology{"edges", "the edges given in the recipe or in a file",
+                                   kEdgesFields, &make_edges};
 
 }  // namespace acid

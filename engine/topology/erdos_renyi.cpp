@@ -7,7 +7,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kErdosRenyiFields[] = {
     {"p", FieldType::number, "0.5", "probability of each pair being an edge", 0, 1, true},
     {"seed", FieldType::integer, "0", "which random graph; independent of the run's seed", 0},
 };
@@ -28,7 +28,7 @@ std::vector<Edge> draw_edges(int workers, double p, Stream stream) {
   return edges;
 }
 
-Topology make(int workers, const nlohmann::json& options) {
+Topology make_erdos_renyi(int workers, const nlohmann::json& options) {
   const double p = number(options, "p");
   if (!(p > 0 && p <= 1)) {
     throw UsageError(fmt::format("topology 'erdos-renyi': p = {}; it must be in (0, 1]", p));
@@ -48,7 +48,7 @@ Topology make(int workers, const nlohmann::json& options) {
 }  // namespace
 
 const TopologyEntry erdos_renyi_topology{
-    "erdos-renyi", "each pair is an edge with probability p; an error unless connected", kFields,
-    &make};
+    "erdos-renyi", "each pair is an edge with probability p; an error unless connected",
+    kErdosRenyiFields, &make_erdos_renyi};
 
 }  // namespace acid

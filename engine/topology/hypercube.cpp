@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-Topology make(int workers, const nlohmann::json&) {
+Topology make_hypercube(int workers, const nlohmann::json&) {
   const auto size = static_cast<unsigned>(workers);
   if (!std::has_single_bit(size)) {
     throw UsageError(fmt::format(
@@ -26,6 +26,9 @@ Topology make(int workers, const nlohmann::json&) {
 }  // namespace
 
 const TopologyEntry hypercube_topology{
-    "hypercube", "workers meet those whose number differs in one binary digit", {}, &make};
+    "hypercube",
+    "workers meet those whose number differs in one binary digit",
+    {},
+    &make_hypercube};
 
 }  // namespace acid

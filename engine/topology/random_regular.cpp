@@ -10,7 +10,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kRandomRegularFields[] = {
     {"degree", FieldType::integer, "4", "neighbours per worker; workers × degree is even", 1},
     {"seed", FieldType::integer, "0", "which random graph; independent of the run's seed", 0},
 };
@@ -85,7 +85,7 @@ void check_degree(int workers, std::int64_t degree) {
   }
 }
 
-Topology make(int workers, const nlohmann::json& options) {
+Topology make_random_regular(int workers, const nlohmann::json& options) {
   const std::int64_t asked = integer(options, "degree");
   check_degree(workers, asked);
   require_storable("random-regular", 0.5 * static_cast<double>(asked) * workers);
@@ -111,7 +111,7 @@ Topology make(int workers, const nlohmann::json& options) {
 }  // namespace
 
 const TopologyEntry random_regular_topology{
-    "random-regular", "a random connected graph with `degree` neighbours for everyone", kFields,
-    &make};
+    "random-regular", "a random connected graph with `degree` neighbours for everyone",
+    kRandomRegularFields, &make_random_regular};
 
 }  // namespace acid

@@ -2,9 +2,10 @@
 
 namespace acid {
 namespace {
-Topology make(int workers, const nlohmann::json&) { return circulant("ring", workers, {1}); }
+Topology make_ring(int workers, const nlohmann::json&) { return circulant("ring", workers, {1}); }
 }  // namespace
 
-const TopologyEntry ring_topology{"ring", "a cycle; worker i meets i − 1 and i + 1", {}, &make};
+const TopologyEntry ring_topology{
+    "ring", "a cycle; worker i meets i − 1 and i + 1", {}, &make_ring};
 
 }  // namespace acid

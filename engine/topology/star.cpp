@@ -3,7 +3,7 @@
 namespace acid {
 namespace {
 
-Topology make(int workers, const nlohmann::json&) {
+Topology make_star(int workers, const nlohmann::json&) {
   std::vector<Edge> edges;
   for (int leaf = 1; leaf < workers; ++leaf) edges.push_back({0, leaf});
   return {"star", workers, std::move(edges)};
@@ -11,6 +11,6 @@ Topology make(int workers, const nlohmann::json&) {
 
 }  // namespace
 
-const TopologyEntry star_topology{"star", "every worker meets worker 0 only", {}, &make};
+const TopologyEntry star_topology{"star", "every worker meets worker 0 only", {}, &make_star};
 
 }  // namespace acid

@@ -4,7 +4,7 @@
 namespace acid {
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kTorusFields[] = {
     {"rows", FieldType::integer, "0", "workers per column; 0: as square as the number allows", 0},
 };
 
@@ -22,7 +22,7 @@ int most_square_rows(int workers) {
   return rows;
 }
 
-Topology make(int workers, const nlohmann::json& options) {
+Topology make_torus(int workers, const nlohmann::json& options) {
   const std::int64_t asked = integer(options, "rows");
   if (asked < 0 || asked > workers || (asked > 0 && workers % asked != 0)) {
     throw UsageError(fmt::format(
@@ -48,7 +48,7 @@ Topology make(int workers, const nlohmann::json& options) {
 }  // namespace
 
 const TopologyEntry torus_topology{
-    "torus", "a grid whose rows and columns are rings; worker = row × columns + column", kFields,
-    &make};
+    "torus", "a grid whose rows and columns are rings; worker = row × columns + column",
+    kTorusFields, &make_torus};
 
 }  // namespace acid

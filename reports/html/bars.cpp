@@ -12,7 +12,8 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 300, kHeight = 110, kLeft = 44, kTop = 6, kBottom = 26;
+constexpr double kBarsWidth = 300, kBarsHeight = 110, kBarsLeft = 44, kBarsTop = 6,
+                 kBarsBottom = 26;
 
 std::string value_label(double value, bool as_share) {
   return as_share ? format_number(100 * value, 3) + " %" : format_count(value);
@@ -38,18 +39,18 @@ std::string draw_bars(const std::string& id, const std::string& title, int style
   if (!drawable)
     return fmt::format("<figure class=\"small\">\n{}<p class=\"note\">{}</p>\n</figure>\n", caption,
                        escaped(summary));
-  const Scale y{0, largest > 0 ? largest : 1, kHeight - kBottom, kTop, false};
-  std::string out = svg_open(id, "bars", kWidth, kHeight, title, summary);
+  const Scale y{0, largest > 0 ? largest : 1, kBarsHeight - kBarsBottom, kBarsTop, false};
+  std::string out = svg_open(id, "bars", kBarsWidth, kBarsHeight, title, summary);
   for (const double value : ticks(y, 3)) {
-    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kLeft),
-                       svg_number(y(value)), svg_number(kWidth));
-    out += svg_text(kLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
+    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kBarsLeft),
+                       svg_number(y(value)), svg_number(kBarsWidth));
+    out += svg_text(kBarsLeft - 5, y(value) + 3.5, "end", value_label(value, as_share));
   }
-  const double step = (kWidth - kLeft) / static_cast<double>(values.size());
+  const double step = (kBarsWidth - kBarsLeft) / static_cast<double>(values.size());
   const double width = std::min(0.72 * step, 24.0);
   std::string path;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = kLeft + (static_cast<double>(i) + 0.5) * step;
+    const double x = kBarsLeft + (static_cast<double>(i) + 0.5) * step;
     path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
                         svg_number(y(std::max(0.0, values[i]))), svg_number(width),
                         svg_number(y.begin));
@@ -57,7 +58,7 @@ std::string draw_bars(const std::string& id, const std::string& title, int style
     if (i % every == 0) out += svg_text(x, y.begin + 12, "middle", std::to_string(i));
   }
   out += fmt::format("<path class=\"bar s{}\" d=\"{}\"/>\n", style, path);
-  out += svg_text((kLeft + kWidth) / 2, kHeight - 2, "middle", "worker", "name");
+  out += svg_text((kBarsLeft + kBarsWidth) / 2, kBarsHeight - 2, "middle", "worker", "name");
   return fmt::format("<figure class=\"small\">\n{}{}</svg>\n</figure>\n", caption, out);
 }
 

@@ -15,9 +15,10 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 420, kRowHeight = 18, kTop = 6, kAxis = 36, kGap = 12;
-constexpr double kCharacterWidth = 7, kDigitWidth = 5.9, kMark = 7;
-constexpr int kLongestLabel = 18;
+constexpr double kForestWidth = 420, kForestRowHeight = 18, kForestTop = 6, kForestAxis = 36,
+                 kForestGap = 12;
+constexpr double kForestCharacterWidth = 7, kForestDigitWidth = 5.9, kMark = 7;
+constexpr int kForestLongestLabel = 18;
 constexpr double kReach = 3;  // of an interval, in units of the largest effect and typical interval
 
 bool drawable(const ForestRow& row, bool logarithmic) {
@@ -105,12 +106,12 @@ std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {
                   svg_number(x.begin), svg_number(bottom), svg_number(x.end));
   if (forest.line)
     out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*forest.line)),
-                       svg_number(kTop), svg_number(bottom));
+                       svg_number(kForestTop), svg_number(bottom));
   out += labels + svg_text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
   if (forest.better.empty()) return out;
   const bool right = forest.better.front() == 'b';
-  return out +
-         svg_text(right ? kWidth : 0, bottom + 15, right ? "end" : "start", forest.better, "name");
+  return out + svg_text(right ? kForestWidth : 0, bottom + 15, right ? "end" : "start",
+                        forest.better, "name");
 }
 
 std::string forest_description(const Forest& forest) {
@@ -129,28 +130,28 @@ std::string draw_forest(const Forest& forest) {
   for (const ForestRow& row : forest.rows) {
     any = any || drawable(row, forest.logarithmic);
     if (row.heading) continue;
-    label = std::max(label, terminal_columns(shortened(row.label, kLongestLabel)));
+    label = std::max(label, terminal_columns(shortened(row.label, kForestLongestLabel)));
     numbers = std::max(numbers, terminal_columns(row.text));
   }
   if (!any) return "";
   Scale x = fit_axis(forest);
-  x.begin = kCharacterWidth * label + kGap;
-  x.end = kWidth - kDigitWidth * numbers - kGap;
-  const double bottom = kTop + kRowHeight * static_cast<double>(forest.rows.size()) + 2;
-  std::string out = svg_open(forest.id, "line forest", kWidth, bottom + kAxis, forest.title,
-                             forest_description(forest));
+  x.begin = kForestCharacterWidth * label + kForestGap;
+  x.end = kForestWidth - kForestDigitWidth * numbers - kForestGap;
+  const double bottom = kForestTop + kForestRowHeight * static_cast<double>(forest.rows.size()) + 2;
+  std::string out = svg_open(forest.id, "line forest", kForestWidth, bottom + kForestAxis,
+                             forest.title, forest_description(forest));
   out += forest_axis(forest, x, bottom);
   for (std::size_t k = 0; k < forest.rows.size(); ++k) {
     const ForestRow& row = forest.rows[k];
-    const double y = kTop + kRowHeight * (static_cast<double>(k) + 0.5);
+    const double y = kForestTop + kForestRowHeight * (static_cast<double>(k) + 0.5);
     if (row.heading) {
       out += svg_text(0, y + 4, "start", shortened(row.label, 60), "heading");
       continue;
     }
     out += fmt::format("<g class=\"s{}\">", row.style);
-    out += svg_text(0, y + 3.5, "start", shortened(row.label, kLongestLabel), "label");
+    out += svg_text(0, y + 3.5, "start", shortened(row.label, kForestLongestLabel), "label");
     if (drawable(row, forest.logarithmic)) out += interval_mark(row, x, y, forest.logarithmic);
-    out += "</g>\n" + svg_text(kWidth, y + 3.5, "end", row.text, "figures");
+    out += "</g>\n" + svg_text(kForestWidth, y + 3.5, "end", row.text, "figures");
   }
   const std::string legend =
       forest.legend.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(forest.legend));

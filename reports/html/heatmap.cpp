@@ -13,7 +13,7 @@
 namespace acid {
 namespace {
 
-constexpr double kSize = 200, kLeft = 22, kTop = 16, kScaleHeight = 36;
+constexpr double kHeatmapSize = 200, kHeatmapLeft = 22, kHeatmapTop = 16, kScaleHeight = 36;
 constexpr int kLevels = 9;  // h0 … h8 in the style sheet
 
 int level_of(double value, double largest) {
@@ -33,9 +33,9 @@ std::string cells(int workers, const std::vector<RatedEdge>& edges, double large
     fill(low, high, edge.nominal);
     fill(high, low, edge.realised);
   }
-  const double cell = kSize / workers;
+  const double cell = kHeatmapSize / workers;
   std::string out = fmt::format("<g transform=\"translate({} {}) scale({:.4f})\">\n",
-                                svg_number(kLeft), svg_number(kTop), cell);
+                                svg_number(kHeatmapLeft), svg_number(kHeatmapTop), cell);
   for (int level = 0; level < kLevels; ++level)
     if (const std::string& path = paths[static_cast<std::size_t>(level)]; !path.empty())
       out += fmt::format("<path class=\"h{}\" d=\"{}\"/>\n", level, path);
@@ -43,13 +43,13 @@ std::string cells(int workers, const std::vector<RatedEdge>& edges, double large
 }
 
 std::string colour_scale(double largest) {
-  const double y = kTop + kSize + 10, width = kSize / kLevels;
+  const double y = kHeatmapTop + kHeatmapSize + 10, width = kHeatmapSize / kLevels;
   std::string out;
   for (int level = 0; level < kLevels; ++level)
     out += fmt::format("<rect class=\"h{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"8\"/>", level,
-                       svg_number(kLeft + level * width), svg_number(y), svg_number(width));
-  out += svg_text(kLeft, y + 20, "start", "0");
-  return out + svg_text(kLeft + kSize, y + 20, "end",
+                       svg_number(kHeatmapLeft + level * width), svg_number(y), svg_number(width));
+  out += svg_text(kHeatmapLeft, y + 20, "start", "0");
+  return out + svg_text(kHeatmapLeft + kHeatmapSize, y + 20, "end",
                         format_number(largest, 3) + " exchanges per unit time");
 }
 
@@ -78,18 +78,19 @@ std::string draw_pairing(const std::string& id, const std::string& title, int wo
   for (const RatedEdge& edge : edges) largest = std::max({largest, edge.nominal, edge.realised});
   const std::string summary =
       "Nominal exchange rates above the diagonal, realised ones below. " + ratio_text(edges);
-  std::string out =
-      svg_open(id, "heat", kLeft + kSize + 4, kTop + kSize + kScaleHeight, title, summary);
+  std::string out = svg_open(id, "heat", kHeatmapLeft + kHeatmapSize + 4,
+                             kHeatmapTop + kHeatmapSize + kScaleHeight, title, summary);
   out += fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}zl{2} {2}\"/>\n",
-                     svg_number(kLeft), svg_number(kTop), svg_number(kSize));
+                     svg_number(kHeatmapLeft), svg_number(kHeatmapTop), svg_number(kHeatmapSize));
   out += cells(workers, edges, largest);
-  const double cell = kSize / workers;
+  const double cell = kHeatmapSize / workers;
   for (const int i : {0, workers - 1}) {
-    out += svg_text(kLeft - 4, kTop + (i + 0.5) * cell + 3, "end", std::to_string(i));
-    out += svg_text(kLeft + (i + 0.5) * cell, kTop - 4, "middle", std::to_string(i));
+    out += svg_text(kHeatmapLeft - 4, kHeatmapTop + (i + 0.5) * cell + 3, "end", std::to_string(i));
+    out += svg_text(kHeatmapLeft + (i + 0.5) * cell, kHeatmapTop - 4, "middle", std::to_string(i));
     if (workers == 1) break;
   }
-  out += svg_text(kLeft + kSize / 2, kTop - 4, "middle", "nominal ◹  realised ◺");
+  out +=
+      svg_text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", "nominal ◹  realised ◺");
   out += colour_scale(largest) + "</svg>\n";
   return fmt::format(
       "<figure class=\"small\">\n<figcaption>{}</figcaption>\n{}<p class=\"note\">{}</p>\n"

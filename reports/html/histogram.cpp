@@ -13,7 +13,8 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 300, kHeight = 126, kLeft = 40, kTop = 6, kBottom = 32;
+constexpr double kHistogramWidth = 300, kHistogramHeight = 126, kHistogramLeft = 40,
+                 kHistogramTop = 6, kHistogramBottom = 32;
 constexpr std::size_t kMostLabels = 9, kFewestBars = 5, kMostBars = 40;
 constexpr std::size_t kCountedTo = 255;  // what is as stale or more is one count
 constexpr double kRare = 0.01;
@@ -71,7 +72,7 @@ std::string bars_of(const Shares& shares, const Scale& y, double step) {
   const double width = std::min(0.8 * step, 22.0);
   std::string path, labels;
   for (std::size_t k = 0; k < bars; ++k) {
-    const double x = kLeft + (static_cast<double>(k) + 0.5) * step;
+    const double x = kHistogramLeft + (static_cast<double>(k) + 0.5) * step;
     path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
                         svg_number(y(shares.bars[k])), svg_number(width), svg_number(y.begin));
     const bool last = k + 1 == bars && shares.open;
@@ -95,17 +96,18 @@ std::string draw_staleness(const std::string& id, const std::string& title, int 
         caption);
   const std::string summary = summary_of(shares);
   const double largest = *std::max_element(shares.bars.begin(), shares.bars.end());
-  const Scale y{0, largest, kHeight - kBottom, kTop, false};
-  std::string out = svg_open(id, "bars", kWidth, kHeight, title, summary);
+  const Scale y{0, largest, kHistogramHeight - kHistogramBottom, kHistogramTop, false};
+  std::string out = svg_open(id, "bars", kHistogramWidth, kHistogramHeight, title, summary);
   for (const double value : ticks(y, 4)) {
-    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kLeft),
-                       svg_number(y(value)), svg_number(kWidth));
-    out += svg_text(kLeft - 5, y(value) + 3.5, "end", percent(value));
+    out += fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/>", svg_number(kHistogramLeft),
+                       svg_number(y(value)), svg_number(kHistogramWidth));
+    out += svg_text(kHistogramLeft - 5, y(value) + 3.5, "end", percent(value));
   }
-  const double step =
-      (kWidth - kLeft) / static_cast<double>(std::max(shares.bars.size(), kFewestBars));
+  const double step = (kHistogramWidth - kHistogramLeft) /
+                      static_cast<double>(std::max(shares.bars.size(), kFewestBars));
   out += fmt::format("<g class=\"s{}\">{}</g>\n", style, bars_of(shares, y, step));
-  out += svg_text((kLeft + kWidth) / 2, kHeight - 3, "middle", "staleness, updates", "name");
+  out += svg_text((kHistogramLeft + kHistogramWidth) / 2, kHistogramHeight - 3, "middle",
+                  "staleness, updates", "name");
   return fmt::format("<figure class=\"small\">\n{}{}</svg>\n<p class=\"note\">{}</p>\n</figure>\n",
                      caption, out, escaped(summary));
 }

@@ -17,9 +17,10 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 420, kHeight = 236, kTop = 10, kBottom = 34, kLeft = 50;
-constexpr double kLabelSpacing = 12, kCharacterWidth = 6.7;
-constexpr int kLongestLabel = 16, kTableRows = 9;
+constexpr double kChartWidth = 420, kChartHeight = 236, kChartTop = 10, kChartBottom = 34,
+                 kChartLeft = 50;
+constexpr double kLabelSpacing = 12, kChartCharacterWidth = 6.7;
+constexpr int kChartLongestLabel = 16, kTableRows = 9;
 constexpr double kMostDecades = 10;
 
 struct Plot {
@@ -81,20 +82,20 @@ bool fit(const LineChart& chart, Plot& plot) {
     lowest = highest;
     widen_all();
   }
-  plot.x = {0, last_x, kLeft, plot.right, false};
+  plot.x = {0, last_x, kChartLeft, plot.right, false};
   plot.y = fitted(lowest, highest, chart.logarithmic);
-  plot.y.begin = kHeight - kBottom;
-  plot.y.end = kTop;
+  plot.y.begin = kChartHeight - kChartBottom;
+  plot.y.end = kChartTop;
   return true;
 }
 
 std::string axes(const LineChart& chart, const Plot& plot) {
   std::string grid, labels;
-  const double bottom = kHeight - kBottom;
+  const double bottom = kChartHeight - kChartBottom;
   for (const double value : ticks(plot.y, 5)) {
     const double y = plot.y(value);
-    grid += fmt::format("M{} {}H{}", svg_number(kLeft), svg_number(y), svg_number(plot.right));
-    labels += svg_text(kLeft - 6, y + 3.5, "end", format_number(value, 3));
+    grid += fmt::format("M{} {}H{}", svg_number(kChartLeft), svg_number(y), svg_number(plot.right));
+    labels += svg_text(kChartLeft - 6, y + 3.5, "end", format_number(value, 3));
   }
   for (const double value : ticks(plot.x, 5)) {
     const double x = plot.x(value);
@@ -103,8 +104,8 @@ std::string axes(const LineChart& chart, const Plot& plot) {
   }
   return fmt::format(
       "<path class=\"grid\" d=\"{}\"/>\n<path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", grid,
-      svg_number(kLeft), svg_number(bottom), svg_number(plot.right), labels,
-      svg_text((kLeft + plot.right) / 2, kHeight - 3, "middle", chart.x_label, "name"));
+      svg_number(kChartLeft), svg_number(bottom), svg_number(plot.right), labels,
+      svg_text((kChartLeft + plot.right) / 2, kChartHeight - 3, "middle", chart.x_label, "name"));
 }
 
 std::string band_area(const ChartSeries& series, const Plot& plot) {
@@ -145,10 +146,10 @@ std::string direct_labels(const LineChart& chart, const Plot& plot) {
   // Push down what overlaps, then push the whole stack up if it left the plot.
   std::vector<double> y(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) {
-    y[k] = std::max(last[order[k]][0].y, kTop + 2);
+    y[k] = std::max(last[order[k]][0].y, kChartTop + 2);
     if (k > 0) y[k] = std::max(y[k], y[k - 1] + kLabelSpacing);
   }
-  double limit = kHeight - kBottom;
+  double limit = kChartHeight - kChartBottom;
   for (std::size_t k = order.size(); k-- > 0; limit -= kLabelSpacing) y[k] = std::min(y[k], limit);
   std::string out;
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -158,7 +159,7 @@ std::string direct_labels(const LineChart& chart, const Plot& plot) {
                        series.style, svg_number(end.x + 1), svg_number(end.y),
                        svg_number(plot.right + 8), svg_number(y[k]),
                        svg_text(plot.right + 10, y[k] + 3.5, "start",
-                                shortened(series.label, kLongestLabel), "label"));
+                                shortened(series.label, kChartLongestLabel), "label"));
   }
   return out;
 }
@@ -262,9 +263,9 @@ std::string description(const LineChart& chart, const Plot& plot) {
 std::string draw(const LineChart& chart) {
   int longest = 0;
   for (const ChartSeries& series : chart.series)
-    longest = std::max(longest, terminal_columns(shortened(series.label, kLongestLabel)));
+    longest = std::max(longest, terminal_columns(shortened(series.label, kChartLongestLabel)));
   Plot plot;
-  plot.right = kWidth - 12 - kCharacterWidth * longest;
+  plot.right = kChartWidth - 12 - kChartCharacterWidth * longest;
   const std::string caption = fmt::format("<figcaption>{}</figcaption>\n", escaped(chart.title));
   if (!fit(chart, plot))
     return fmt::format(
@@ -273,7 +274,7 @@ std::string draw(const LineChart& chart) {
         caption, chart.logarithmic ? " and positive" : "");
   return fmt::format(
       "<figure class=\"chart\">\n{}{}{}{}{}</svg>\n{}{}{}</figure>\n", caption,
-      svg_open(chart.id, "line", kWidth, kHeight, chart.title, description(chart, plot)),
+      svg_open(chart.id, "line", kChartWidth, kChartHeight, chart.title, description(chart, plot)),
       axes(chart, plot), lines(chart, plot), direct_labels(chart, plot), missing_note(chart, plot),
       reference_notes(chart), data_table(chart, plot));
 }

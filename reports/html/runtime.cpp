@@ -18,9 +18,10 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 420, kRowHeight = 24, kBarHeight = 11, kTop = 4, kAxis = 34, kGap = 10;
-constexpr double kCharacterWidth = 8.2, kDigitWidth = 5.9;
-constexpr int kLongestLabel = 18, kLongestHeading = 60;
+constexpr double kRuntimeWidth = 420, kRuntimeRowHeight = 24, kBarHeight = 11, kRuntimeTop = 4,
+                 kRuntimeAxis = 34, kRuntimeGap = 10;
+constexpr double kRuntimeCharacterWidth = 8.2, kRuntimeDigitWidth = 5.9;
+constexpr int kRuntimeLongestLabel = 18, kLongestHeading = 60;
 
 /// Of one group, over its finished runs.
 struct Runtime {
@@ -92,8 +93,8 @@ std::string runtime_bar(const Runtime& runtime, int style, const Scale& x, doubl
 std::string runtime_axis(Scale x, double bottom, const std::string& label) {
   std::string grid, labels;
   for (const double value : ticks(x, 5)) {
-    grid +=
-        fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kTop), svg_number(bottom + 4));
+    grid += fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kRuntimeTop),
+                        svg_number(bottom + 4));
     labels += svg_text(x(value), bottom + 15, "middle", format_seconds(value));
   }
   return fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
@@ -155,18 +156,18 @@ std::string runtime_figure(const ReportData& data) {
   for (const Row& row : rows) {
     if (!row.runtime) continue;
     runtimes.push_back(*row.runtime);
-    label = std::max(label, terminal_columns(shortened(row.label, kLongestLabel)));
+    label = std::max(label, terminal_columns(shortened(row.label, kRuntimeLongestLabel)));
     words = std::max(words, terminal_columns(waiting_text(*row.runtime)));
   }
   if (runtimes.empty()) return "";
   Scale x = fit_seconds(runtimes);
-  x.begin = kCharacterWidth * label + kGap;
-  x.end = kWidth - kDigitWidth * words - kGap;
-  const double bottom = kTop + kRowHeight * static_cast<double>(rows.size()) + 2;
+  x.begin = kRuntimeCharacterWidth * label + kRuntimeGap;
+  x.end = kRuntimeWidth - kRuntimeDigitWidth * words - kRuntimeGap;
+  const double bottom = kRuntimeTop + kRuntimeRowHeight * static_cast<double>(rows.size()) + 2;
   std::string bars, description;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const Row& row = rows[k];
-    const double middle = kTop + kRowHeight * (static_cast<double>(k) + 0.5);
+    const double middle = kRuntimeTop + kRuntimeRowHeight * (static_cast<double>(k) + 0.5);
     if (!row.runtime) {
       bars += svg_text(0, middle + 5, "start", shortened(row.label, kLongestHeading), "heading");
       description += row.label + ": ";
@@ -175,9 +176,9 @@ std::string runtime_figure(const ReportData& data) {
     const int style = data.styles[row.runtime->group];
     bars += fmt::format(
         "<g class=\"s{}\">{}</g>", style,
-        svg_text(0, middle + 3.5, "start", shortened(row.label, kLongestLabel), "label"));
+        svg_text(0, middle + 3.5, "start", shortened(row.label, kRuntimeLongestLabel), "label"));
     bars += runtime_bar(*row.runtime, style, x, middle);
-    bars += svg_text(kWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");
+    bars += svg_text(kRuntimeWidth, middle + 3.5, "end", waiting_text(*row.runtime), "figures");
     description += fmt::format("{}: {}, {}. ", row.label, format_seconds(row.runtime->seconds.mean),
                                waiting_text(*row.runtime));
   }
@@ -185,7 +186,7 @@ std::string runtime_figure(const ReportData& data) {
   const std::string unit = all_simulated(data) ? "simulated time" : "wall-clock time";
   return fmt::format(
       "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}{}{}</svg>\n{}</figure>\n", title,
-      svg_open("runtime", "line", kWidth, bottom + kAxis, title, description),
+      svg_open("runtime", "line", kRuntimeWidth, bottom + kRuntimeAxis, title, description),
       runtime_axis(x, bottom, unit), bars, runtime_table(data, runtimes));
 }
 

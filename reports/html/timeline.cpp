@@ -17,7 +17,8 @@
 namespace acid {
 namespace {
 
-constexpr double kWidth = 420, kLeft = 34, kRight = 8, kTop = 4, kRow = 11, kBar = 7, kAxis = 32;
+constexpr double kTimelineWidth = 420, kTimelineLeft = 34, kRight = 8, kTimelineTop = 4, kRow = 11,
+                 kBar = 7, kTimelineAxis = 32;
 constexpr double kFoot = 2.4, kThinnestMark = 0.8;  // of an exchange
 constexpr double kBetween = 0.8;                    // two gradients
 constexpr std::size_t kMostRows = 16;
@@ -95,9 +96,10 @@ std::string time_axis(const Scale& x, double bottom, const std::string& unit) {
     marks += fmt::format("M{} {}v4", svg_number(x(value)), svg_number(bottom));
     labels += svg_text(x(value), bottom + 15, "middle", format_number(value, 3));
   }
-  return fmt::format("<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}",
-                     marks, svg_number(x.begin), svg_number(bottom), svg_number(x.end), labels,
-                     svg_text((x.begin + x.end) / 2, bottom + kAxis - 4, "middle", unit, "name"));
+  return fmt::format(
+      "<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n{}{}", marks,
+      svg_number(x.begin), svg_number(bottom), svg_number(x.end), labels,
+      svg_text((x.begin + x.end) / 2, bottom + kTimelineAxis - 4, "middle", unit, "name"));
 }
 
 /// Shares of the drawn time, over the drawn rows.
@@ -157,17 +159,18 @@ double timeline_end(const std::vector<TimelineData>& timelines) {
 
 std::string draw_timeline(const TimelineData& timeline, std::size_t index, double end) {
   const std::vector<std::size_t> rows = chosen_rows(timeline.rows, kMostRows);
-  const double bottom = kTop + kRow * static_cast<double>(rows.size()) + 2;
-  const Scale x{0, end, kLeft, kWidth - kRight, false};
+  const double bottom = kTimelineTop + kRow * static_cast<double>(rows.size()) + 2;
+  const Scale x{0, end, kTimelineLeft, kTimelineWidth - kRight, false};
   const std::string summary = shares_text(timeline, end);
-  std::string out = svg_open(timeline.id, "line", kWidth, bottom + kAxis, timeline.label, summary);
+  std::string out = svg_open(timeline.id, "line", kTimelineWidth, bottom + kTimelineAxis,
+                             timeline.label, summary);
   Paths paths;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const TimelineData::Row& row = timeline.rows[rows[k]];
-    const double top = kTop + kRow * static_cast<double>(k);
+    const double top = kTimelineTop + kRow * static_cast<double>(k);
     for (const Span& span : row.spans) add_span(paths, span, x, top);
     const bool labelled = rows.size() <= 8 || k % 2 == 0 || k + 1 == rows.size();
-    if (labelled) out += svg_text(kLeft - 6, top + kBar, "end", std::to_string(row.worker));
+    if (labelled) out += svg_text(kTimelineLeft - 6, top + kBar, "end", std::to_string(row.worker));
   }
   out += fmt::format("<g transform=\"scale(.1)\" class=\"s{}\">\n", timeline.style);
   for (std::size_t kind = 0; kind < kSpanNames.size(); ++kind)

@@ -278,7 +278,8 @@ bool matters(const Key& key, std::string* what) {
 
 }  // namespace
 
-TEST_CASE("every key set away from its default changes the run, or the compiler says why not") {
+TEST_CASE("every key set away from its default changes the run, or the compiler says why not",
+          "[release]") {
   const std::vector<Key> keys = declared_keys();
   CHECK(keys.size() > 90);
   for (const Key& key : keys) {

@@ -16,6 +16,14 @@
 
 namespace acid::test {
 
+/// Parameters that keep a worker busy for long enough that others get on meanwhile; a sanitizer
+/// makes each of them cost ten times as much.
+#ifdef ACID_SANITIZED
+inline constexpr int kLongVector = 1000;
+#else
+inline constexpr int kLongVector = 5000;
+#endif
+
 /// Keeps what it is told, and insists on the contract that positions never decrease.
 class MemoryRecorder final : public Recorder {
  public:

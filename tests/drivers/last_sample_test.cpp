@@ -45,7 +45,8 @@ int most_waiting(const MemoryRecorder& recorder, const RunSpec& spec) {
 
 /// A short run on threads, of which nothing is known but its log.
 Replayable short_run(std::uint64_t seed, int exchange_threads) {
-  Replayable run({.workers = 4, .rate = 4, .gradients = 60, .dimension = 20000, .seed = seed});
+  Replayable run(
+      {.workers = 4, .rate = 4, .gradients = 60, .dimension = 4 * kLongVector, .seed = seed});
   run.spec.cadence.consensus_every = 1.0 / 4;
   run.spec.cadence.evaluate_every = 10;
   run.options.exchange_threads = exchange_threads;
@@ -97,16 +98,16 @@ TEST_CASE("threads: the last sample is the state after the last event") { check_
 // Worker 1 commits the last gradient while the thread that measures waits for worker 0, whose
 // commit was the last but one.
 TEST_CASE("threads: a sample that comes too late is left to the end") {
-  constexpr std::int64_t kGradients = 20;
-  Replayable run({.workers = 2, .rate = 100, .gradients = kGradients, .dimension = 20000});
+  constexpr std::int64_t kAll = 20;
+  Replayable run({.workers = 2, .rate = 100, .gradients = kAll, .dimension = 20000});
   run.spec.cadence.consensus_every = 0.5;
   struct Late final : Recorder {
     void sample(const Position& position, std::span<const Value> values) override {
       to.sample(position, values);
     }
     void progress(const Position& position) override {
-      if (position.gradients == kGradients) over = true;
-      if (position.gradients != kGradients - 1) return;
+      if (position.gradients == kAll) over = true;
+      if (position.gradients != kAll - 1) return;
       nearly_over = true;
       comes_true([&] { return over.load(); });
     }
@@ -142,7 +143,8 @@ TEST_CASE("threads: the last sample of 300 runs is the state after the last even
 TEST_CASE("the throttle holds at the moment a gradient begins, on threads and under mpi") {
   for (const int exchange_threads : {0, 1, 2})
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-      Replayable run({.workers = 8, .rate = 1, .gradients = 2000, .dimension = 5000, .seed = seed});
+      Replayable run(
+          {.workers = 8, .rate = 1, .gradients = 2000, .dimension = kLongVector, .seed = seed});
       run.spec.max_backlog = 2;
       run.options.exchange_threads = exchange_threads;
       MemoryRecorder recorder;
@@ -152,7 +154,7 @@ TEST_CASE("the throttle holds at the moment a gradient begins, on threads and un
       CHECK(most_waiting(recorder, run.spec) <= 2 + 1);
     }
   for (const bool windows : {true, false}) {
-    Replayable run({.workers = 4, .rate = 1, .gradients = 2000, .dimension = 5000});
+    Replayable run({.workers = 4, .rate = 1, .gradients = 2000, .dimension = kLongVector});
     run.spec.max_backlog = 2;
     test::Processes processes{.spec = run.spec, .task = run.task, .windows = windows};
     MemoryRecorder recorder;

@@ -222,7 +222,7 @@ TEST_CASE("mpi: a lost process ends the others, and nobody hangs") {
   }
 }
 
-TEST_CASE("mpi: any number of gradients may lie between two samples") {
+TEST_CASE("mpi: any number of gradients may lie between two samples", "[release]") {
   Replayable run({.workers = 2, .gradients = 40'000, .dimension = 2});
   run.spec.cadence.consensus_every = run.spec.cadence.evaluate_every = 1e9;
   CheckpointFolder folder(18'000);

@@ -55,7 +55,7 @@ struct Recorded {
   MemoryRecorder recorder;
   ReplayScript script;
   explicit Recorded(int workers, std::int64_t gradients = 300)
-      : run({.workers = workers, .gradients = gradients, .dimension = 5000}) {
+      : run({.workers = workers, .gradients = gradients, .dimension = kLongVector}) {
     run.record(recorder);
     script = script_of(recorder, workers);
     run.task["dimension"] = 20;

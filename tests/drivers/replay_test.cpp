@@ -70,7 +70,7 @@ TEST_CASE("replay: a single worker, slow workers and exchange threads") {
   Replayable alone({.algorithm = "ad-psgd", .workers = 1});
   check_replay(alone);
 
-  Replayable uneven({.workers = 4, .rate = 2, .gradients = 600, .dimension = 20'000});
+  Replayable uneven({.workers = 4, .rate = 2, .gradients = 600, .dimension = 4 * kLongVector});
   uneven.options.slow_factors = {3, 1, 1, 2};
   check_replay(uneven);
 
@@ -93,7 +93,7 @@ TEST_CASE("replay: a limit or a target that ended the run is not needed to end i
 TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
   for (const char* algorithm : {"ad-psgd", "a2cid2"}) {
     INFO(algorithm);
-    Replayable run({.algorithm = algorithm, .workers = 4, .dimension = 5000});
+    Replayable run({.algorithm = algorithm, .workers = 4, .dimension = kLongVector});
     CheckpointFolder then(75), now(1);
     run.before_gradient = waiting_for(then, 400, 2);
     MemoryRecorder recorder, again;
@@ -116,7 +116,7 @@ TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
 }
 
 TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") {
-  Replayable run({.workers = 4, .dimension = 5000});
+  Replayable run({.workers = 4, .dimension = kLongVector});
   run.spec.cadence.evaluate_every = 20;  // so that samples follow a first cut that comes late
   CheckpointFolder then(75), now(1);
   run.before_gradient = waiting_for(then, 400, 3);
@@ -151,7 +151,7 @@ TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") 
 }
 
 TEST_CASE("replay: a checkpoint of another moment is refused") {
-  Replayable run({.dimension = 5000});
+  Replayable run({.dimension = kLongVector});
   CheckpointFolder folder(75);
   run.before_gradient = waiting_for(folder, 300, 2);
   MemoryRecorder recorder, again;
@@ -232,7 +232,7 @@ TEST_CASE("replay: a run that diverged diverges again, at the same gradient") {
 }
 
 TEST_CASE("replay: diverging where the recorded run did not ends it") {
-  Replayable run({.dimension = 5000});
+  Replayable run({.dimension = kLongVector});
   MemoryRecorder recorder, again;
   run.record(recorder);
   run.spec.schedule.learning_rate = 1000;

@@ -258,7 +258,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
       noisy_task(setup);
       setup.algorithm = "a2cid2";
       setup.options = {{"communication_rate", 2.0}};
-      setup.task["dimension"] = 5000;  // long enough for more than one cut
+      setup.task["dimension"] = kLongVector;  // long enough for more than one cut
       setup.spec.budget.gradients = 3000;
       setup.spec.max_backlog = 1;
       setup.on_threads = true;

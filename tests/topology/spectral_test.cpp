@@ -142,7 +142,7 @@ TEST_CASE("100,000 workers: rings by elimination have the digits of the closed f
   check_equal(chosen(make("ring", n), 1), expected, 1e-9);
 }
 
-TEST_CASE("100,000 workers: chains, stars, trees and tori in seconds, to 1e-6") {
+TEST_CASE("100,000 workers: chains, stars, trees and tori in seconds, to 1e-6", "[release]") {
   const TimeLimit limit(100);
   const int n = 100'000;
   // A star's Λ is λ(Laplacian of the unweighted star), λ = ½(1 + 1/(n − 1)), with λ₂ = λ.
@@ -187,7 +187,7 @@ TEST_CASE("100,000 workers: exponential graphs and hypercubes have their known g
   CHECK(acid::spectral(make("exponential", 1 << 17), 1).chi1 == Approx(8.5).epsilon(1e-9));
 }
 
-TEST_CASE("random graphs too dense to eliminate come out by iteration") {
+TEST_CASE("random graphs too dense to eliminate come out by iteration", "[release]") {
   const TimeLimit limit(100);
   const int n = 5000;
   const Topology topology = make("random-regular", n, {{"degree", 6}, {"seed", 1}});
