@@ -13,7 +13,8 @@ step() {
   echo "== done: $title ($((SECONDS - begun)) s)"
 }
 
-# Whether the distribution has a package of this name.
+# Whether the distribution has a package of this name. Where apt knows none of it, apt 3 takes `g++`
+# for a pattern that many match.
 has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
 # Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
@@ -33,9 +34,9 @@ install_packages() {
       missing+=("$package")
   done < <(sed "${1:+/^# For the tests alone/q}" scripts/packages.txt | grep -v '^#')
   # A system that was never updated knows no package at all.
-  has_package g++ || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
+  has_package cmake || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
   for package in "${missing[@]}"; do
-    if has_package "$package" || ! has_package g++; then
+    if has_package "$package" || ! has_package cmake; then
       found+=("$package")
     else
       echo "This distribution has no package $package."
