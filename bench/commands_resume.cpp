@@ -52,7 +52,7 @@ every_gradients = {}
 constexpr const char* kModel = R"(dataset = "glyphs"
 model = "cnn"
 batch_size = 16)";
-constexpr const char* kNoModel = R"(dataset = {{ kind = "quadratic", dimension = 20000 })";
+constexpr const char* kNoModel = R"(dataset = { kind = "quadratic", dimension = 20000 })";
 
 /// A run in a store of its own.
 class KilledRun {

@@ -42,6 +42,12 @@ json blas(const json& environment) {
 
 }  // namespace
 
+TEST_CASE("doctor says which SQLite acid was built with") {
+  const json found = checks(sound(), "SQLite");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0]["found"].get<std::string>().starts_with("3."));
+}
+
 TEST_CASE("doctor says how fast the machine's BLAS is, and no more where all is well") {
   const json check = blas(sound());
   CHECK(check["status"] == "ok");
