@@ -13,9 +13,9 @@ step() {
   echo "== done: $title ($((SECONDS - begun)) s)"
 }
 
-# Whether the distribution has a package of this name. Where apt knows none of it, apt 3 takes `g++`
-# for a pattern that many match.
-has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
+# Whether the distribution has a package of this name. Apt takes a name that it does not know for a
+# pattern, such as `g++`, and answers with all packages that match: the first line names the package.
+has_package() { [[ $(apt-cache policy "$1" 2>/dev/null) =~ ^"$1":.*Candidate:\ [^\(] ]]; }
 
 # Installs what dpkg does not list as installed; asks for it where that is not allowed. A package with
 # a command beside it is not missing where that command is there, from wherever it came. What the
@@ -34,9 +34,9 @@ install_packages() {
       missing+=("$package")
   done < <(sed "${1:+/^# For the tests alone/q}" scripts/packages.txt | grep -v '^#')
   # A system that was never updated knows no package at all.
-  has_package cmake || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
+  has_package g++ || [ ${#missing[@]} -eq 0 ] || [ "$(id -u)" -ne 0 ] || apt-get update -q
   for package in "${missing[@]}"; do
-    if has_package "$package" || ! has_package cmake; then
+    if has_package "$package" || ! has_package g++; then
       found+=("$package")
     else
       echo "This distribution has no package $package."
