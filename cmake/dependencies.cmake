@@ -11,13 +11,19 @@ macro(acid_find package debian spack)
   endif()
 endmacro()
 
+# acid_look_for_module(TARGET MODULE): sets TARGET_FOUND; makes PkgConfig::TARGET of what is found.
+macro(acid_look_for_module target module)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${target} QUIET IMPORTED_TARGET GLOBAL ${module})
+  endif()
+endmacro()
+
 # acid_find_module(TARGET MODULE DEBIAN SPACK): the same for pkg-config's modules, which become
 # PkgConfig::TARGET.
 macro(acid_find_module target module debian spack)
   acid_find(PkgConfig pkg-config pkgconf)
-  if(PkgConfig_FOUND)
-    pkg_check_modules(${target} QUIET IMPORTED_TARGET GLOBAL ${module})
-  endif()
+  acid_look_for_module(${target} ${module})
   if(NOT ${target}_FOUND)
     acid_missing(${module} ${debian} ${spack})
   endif()
