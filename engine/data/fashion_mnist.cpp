@@ -6,8 +6,8 @@ namespace acid {
 namespace {
 
 constexpr std::string_view kFashionMnistName = "fashion-mnist";
-constexpr ChannelStatistics kFashionMnistStatistics{0.2860f,
-                                                    0.3530f};  // of the 60,000 training images
+// Of the 60,000 training images.
+constexpr ChannelStatistics kFashionMnistStatistics{0.2860f, 0.3530f};
 
 constexpr auto kFashionMnistFields = std::to_array<Field>({
     {"root", FieldType::file, "", "folder with the four IDX files, plain or .gz"},

@@ -6,7 +6,7 @@
 
 namespace acid {
 
-inline constexpr float kDegree = std::numbers::pi_v<float> / 180;  // in radians
+inline constexpr float kDegree = std::numbers::pi_v<float> / 180;  // one degree, in radians
 
 struct Point {
   float x, y;
