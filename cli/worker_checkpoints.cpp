@@ -67,6 +67,7 @@ StoreCheckpoints::StoreCheckpoints(std::string store_folder, std::string run_id,
 
 void StoreCheckpoints::resumed_from(const CheckpointRow& row) {
   last_step_ = row.step;
+  began_at_ = row.position.normalised_time;
   schedule_next(row.position, 0);
 }
 
@@ -81,17 +82,12 @@ void StoreCheckpoints::schedule_next(const Position& position, double seconds_ta
   }
 }
 
-// Moments of the calendar from next_time_ on that the run is past.
-std::int64_t StoreCheckpoints::due_before(const Position& position) const {
-  const double behind = position.normalised_time - next_time_;  // negative without a calendar
-  return behind < 0 ? 0 : 1 + std::llround(std::floor(behind / every_time_ + 1e-9));
-}
-
-// What is due at the very end needs no checkpoint.
+// What is due at the very end needs no checkpoint; one that was due before it can be taken there.
 std::int64_t StoreCheckpoints::skipped(const Position& end) const {
-  Position before = end;
-  before.normalised_time -= 1e-6 * every_time_;
-  return skipped_ + due_before(before);
+  if (every_time_ <= 0) return 0;
+  const double first = std::floor(began_at_ / every_time_ + 1e-9) + 1;
+  const double due = std::ceil(end.normalised_time / every_time_ - 1e-6) - first;
+  return std::max<std::int64_t>(0, std::llround(due) - on_calendar_);
 }
 
 bool StoreCheckpoints::due(std::int64_t step, const Position& position) {
@@ -126,7 +122,7 @@ void StoreCheckpoints::save(const Cut& cut) {
       remove_checkpoint_file(store_folder_, path);
     } catch (const StoreError&) {  // acid gc will say so again, to somebody who can mend it
     }
-  skipped_ += due_before(cut.position) - (next_time_ <= cut.position.normalised_time ? 1 : 0);
+  if (next_time_ <= cut.position.normalised_time) ++on_calendar_;
   ++saved_;
   last_step_ = cut.step;
   schedule_next(cut.position, SteadyClock().seconds() - began);

@@ -43,7 +43,6 @@ class StoreCheckpoints final : public Checkpoints {
   std::int64_t skipped(const Position& end) const;
 
  private:
-  std::int64_t due_before(const Position& position) const;
   void schedule_next(const Position& position, double seconds_taken);
 
   const std::string store_folder_, run_id_;
@@ -54,8 +53,9 @@ class StoreCheckpoints final : public Checkpoints {
   double every_time_ = 0;                // 0: not by normalised time
   std::optional<double> every_seconds_;  // absent: by what saving costs, unless by normalised time
   double next_time_ = 0, next_seconds_ = 0;
-  int saved_ = 0;  // by this attempt
-  std::int64_t skipped_ = 0;
+  double began_at_ = 0;           // normalised time
+  int saved_ = 0;                 // by this attempt
+  std::int64_t on_calendar_ = 0;  // of these, those that every_time_ asked for
   std::optional<std::int64_t> last_step_;
 };
 
