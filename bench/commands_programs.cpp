@@ -14,7 +14,7 @@
 
 #include "bench/interruption.hpp"
 #include "bench/programs.hpp"
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 

@@ -14,7 +14,7 @@
 #include "bench/interruption.hpp"
 #include "bench/programs.hpp"
 #include "bench/scratch.hpp"
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 #include "store/queries.hpp"

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "bench/commands.hpp"
-#include "engine/algorithms/method.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
 #include "engine/data/analytic.hpp"
-#include "engine/drivers/thread_seconds.hpp"
-#include "engine/drivers/virtual_time.hpp"
+#include "engine/drivers/mpi/thread_seconds.hpp"
+#include "engine/drivers/virtual/virtual_time.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/recorder/null_recorder.hpp"
 #include "engine/topology/catalog.hpp"
 #include "engine/topology/edge_schedule.hpp"

@@ -9,9 +9,9 @@
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
 #include "bench/repeat.hpp"
-#include "cli/worker_environment.hpp"
 #include "engine/base/error.hpp"
 #include "engine/cuda/runtime.hpp"
+#include "engine/environment/environment.hpp"
 #include "engine/worker/arena.hpp"
 #include "recipes/plan.hpp"
 

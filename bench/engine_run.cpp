@@ -8,10 +8,10 @@
 #include <latch>
 #include <thread>
 
-#include "cli/worker_environment.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/every_processor.hpp"
+#include "engine/environment/environment.hpp"
 #include "engine/recorder/null_recorder.hpp"
 #include "recipes/plan.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/measurement.hpp"
-#include "cli/worker_compose.hpp"
+#include "worker/compose.hpp"
 
 namespace CLI {
 class App;

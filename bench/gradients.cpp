@@ -7,7 +7,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/engine_run.hpp"
-#include "cli/worker_environment.hpp"
+#include "engine/environment/environment.hpp"
 
 namespace acid::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "bench/interruption.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/error.hpp"
-#include "engine/drivers/thread_seconds.hpp"
+#include "engine/drivers/mpi/thread_seconds.hpp"
 
 namespace acid::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "bench/interruption.hpp"
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
 

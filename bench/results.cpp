@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "cli/worker_environment.hpp"
 #include "engine/base/names.hpp"
+#include "engine/environment/environment.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/terminal/commands.hpp"
 #include "reports/compare_settings.hpp"
 
 namespace acid {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cli/export.hpp"
-#include "cli/option_text.hpp"
-#include "cli/run_json.hpp"
+#include "cli/terminal/option_text.hpp"
+#include "cli/terminal/run_json.hpp"
 #include "engine/topology/topology.hpp"
 #include "store/queries.hpp"
 

@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/build_info.hpp"
-#include "cli/child.hpp"
-#include "cli/commands.hpp"
-#include "cli/doctor_cuda.hpp"
-#include "cli/doctor_models.hpp"
-#include "cli/doctor_mpi.hpp"
-#include "cli/doctor_store.hpp"
-#include "cli/machine.hpp"
-#include "cli/worker_environment.hpp"
+#include "cli/doctor/cuda.hpp"
+#include "cli/doctor/models.hpp"
+#include "cli/doctor/mpi.hpp"
+#include "cli/doctor/store.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/machine.hpp"
+#include "cli/terminal/commands.hpp"
+#include "engine/environment/build_info.hpp"
+#include "engine/environment/environment.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/executor.hpp"
+#include "cli/processes/executor.hpp"
 
 namespace CLI {
 class App;

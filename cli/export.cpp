@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/progress.hpp"
-#include "cli/run_json.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/run_json.hpp"
 #include "engine/base/clock.hpp"
 #include "engine/base/names.hpp"
 #include "exports/crate.hpp"

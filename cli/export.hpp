@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/session.hpp"
+#include "cli/terminal/session.hpp"
 #include "store/store.hpp"
 
 namespace acid {

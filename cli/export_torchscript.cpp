@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/child.hpp"
-#include "cli/final_model.hpp"
-#include "cli/supervisor.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/supervisor.hpp"
+#include "exports/final_model.hpp"
 
 namespace acid {
 namespace {

@@ -5,7 +5,7 @@
 namespace acid {
 
 // Formats of `acid export` that need the engine: acid-worker makes the file, see
-// cli/worker_export.hpp, and what it says about a failure is the person's to read.
+// worker/export.hpp, and what it says about a failure is the person's to read.
 
 /// The final model of one run as a TorchScript module.
 void export_torchscript(const ExportRequest& request);

@@ -5,11 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands.hpp"
-#include "cli/existing_store.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
+#include "store/existing_store.hpp"
 #include "store/maintenance.hpp"
 
 namespace acid {

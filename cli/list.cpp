@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/run_json.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/run_json.hpp"
+#include "cli/terminal/table.hpp"
 #include "store/queries.hpp"
 
 namespace acid {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/build_info.hpp"
-#include "cli/commands.hpp"
 #include "cli/completion.hpp"
 #include "cli/manual.hpp"
-#include "cli/option_text.hpp"
-#include "cli/session.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/option_text.hpp"
+#include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
+#include "engine/environment/build_info.hpp"
 #include "recipes/plan.hpp"
 
 namespace acid {

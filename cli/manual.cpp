@@ -6,7 +6,7 @@
 #include <cctype>
 #include <utility>
 
-#include "cli/option_text.hpp"
+#include "cli/terminal/option_text.hpp"
 #include "engine/base/error.hpp"
 
 namespace acid {

@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 
-#include "cli/commands.hpp"
 #include "cli/recipe_options.hpp"
-#include "cli/run_json.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/run_json.hpp"
+#include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "exports/text.hpp"
 #include "reports/numbers.hpp"

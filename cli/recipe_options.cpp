@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
-#include "cli/session.hpp"
+#include "cli/terminal/session.hpp"
 
 namespace acid {
 

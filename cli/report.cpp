@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/progress.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/progress.hpp"
 #include "reports/html.hpp"
 #include "reports/html/page_script.hpp"
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/child.hpp"
-#include "cli/commands.hpp"
 #include "cli/execution_options.hpp"
-#include "cli/existing_store.hpp"
-#include "cli/run_json.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/run_json.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
+#include "store/existing_store.hpp"
 
 namespace acid {
 namespace {

@@ -7,12 +7,12 @@
 #include <cstring>
 #include <memory>
 
-#include "cli/child.hpp"
-#include "cli/commands.hpp"
 #include "cli/execution_options.hpp"
-#include "cli/launcher.hpp"
 #include "cli/plan_records.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/launcher.hpp"
 #include "cli/recipe_options.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
 #include "engine/models/model.hpp"
 #include "reports/compare.hpp"

@@ -1,9 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands.hpp"
-#include "cli/run_json.hpp"
 #include "cli/show_text.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/run_json.hpp"
 
 namespace acid {
 namespace {

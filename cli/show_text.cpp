@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/run_json.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/run_json.hpp"
+#include "cli/terminal/table.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/child.hpp"
-#include "cli/commands.hpp"
 #include "cli/plan_records.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/slurm_script.hpp"
+#include "cli/processes/supervisor.hpp"
 #include "cli/recipe_options.hpp"
-#include "cli/slurm_script.hpp"
-#include "cli/supervisor.hpp"
+#include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/commands.hpp"
-#include "cli/field_options.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/field_options.hpp"
+#include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "engine/topology/spectral.hpp"
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/child.hpp"
-#include "cli/commands.hpp"
-#include "cli/supervisor.hpp"
+#include "cli/processes/child.hpp"
+#include "cli/processes/supervisor.hpp"
+#include "cli/terminal/commands.hpp"
 #include "store/queries.hpp"
 
 namespace acid {

@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 
-#include "cli/commands.hpp"
-#include "cli/live_screen.hpp"
-#include "cli/progress.hpp"
-#include "cli/watch_html.hpp"
-#include "cli/watch_html_browser.hpp"
-#include "cli/watch_view.hpp"
-#include "cli/watched_runs.hpp"
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/live_screen.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/watch/watch_html.hpp"
+#include "cli/watch/watch_html_browser.hpp"
+#include "cli/watch/watch_view.hpp"
+#include "cli/watch/watched_runs.hpp"
 
 namespace acid {
 namespace {

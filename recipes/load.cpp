@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/algorithms/network.hpp"
 #include "engine/base/fields.hpp"
+#include "engine/methods/network.hpp"
 
 namespace acid {
 namespace {

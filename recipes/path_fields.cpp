@@ -3,9 +3,9 @@
 #include <span>
 #include <string>
 
-#include "engine/algorithms/method.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/models/layout.hpp"
 #include "engine/topology/topology.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/algorithms/method.hpp"
+#include "engine/methods/method.hpp"
 #include "recipes/load.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/tail.hpp"

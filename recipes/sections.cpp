@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/algorithms/method.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/topology/topology.hpp"
 
 namespace acid {

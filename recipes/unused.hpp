@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "engine/algorithms/method.hpp"
+#include "engine/methods/method.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/node.hpp"
 

@@ -96,7 +96,7 @@ struct AttemptResult {
 
 /// A checkpoint file that has been written, as RunWriter::checkpoint() makes it known.
 struct CheckpointRecord {
-  std::int64_t step = 0;  // of the driver, see engine/drivers/cut.hpp
+  std::int64_t step = 0;  // of the driver, see engine/run/cut.hpp
   Position position;
   std::string path;  // relative to the store's folder
   std::string sha256;

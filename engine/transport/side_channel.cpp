@@ -358,7 +358,7 @@ void SideChannel::leave(double seconds) {
   for (int other = 0; other < static_cast<int>(peers_.size()); ++other)
     send_frame(other, Kind::farewell, {});
   leaving_ = true;
-  // Closing a connection before the other side has acknowledged what it holds could undo the
+  // StopLatch a connection before the other side has acknowledged what it holds could undo the
   // farewell: unread messages turn it into a reset.
   constexpr timespec kPause{0, 1'000'000};
   const double until = clock_.seconds() + seconds;

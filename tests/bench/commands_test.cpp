@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
 

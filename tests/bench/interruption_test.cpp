@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "cli/worker_compose.hpp"
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
 #include "engine/models/layout.hpp"
@@ -16,6 +15,7 @@
 #include "recipes/plan.hpp"
 #include "recipes/sections.hpp"
 #include "tests/catch.hpp"
+#include "worker/compose.hpp"
 
 using namespace acid;
 using nlohmann::json;

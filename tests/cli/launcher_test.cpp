@@ -1,12 +1,12 @@
 // Command lines for mpirun and srun, and what is understood of what they print.
-#include "cli/launcher.hpp"
+#include "cli/processes/launcher.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
 
-#include "cli/machine.hpp"
+#include "cli/processes/machine.hpp"
 #include "engine/base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/waiting.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "cli/child.hpp"
+#include "cli/processes/child.hpp"
 #include "engine/base/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"

@@ -1,4 +1,4 @@
-#include "engine/drivers/chain_pool.hpp"
+#include "engine/drivers/shared/chain_pool.hpp"
 
 #include <atomic>
 #include <stdexcept>

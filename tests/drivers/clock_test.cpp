@@ -4,9 +4,9 @@
 #include <limits>
 #include <thread>
 
-#include "engine/algorithms/method.hpp"
-#include "engine/drivers/calendar.hpp"
-#include "engine/drivers/normalised_clock.hpp"
+#include "engine/drivers/shared/normalised_clock.hpp"
+#include "engine/methods/method.hpp"
+#include "engine/run/sample_times.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "engine/topology/topology.hpp"
 #include "tests/catch.hpp"
@@ -256,18 +256,18 @@ TEST_CASE("samples by the clock come while nobody computes, too") {
     CHECK(points[k].position.seconds == static_cast<double>(k));
 }
 
-TEST_CASE("a calendar passes any number of multiples at once") {
+TEST_CASE("sample times pass any number of multiples at once") {
   for (const double every : {1e-300, 1e-9, 0.1, 3.0, 1e300}) {
     INFO(every);
     const Cadence cadence{.consensus_every = every, .evaluate_every = every};
-    Calendar calendar(cadence);
-    CHECK(calendar.next() == 0);
+    SampleTimes times(cadence);
+    CHECK(sample_times.next() == 0);
     for (const double later : {0.0, 0.3, 1.0, 5.0, 1e6}) {
-      const double now = std::max(later, calendar.next());
-      calendar.pass({.normalised_time = now}, 4);
-      CHECK(calendar.next() > now);
-      CHECK(calendar.next() <= (now + every) * (1 + 1e-8) + 3e-9);
-      CHECK_FALSE(calendar.due({.normalised_time = now}));
+      const double now = std::max(later, sample_times.next());
+      times.pass({.normalised_time = now}, 4);
+      CHECK(sample_times.next() > now);
+      CHECK(sample_times.next() <= (now + every) * (1 + 1e-8) + 3e-9);
+      CHECK_FALSE(sample_times.due({.normalised_time = now}));
     }
   }
 }

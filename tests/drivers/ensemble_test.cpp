@@ -1,4 +1,4 @@
-#include "engine/drivers/ensemble.hpp"
+#include "engine/run/ensemble.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -11,8 +11,8 @@
 
 #include "engine/base/mutex.hpp"
 #include "engine/data/analytic.hpp"
-#include "engine/drivers/threads.hpp"
-#include "engine/drivers/virtual_time.hpp"
+#include "engine/drivers/threads/threads.hpp"
+#include "engine/drivers/virtual/virtual_time.hpp"
 
 namespace acid::test {
 

@@ -1,4 +1,4 @@
-#include "engine/drivers/gradient_rings.hpp"
+#include "engine/drivers/virtual/gradient_rings.hpp"
 
 #include <cmath>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "engine/base/archive.hpp"
 #include "engine/base/error.hpp"
-#include "engine/drivers/outcome.hpp"
+#include "engine/run/outcome.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;

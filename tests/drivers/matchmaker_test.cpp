@@ -1,4 +1,4 @@
-#include "engine/drivers/matchmaker.hpp"
+#include "engine/drivers/shared/matchmaker.hpp"
 
 #include <array>
 #include <map>

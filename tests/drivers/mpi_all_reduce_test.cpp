@@ -1,6 +1,4 @@
 // The reduction alone: whatever comes first, its bits are those of mean_in_order.
-#include "engine/drivers/mpi_all_reduce.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -8,7 +6,8 @@
 
 #include "engine/base/mutex.hpp"
 #include "engine/base/rng.hpp"
-#include "engine/drivers/ensemble.hpp"
+#include "engine/drivers/mpi/all_reduce.hpp"
+#include "engine/run/ensemble.hpp"
 #include "engine/transport/local_cluster.hpp"
 #include "tests/catch.hpp"
 

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/drivers/mpi.hpp"
+#include "engine/drivers/mpi/mpi.hpp"
 #include "engine/transport/local_cluster.hpp"
 #include "tests/drivers/replay_fixture.hpp"
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "engine/base/error.hpp"
-#include "engine/drivers/mpi_clock.hpp"
+#include "engine/drivers/mpi/clock.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/waiting.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <thread>
 
-#include "engine/drivers/thread_seconds.hpp"
+#include "engine/drivers/mpi/thread_seconds.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/replay_fixture.hpp"

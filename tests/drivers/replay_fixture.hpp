@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/drivers/replay.hpp"
+#include "engine/drivers/replay/replay.hpp"
 #include "tests/drivers/fixture.hpp"
 
 namespace acid::test {

@@ -67,7 +67,7 @@ void LaggingRun::act() {
       break;
   }
   const double now = time_of(commits_);
-  if (sampler_.calendar().next() <= now && random_.below(4) == 0) return measure();
+  if (sampler_.sample_times().next() <= now && random_.below(4) == 0) return measure();
   Checkpoints* const checkpoints = continuity_.checkpoints;
   if (checkpoints != nullptr && checkpoints->due(commits_, position(now))) save_cut(*checkpoints);
 }
@@ -168,7 +168,7 @@ void LaggingRun::settle(double at_least) {
 }
 
 void LaggingRun::measure() {
-  settle(sampler_.calendar().next());
+  settle(sampler_.sample_times().next());
   const double t = time_of(own(0).clock);
   for (int w = 0; w < spec_.workers; ++w) log_.mark(w, EventKind::measured, t, ensemble_.worker(w));
   sampler_.take(mean(), totals(t), collect_notes());
@@ -220,7 +220,7 @@ MeanModel LaggingRun::mean() {
   }
   for (const auto& copy : copies) x.emplace_back(copy);
   return mean_of(x, buffers, gradients, spec_.average_buffers,
-                 sampler_.calendar().evaluates_workers());
+                 sampler_.sample_times().evaluates_workers());
 }
 
 Position LaggingRun::position(double time) const {

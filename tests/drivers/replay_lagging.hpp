@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/drivers/event_log.hpp"
-#include "engine/drivers/outcome.hpp"
-#include "engine/drivers/sampler.hpp"
+#include "engine/run/event_log.hpp"
+#include "engine/run/outcome.hpp"
+#include "engine/run/sampler.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/drivers/replay_fixture.hpp"
 

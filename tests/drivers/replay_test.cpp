@@ -1,4 +1,4 @@
-#include "engine/drivers/replay.hpp"
+#include "engine/drivers/replay/replay.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // How long synchronous rounds take: against recurrences written down apart, through the clock alone
 // and through the driver.
-#include "engine/drivers/round_clock.hpp"
+#include "engine/drivers/virtual/round_clock.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,8 @@
-#include "engine/drivers/simulation.hpp"
-
 #include <algorithm>
 #include <cmath>
 
-#include "engine/drivers/normalised_clock.hpp"
+#include "engine/drivers/shared/normalised_clock.hpp"
+#include "engine/drivers/virtual/machine.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;

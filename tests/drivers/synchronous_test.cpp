@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "engine/drivers/ensemble.hpp"
+#include "engine/run/ensemble.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 #include "tests/worker/workers.hpp"

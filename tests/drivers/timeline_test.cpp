@@ -1,5 +1,5 @@
 // Where the workers' time goes, and how stale their gradients are.
-#include "engine/drivers/timeline.hpp"
+#include "engine/run/timeline.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/data/analytic.hpp"
-#include "engine/drivers/replay.hpp"
+#include "engine/drivers/replay/replay.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "engine/topology/spectral.hpp"
 #include "tests/fuzz/input.hpp"

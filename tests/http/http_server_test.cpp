@@ -1,5 +1,5 @@
 // The web server of `acid watch --html` in front of people who were not asked to come.
-#include "cli/http_server.hpp"
+#include "cli/http/http_server.hpp"
 
 #include <arpa/inet.h>
 #include <poll.h>

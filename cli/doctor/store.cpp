@@ -1,0 +1,66 @@
+#include "cli/doctor/store.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "reports/text_table.hpp"
+#include "store/existing_store.hpp"
+#include "store/maintenance.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kColumns = 100;
+
+void print_text(const std::string& folder, const std::vector<StoreFinding>& findings,
+                const std::vector<std::string>& repaired) {
+  for (const std::string& line : repaired)
+    print_data(fmt::format("repaired  {}\n", wrapped(line, kColumns - 10, "          ")));
+  bool repairable = false;
+  for (const StoreFinding& finding : findings) {
+    print_data(fmt::format("wrong     {}\n", wrapped(finding.what, kColumns - 10, "          ")));
+    if (!finding.remedy.empty())
+      print_data(
+          fmt::format("          {}\n", wrapped(finding.remedy, kColumns - 10, "          ")));
+    repairable = repairable || finding.repairable;
+  }
+  if (findings.empty())
+    print_data(fmt::format("the store {} is sound\n", folder));
+  else if (repairable)
+    say("'acid doctor --store --repair' mends what can be mended");
+}
+
+json to_json(const std::vector<StoreFinding>& findings) {
+  json listed = json::array();
+  for (const StoreFinding& finding : findings)
+    listed.push_back(
+        {{"what", finding.what}, {"remedy", finding.remedy}, {"repairable", finding.repairable}});
+  return listed;
+}
+
+}  // namespace
+
+Exit examine_store(const Session& session, bool repair, const Format& format) {
+  Store store = repair ? open_existing_store(session.store_folder)
+                       : Store(session.store_folder, Store::Access::read);
+  std::vector<StoreFinding> findings = inspect_store(store);
+  std::vector<std::string> repaired;
+  if (repair && !findings.empty()) {
+    repaired = repair_store(store);
+    findings = inspect_store(store);
+  }
+  if (format.json)
+    print_json({{"schema_version", kJsonSchemaVersion},
+                {"store", session.store_folder},
+                {"sound", findings.empty()},
+                {"findings", to_json(findings)},
+                {"repaired", repaired}});
+  else
+    print_text(session.store_folder, findings, repaired);
+  return findings.empty() ? Exit::ok : Exit::store;
+}
+
+}  // namespace acid

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/http/http_request.hpp"
+
+namespace acid {
+
+struct HttpResponse {
+  int status = 200;
+  HttpRequest::Pairs headers;
+  std::string type;                         // of the body: "text/plain; charset=utf-8"
+  std::shared_ptr<const std::string> body;  // never copied or compressed; null: empty
+};
+
+/// What anybody who can connect may cost, whether or not the page is for them.
+struct HttpLimits {
+  std::size_t head_bytes = 16384;    // of a request, which is a head alone
+  double head_seconds = 5;           // from the connection to the end of the head
+  double answer_seconds = 20;        // to take the answer
+  std::size_t connections = 64;      // without a whole head; one more ends the oldest
+  std::size_t waiting_answers = 64;  // one more is turned away
+};
+
+/// A web server for one machine: one request per connection, no body in requests. One thread reads
+/// the heads of all connections, so that none of them keeps another waiting; eight answer. Use from
+/// one thread.
+class HttpServer {
+ public:
+  using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+  explicit HttpServer(const HttpLimits& limits = {});
+  /// Waits for the handler's calls in hand; who takes an answer has a second left.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// Accepts connections from here on, which wait for start(). Returns the port, or 0 when it
+  /// cannot be had, with the reason in errno. `address`: of IPv4; `port` 0: any that is free. Once.
+  int bind(const std::string& address, int port);
+  /// Begins to answer; eight threads call `handler`. They block the signals which the caller blocks
+  /// now. Once, after bind().
+  void start(Handler handler);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace acid

@@ -1,0 +1,392 @@
+#include "cli/processes/executor.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "cli/processes/executor_words.hpp"
+#include "cli/processes/failed_start.hpp"
+#include "cli/processes/launcher.hpp"
+#include "cli/processes/started_run.hpp"
+#include "cli/processes/supervisor.hpp"
+#include "cli/processes/worker_death.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/terminal/session.hpp"
+#include "engine/base/names.hpp"
+#include "engine/base/signals.hpp"
+#include "store/existing_store.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kPollMilliseconds = 200;
+constexpr double kSecondsBetweenLooksAtHeld = 1;
+constexpr double kSecondsToSave = 30;
+// A launcher waits for all of its hosts, those that are cut off included.
+constexpr double kSecondsToOutlive = 5;
+constexpr double kSecondsToEnd = 5;
+
+int max_restarts(const RunDetail& run) {
+  constexpr int kDefault = 3;
+  const nlohmann::json none = nlohmann::json::object();
+  const nlohmann::json execution = run.settings.value("execution", none);
+  // Whoever started us has ended the other processes, too.
+  if (execution.value("mpi", none).value("launcher", "") == "none") return 0;
+  return execution.value("max_restarts", kDefault);
+}
+
+double total_work(const std::vector<RunSummary>& runs) {
+  double sum = 0;
+  for (const RunSummary& run : runs) sum += work_of(run);
+  return sum;
+}
+
+class Executor {
+ public:
+  Executor(const ExecutorOptions& options, const Store& store, const std::vector<RunSummary>& runs)
+      : options_(options),
+        store_(store),
+        progress_(clock_, runs.size(), total_work(runs), standard_error_is_terminal()) {
+    for (const RunSummary& run : runs) {
+      waiting_.push_back(run.id);
+      if (options.fresh && run.state != RunState::planned) not_anew_.insert(run.id);
+    }
+    total_ = runs.size();
+  }
+
+  Executed execute() {
+    try {
+      while (!over()) {
+        while (!supervisor_.stopping() && !waiting_.empty() &&
+               supervisor_.running().size() < options_.jobs)
+          start_next();
+        for (const auto& ending : supervisor_.wait(kPollMilliseconds)) settle(ending);
+        look_at_held();
+        look_at_running();
+      }
+    } catch (...) {
+      let_workers_save();
+      throw;
+    }
+    if (supervisor_.interrupted()) {
+      progress_.say_above(
+          interruption_words({total_, finished_, options_.fresh, not_anew_.size()}));
+      return {Exit::interrupted, true};
+    }
+    return {exit_, false};
+  }
+
+ private:
+  bool over() const {
+    if (!supervisor_.running().empty()) return false;
+    return supervisor_.stopping() || (waiting_.empty() && held_.empty());
+  }
+
+  void look_at_running() {
+    const auto running = supervisor_.running();
+    if (running.empty()) return;
+    try {
+      const std::vector<RunSummary> runs = run_summaries(store_, running);
+      for (const RunSummary& run : runs) look_at_beginning(run);
+      progress_.show(runs);
+      for (const RunSummary& run : runs) end_what_outlives(run);
+    } catch (const StoreError&) {
+      // No reason to stop: whatever depends on the store meets the error by itself.
+    }
+  }
+
+  // Once its worker has begun an attempt: from where, and what it has to say about that.
+  void look_at_beginning(const RunSummary& run) {
+    StartedRun& started = started_[run.id];
+    if (started.launched && !started.begun && !started.awaited)
+      if (const auto what = awaited(supervisor_.output(run.id))) {
+        started.awaited = true;
+        progress_.say_above(fmt::format("{}: {}", name_of(run), *what));
+      }
+    if (run.state != RunState::running || !started.said.empty()) return;
+    if (!started.begun) return announce(run_detail(store_, run.id));
+    say_words(run, started.first_words(supervisor_.output(run.id)));
+  }
+
+  void announce(const RunDetail& run) {
+    const std::string& id = run.summary.id;
+    StartedRun& started = started_[id];
+    if (started.begun || run.attempts.size() == started.attempts) return;
+    started.begun = true;
+    if (run.attempts.back().resumed_from == 0) not_anew_.erase(id);
+    const auto from = std::find_if(
+        run.checkpoints.begin(), run.checkpoints.end(),
+        [&](const auto& each) { return each.number == run.attempts.back().resumed_from; });
+    if (from == run.checkpoints.end()) return;
+    progress_.say_above(resuming_words(run.summary, from->position));
+    if (started.times == 1) progress_.begins_with(work_done(run.summary, from->position));
+  }
+
+  // A launcher that goes on although the attempt it was started for has ended.
+  void end_what_outlives(const RunSummary& run) {
+    StartedRun& started = started_[run.id];
+    if (!started.launched || run.state == RunState::running) return;
+    if (run_detail(store_, run.id).attempts.size() == started.attempts) return;
+    const double now = clock_.seconds();
+    if (!started.ended) started.ended = now;
+    if (now <= *started.ended + kSecondsToOutlive) return;
+    started.outlived = true;
+    const bool asked = now <= *started.ended + kSecondsToOutlive + kSecondsToEnd;
+    supervisor_.signal(run.id, asked ? SIGTERM : SIGKILL);
+  }
+
+  // The error on its way would kill them.
+  void let_workers_save() {
+    const std::size_t workers = supervisor_.running().size();
+    if (workers == 0) return;
+    progress_.say_above(fmt::format("an error ends this command; {} under way may save for {} s",
+                                    counted(workers, "worker"), kSecondsToSave));
+    supervisor_.stop_and_wait(kSecondsToSave);
+  }
+
+  RunSummary summary(const std::string& id) const { return run_summaries(store_, {id}).front(); }
+
+  // A launcher that was killed takes a moment to take its processes with it.
+  RunSummary summary_after(const std::string& id) const {
+    constexpr int kLooks = 10;
+    RunSummary run = summary(id);
+    for (int k = 0; started_.at(id).launched && k < kLooks && run.state == RunState::running; ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
+      run = summary(id);
+    }
+    return run;
+  }
+
+  void start_next() {
+    const std::string id = waiting_.front();
+    waiting_.pop_front();
+    const RunDetail detail = run_detail(store_, id);
+    const RunSummary& run = detail.summary;
+    if (run.state == RunState::running) return hold(run);
+    std::vector<std::string> arguments{options_.worker, "--store", options_.store_folder, "--run",
+                                       id};
+    StartedRun& started = started_[id];
+    started.start(detail.attempts.size(), needs_launcher(detail.settings));
+    // What we began anew ourselves is continued from there.
+    if (options_.fresh && started.attempts == started.attempts_at_first)
+      arguments.push_back("--fresh");
+    if (options_.allow_changed) arguments.push_back("--allow-changed");
+    try {
+      supervisor_.start(id, started.launched ? launch_command(detail.settings, arguments,
+                                                              Surroundings::of_this_process())
+                                             : Command(arguments));
+    } catch (const Error& error) {  // The others may have more luck, and some may be under way.
+      progress_.run_ended(run);
+      progress_.say_above(
+          fmt::format("{} was not started: {}, then {}", name_of(run), error.what(),
+                      options_.fresh ? "try again" : fmt::format("'acid resume {}'", id)));
+      fail(error.code());
+    }
+  }
+
+  // Another process executes the run: its result will serve as well.
+  void hold(const RunSummary& run) {
+    const RunDetail detail = run_detail(store_, run.id);
+    const AttemptRow holder = detail.attempts.empty() ? AttemptRow{} : detail.attempts.back();
+    const auto started = started_.find(run.id);
+    progress_.say_above(
+        started != started_.end() && started->second.lost
+            ? fmt::format("{}: {}; it is taken up again once process {} on {} is sure to be gone",
+                          name_of(run), started->second.lost->death.how, holder.pid, holder.host)
+            : fmt::format("{} is being executed by process {} on {}; its result will be used",
+                          name_of(run), holder.pid, holder.host));
+    held_.push_back(run.id);
+  }
+
+  void look_at_held() {
+    if (held_.empty() || clock_.seconds() < next_look_) return;
+    next_look_ = clock_.seconds() + kSecondsBetweenLooksAtHeld;
+    for (auto id = held_.begin(); id != held_.end();) {
+      const RunSummary run = summary(*id);
+      if (run.state == RunState::running) {
+        ++id;
+        continue;
+      }
+      id = held_.erase(id);
+      if (run.state == RunState::interrupted || run.state == RunState::planned)
+        take_over(run);
+      else
+        finish(run);
+    }
+  }
+
+  // That our own process was lost is certain now, and counts like any other death.
+  void take_over(const RunSummary& run) {
+    const auto lost = std::exchange(started_[run.id].lost, std::nullopt);
+    if (!lost) return waiting_.push_back(run.id);
+    settle_killed(run, lost->ending, lost->death);
+  }
+
+  void settle(const Supervisor::Ending& ending) {
+    const RunSummary run = summary_after(ending.name);
+    const RunDetail detail = run_detail(store_, run.id);
+    announce(detail);
+    StartedRun& started = started_.at(run.id);
+    const Death death = death_of(ending, detail, started.attempts, started.outlived);
+    // Our worker is gone, so a run that lives belongs to someone else who was faster; or it died
+    // where nobody here can see that its process is gone.
+    if (run.state == RunState::running) {
+      if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
+      return hold(run);
+    }
+    const bool exited = WIFEXITED(ending.status);
+    const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+    // Also when someone else was faster and ours was turned away: then its words do not matter.
+    const bool done = run.state == RunState::finished && !options_.fresh;
+    // An mpirun that goes on without lost processes has nothing to complain of.
+    const bool well = code == Exit::ok && run.state != RunState::interrupted;
+    if (done || (exited && well)) {
+      if (!exited || code == Exit::ok) say_words(run, new_words(ending));
+      return finish(run);
+    }
+    if (death.alone) return settle_killed(run, ending, death);
+    if (code == Exit::interrupted && supervisor_.stopping())
+      return say_words(run, new_words(ending));
+    mark_interrupted(run, death);
+    progress_.run_ended(run);
+    if (code == Exit::usage) {
+      progress_.say_above(fmt::format("{} was not started: {}", name_of(run), new_words(ending)));
+      return fail(Exit::usage);
+    }
+    if (code == Exit::interrupted) {
+      say_words(run, new_words(ending));
+      progress_.say_above(
+          fmt::format("{} was stopped by a signal from elsewhere; 'acid resume {}' "
+                      "continues it",
+                      name_of(run), run.id));
+      return fail(Exit::interrupted);
+    }
+    leave_failed_start(detail, ending, death);
+    report_failure(run, ending, death);
+    fail(code == Exit::store ? Exit::store : Exit::run_failed);
+  }
+
+  // A process that died has nothing to say against starting it again.
+  void settle_killed(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
+    mark_interrupted(run, death);
+    if (supervisor_.stopping() && asks_to_stop(death.signal)) return;
+    const RunDetail detail = run_detail(store_, run.id);
+    StartedRun& started = started_[run.id];
+    // It may have recorded its end before it died; what was recorded before it began does not
+    // count.
+    const bool ended =
+        detail.attempts.size() > started.attempts && detail.summary.state != RunState::interrupted;
+    if (ended && detail.summary.state == RunState::finished) {
+      say_words(run, new_words(ending));
+      return finish(detail.summary);
+    }
+    const int most = max_restarts(detail);
+    ++started.losses;
+    if (!supervisor_.stopping() && !ended && started.losses <= most) {
+      const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;
+      const bool continues =
+          !anew && std::any_of(detail.checkpoints.begin(), detail.checkpoints.end(),
+                               [](const CheckpointRow& each) { return !each.removed; });
+      progress_.say_above(fmt::format("{}: {}; restarting from its {} ({} of {})", name_of(run),
+                                      death.how, continues ? "last checkpoint" : "beginning",
+                                      started.losses, most));
+      if (const std::string words = new_words(ending); words != death.how) say_words(run, words);
+      waiting_.push_front(run.id);
+      return;
+    }
+    progress_.run_ended(run);
+    leave_failed_start(detail, ending, death);
+    report_failure(detail.summary, ending, death);
+    if (death.signal == SIGKILL && !ended) progress_.say_above(memory_hint());
+    fail(Exit::run_failed);
+  }
+
+  // So that it is known later, and elsewhere, why there is no result.
+  void leave_failed_start(const RunDetail& run, const Supervisor::Ending& ending,
+                          const Death& death) {
+    if (run.attempts.size() != started_[run.summary.id].attempts || supervisor_.interrupted())
+      return;
+    const std::string words = new_words(ending);
+    record_failed_start(options_.store_folder, run, words.empty() ? death.how : words);
+  }
+
+  void mark_interrupted(const RunSummary& run, const Death& death) {
+    try {
+      open_existing_store(options_.store_folder)
+          .mark_interrupted(run.id, death.pid, death.how, death.told);
+    } catch (const StoreError&) {
+      // The run shows as interrupted without it. Other workers still go on and may need us.
+    }
+  }
+
+  std::string new_words(const Supervisor::Ending& ending) const {
+    return started_.at(ending.name).new_words(ending.output);
+  }
+
+  // Nothing went wrong, but the worker had something to say.
+  void say_words(const RunSummary& run, const std::string& words) {
+    if (words.empty()) return;
+    const bool one_line = words.find('\n') == std::string::npos;
+    progress_.say_above(fmt::format("{}:{}{}", name_of(run), one_line ? " " : "\n", words));
+  }
+
+  void finish(const RunSummary& run) {
+    progress_.run_ended(run);
+    not_anew_.erase(run.id);
+    if (run.state == RunState::finished) {
+      ++finished_;
+      if (started_[run.id].launched) say_words(run, loss_words(run_detail(store_, run.id)));
+      return;
+    }
+    progress_.say_above(fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));
+    fail(Exit::run_failed);
+  }
+
+  void report_failure(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
+    if (run.state == RunState::failed || run.state == RunState::diverged)
+      progress_.say_above(
+          fmt::format("{} {}: {}", name_of(run), state_name(run.state), run.message));
+    else
+      progress_.say_above(fmt::format("{}: {}", name_of(run), death.how));
+    const std::string words = new_words(ending);
+    if (run.state == RunState::diverged || words.empty() || words == death.how) return;
+    progress_.say_above(fmt::format("its last words:\n{}", words));
+  }
+
+  void fail(Exit exit) {
+    progress_.run_failed();
+    exit_ = worse(exit_, exit);
+    if (options_.fail_fast) supervisor_.stop();
+  }
+
+  const ExecutorOptions& options_;
+  const Store& store_;
+  const SteadyClock clock_;
+  Supervisor supervisor_;
+  Progress progress_;
+  std::deque<std::string> waiting_;  // run ids, in order
+  std::vector<std::string> held_;    // run ids that another process executes
+  std::map<std::string, StartedRun> started_;
+  std::set<std::string> not_anew_;  // with --force: not begun again yet, with results from before
+  double next_look_ = 0;
+  std::size_t total_ = 0;
+  std::size_t finished_ = 0;
+  Exit exit_ = Exit::ok;
+};
+
+}  // namespace
+
+Executed execute(const ExecutorOptions& options, const Store& store,
+                 const std::vector<RunSummary>& runs) {
+  return Executor(options, store, runs).execute();
+}
+
+}  // namespace acid

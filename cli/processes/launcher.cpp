@@ -1,0 +1,296 @@
+#include "cli/processes/launcher.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "cli/processes/machine.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
+#include "engine/methods/method.hpp"
+#include "engine/transport/mpi_runtime.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+// What the arithmetic of a process, or where it finds its libraries, may depend on.
+constexpr std::array kPassedOn = {"ACID_", "OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ATEN_"};
+constexpr std::array kPassedOnByName = {"LD_LIBRARY_PATH", "LD_PRELOAD", "GLIBC_TUNABLES",
+                                        "CUDA_VISIBLE_DEVICES"};
+// Means something on this host only.
+constexpr std::array kOursAlone = {"ACID_PARENT_PID", "ACID_STORE", "ACID_WORKER"};
+
+std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
+
+bool is_passed_on(const std::string& name) {
+  const auto is = [&](const char* each) { return name == each; };
+  if (std::any_of(kOursAlone.begin(), kOursAlone.end(), is)) return false;
+  return std::any_of(kPassedOnByName.begin(), kPassedOnByName.end(), is) ||
+         std::any_of(kPassedOn.begin(), kPassedOn.end(),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+std::optional<std::string> value_of(const std::vector<std::string>& environment,
+                                    const std::string& name) {
+  for (const std::string& variable : environment)
+    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
+  return std::nullopt;
+}
+
+/// The first host of mpirun's hostfile.
+std::string first_host_in(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw UsageError(
+        fmt::format("cannot read the hostfile '{}'; correct execution.mpi.hostfile", path));
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    if (std::string host; words >> host) return host.substr(host.find('@') + 1);
+  }
+  throw UsageError(fmt::format("the hostfile '{}' names no host: write one in each line", path));
+}
+
+void require_this_host(const std::string& first, const char* key, const Surroundings& around) {
+  if (around.is_this_host(first)) return;
+  throw UsageError(
+      fmt::format("execution.mpi.{} begins with '{}', which is not this host: worker 0 must be "
+                  "where the store is, so name this host first, or start acid on '{}'",
+                  key, first, first));
+}
+
+void require_installed(const std::string& launcher, const char* advice,
+                       const Surroundings& around) {
+  if (!around.built_with_mpi)
+    throw Error(fmt::format("{} is not there: {}, or use driver = \"threads\"",
+                            module_path(mpi_module()), remedy(mpi_module())));
+  if (launcher == "none" || !around.find_program(launcher).empty()) return;
+  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, advice));
+}
+
+void append(std::vector<std::string>& list, const std::vector<std::string>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+bool says_any(const std::vector<std::string>& arguments, std::initializer_list<const char*> words) {
+  return std::find_first_of(arguments.begin(), arguments.end(), words.begin(), words.end()) !=
+         arguments.end();
+}
+
+// "mpirun (Open MPI) 5.0.7"
+void require_fault_tolerance(const Surroundings& around) {
+  constexpr int kSince = 5;  // as it is shipped; version 4 could be built with it, and hardly was
+  const std::string words = around.mpirun_version();
+  const std::string version = words.substr(0, words.find('\n'));
+  const std::size_t at = version.rfind(' ');
+  if (version.find("Open MPI") != std::string::npos && at != std::string::npos &&
+      std::atoi(version.c_str() + at) >= kSince)
+    return;
+  throw UsageError(
+      fmt::format("execution.mpi.on_loss = \"go-on\" needs an mpirun that goes on when a process "
+                  "dies, which Open MPI's does since version 5; here is '{}': use on_loss = "
+                  "\"restart\"",
+                  version));
+}
+
+// mpirun refuses an option that is given twice: what the person says stands instead of ours.
+std::vector<std::string> mpirun_words(const json& section, const std::string& workers,
+                                      const Surroundings& around, bool goes_on) {
+  std::vector<std::string> words{"mpirun", "-n", workers};
+  const auto theirs = section.at("arguments").get<std::vector<std::string>>();
+  // mpirun would bind each process, and with it all its threads, to one core.
+  if (!says_any(theirs, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
+  if (!says_any(theirs, {"--oversubscribe", "-oversubscribe", "--nooversubscribe"}))
+    words.emplace_back("--oversubscribe");
+  if (goes_on && !says_any(theirs, {"--with-ft"})) {
+    require_fault_tolerance(around);
+    append(words, {"--with-ft", "ulfm"});
+  }
+  if (!section.at("hosts").empty()) {
+    const auto hosts = section.at("hosts").get<std::vector<std::string>>();
+    require_this_host(hosts.front(), "hosts", around);
+    append(words, {"--host", fmt::format("{}", fmt::join(hosts, ","))});
+  } else if (section.at("hostfile").is_string()) {
+    const std::string path = section.at("hostfile");
+    require_this_host(first_host_in(path), "hostfile", around);
+    append(words, {"--hostfile", path});
+  }
+  if (const json& each = section.at("processes_per_host"); each.is_number())
+    append(words, {"--map-by", fmt::format("ppr:{}:node", each.get<int>())});
+  for (const std::string& variable : around.environment)
+    if (const std::string name = name_of(variable); is_passed_on(name)) append(words, {"-x", name});
+  append(words, theirs);
+  return words;
+}
+
+// Open MPI speaks PMIx only; Slurm has it as a plugin.
+std::string slurm_plugin(const std::string& listed) {
+  std::istringstream words(listed);
+  std::string plugin;
+  for (std::string word; words >> word;)
+    if (word.starts_with("pmix") && (plugin.empty() || word.size() < plugin.size())) plugin = word;
+  if (plugin.empty())
+    throw Error(
+        "this Slurm cannot start Open MPI's processes: 'srun --mpi=list' shows no pmix plugin; "
+        "install it, or use execution.mpi.launcher = \"mpirun\", which works inside an allocation");
+  return plugin;
+}
+
+std::vector<std::string> srun_words(const json& section, const std::string& workers,
+                                    const Surroundings& around) {
+  std::vector<std::string> words{"srun",
+                                 "-n",
+                                 workers,
+                                 "--mpi=" + slurm_plugin(around.slurm_mpi_plugins()),
+                                 "--kill-on-bad-exit=1",
+                                 "--cpu-bind=none",
+                                 "--distribution=block"};
+  if (const json& each = section.at("processes_per_host"); each.is_number())
+    words.push_back(fmt::format("--ntasks-per-node={}", each.get<int>()));
+  append(words, section.at("arguments").get<std::vector<std::string>>());
+  return words;
+}
+
+// The launcher has done its work already: this process is one of those it started.
+Command direct_command(const std::vector<std::string>& worker, int workers,
+                       const Surroundings& around, const json& section) {
+  const int started = launched_process(around.environment).value_or(LaunchedProcess{}).size;
+  if (started != workers)
+    throw UsageError(
+        fmt::format("execution.mpi.launcher = \"none\" needs acid to be started once per worker, "
+                    "as by 'mpirun -n {} acid run …' or 'srun -n {} acid run …'; here are {} "
+                    "process{} for {} workers",
+                    workers, workers, started, started == 1 ? "" : "es", workers));
+  Command command(worker);
+  command.arguments.emplace_back("--mpi");
+  append(command.arguments, start_words(section));
+  return command;
+}
+
+}  // namespace
+
+std::vector<std::string> start_words(const json& section) {
+  const auto seconds = section.find("start_seconds");  // an earlier acid had none
+  if (seconds == section.end()) return {};
+  return {"--start-seconds", fmt::format("{:g}", seconds->get<double>())};
+}
+
+bool needs_launcher(const json& settings) {
+  const auto execution = settings.find("execution");
+  return execution != settings.end() && execution->value("driver", "") == "mpi";
+}
+
+bool goes_on_without_lost(const json& settings) {
+  if (!needs_launcher(settings)) return false;
+  if (settings.at("execution").at("mpi").value("on_loss", "") != "go-on") return false;
+  const AlgorithmEntry* entry = find_algorithm(settings.at("algorithm").value("kind", ""));
+  return entry != nullptr && entry->pattern == Pattern::pairwise;
+}
+
+Surroundings Surroundings::of_this_process() {
+  Surroundings around;
+  for (char** each = environ; *each != nullptr; ++each) around.environment.emplace_back(*each);
+  around.root = geteuid() == 0;
+  around.is_this_host = acid::is_this_host;
+  around.find_program = acid::find_program;
+  around.slurm_mpi_plugins = [] { return capture({"srun", "--mpi=list"}, 10).output; };
+  around.mpirun_version = [] { return capture({"mpirun", "--version"}, 10).output; };
+  around.built_with_mpi = std::filesystem::exists(module_path(mpi_module()));
+  return around;
+}
+
+Command launch_command(const json& settings, const std::vector<std::string>& worker,
+                       const Surroundings& around) {
+  const json& section = settings.at("execution").at("mpi");
+  const std::string launcher = section.at("launcher");
+  const int workers = settings.at("workers").at("count");
+  require_installed(launcher,
+                    launcher == "srun" ? "install Slurm's client (on Debian: slurm-client) or use "
+                                         "execution.mpi.launcher = \"mpirun\""
+                                       : "install Open MPI (on Debian: apt install openmpi-bin)",
+                    around);
+  if (launcher == "none") return direct_command(worker, workers, around, section);
+  const std::string count = fmt::format("{}", workers);
+  Command command({worker.front(), "--launch"});
+  append(command.arguments,
+         launcher == "srun" ? srun_words(section, count, around)
+                            : mpirun_words(section, count, around, goes_on_without_lost(settings)));
+  // Other hosts know nothing of our working directory.
+  command.arguments.push_back(std::filesystem::absolute(worker.front()).string());
+  command.arguments.emplace_back("--mpi");
+  append(command.arguments, start_words(section));
+  command.arguments.insert(command.arguments.end(), worker.begin() + 1, worker.end());
+  if (launcher == "mpirun")
+    command.environment = launcher_environment(around, stays_on_this_host(section, around));
+  command.stop_signal = SIGUSR1;
+  command.outlived_by_children = launcher != "mpirun";
+  return command;
+}
+
+bool stays_on_this_host(const json& section, const Surroundings& around) {
+  if (section.at("launcher") != "mpirun" || section.at("hostfile").is_string()) return false;
+  for (const std::string host : section.at("hosts"))
+    if (!around.is_this_host(host)) return false;
+  const auto theirs = section.at("arguments").get<std::vector<std::string>>();
+  if (says_any(theirs, {"--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile",
+                        "-machinefile", "--default-hostfile", "--add-host", "--add-hostfile"}))
+    return false;
+  // What mpirun takes its hosts from when it is not told: a batch system, or a hostfile.
+  constexpr std::array kAllocation = {"SLURM_JOB_ID",
+                                      "PBS_JOBID",
+                                      "PE_HOSTFILE",
+                                      "LSB_JOBID",
+                                      "LOADL_STEP_ID",
+                                      "OMPI_MCA_orte_default_hostfile",
+                                      "PRTE_MCA_prte_default_hostfile"};
+  return std::none_of(kAllocation.begin(), kAllocation.end(), [&](const char* name) {
+    return value_of(around.environment, name).has_value();
+  });
+}
+
+std::vector<std::string> launcher_environment(const Surroundings& around, bool one_host) {
+  // A process that crashes is named by its signal; its stack is nothing for the user.
+  std::vector<std::string> wanted{
+      "OMPI_MCA_btl_base_warn_component_unused=0", "OMPI_MCA_opal_signal=",
+      // So that it notices a host that is gone, but not before the
+      // run's own processes, who can name it.
+      "OMPI_MCA_oob_tcp_keepalive_time=5", "OMPI_MCA_oob_tcp_keepalive_intvl=2",
+      "OMPI_MCA_oob_tcp_keepalive_probes=2",
+      // Of version 5 the launcher is PRRTE, which reads settings under its own name only.
+      "PRTE_MCA_oob_tcp_keepalive_time=5", "PRTE_MCA_oob_tcp_keepalive_intvl=2",
+      "PRTE_MCA_oob_tcp_keepalive_probes=2"};
+  // Whoever reaches a port of Open MPI's has no key to show. On one host its processes share memory
+  // and need no port at all; mpirun's own, which is open everywhere, version 4 tells to them as one
+  // of the loopback. Version 5 sees no loopback, and does not start without a network.
+  if (one_host)
+    append(wanted, {"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader", "OMPI_MCA_oob_tcp_if_include=lo",
+                    "PMIX_MCA_ptl_tcp_if_include=lo"});
+  if (around.root)  // Version 4 looks for the former, version 5 for the latter.
+    append(wanted, {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                    "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+  std::erase_if(wanted, [&](const std::string& variable) {
+    return value_of(around.environment, name_of(variable)).has_value();
+  });
+  return wanted;
+}
+
+std::optional<LaunchedProcess> launched_process(const std::vector<std::string>& environment) {
+  constexpr std::array<std::pair<const char*, const char*>, 2> kKnown = {
+      {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}}};
+  for (const auto& [rank_name, size_name] : kKnown) {
+    const auto rank = value_of(environment, rank_name), size = value_of(environment, size_name);
+    if (rank && size) return LaunchedProcess{std::atoi(rank->c_str()), std::atoi(size->c_str())};
+  }
+  return std::nullopt;
+}
+
+}  // namespace acid

@@ -1,0 +1,56 @@
+#include "cli/processes/worker_death.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include "cli/processes/child.hpp"
+#include "cli/processes/launcher.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/worker_words.hpp"
+
+namespace acid {
+
+std::string last_words(std::string_view all) {
+  constexpr std::size_t kShown = 4000;
+  constexpr std::string_view kPrefix = kWorkerErrorPrefix;
+  const std::string kept = without_launcher_remarks(all);
+  std::string_view output = kept;
+  if (output.size() > kShown) output.remove_prefix(output.size() - kShown);
+  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
+  if (output.substr(0, kPrefix.size()) == kPrefix) output.remove_prefix(kPrefix.size());
+  return std::string(output);
+}
+
+Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size_t attempts_before,
+               bool outlived) {
+  Death death;
+  death.how = fmt::format("acid-worker ended with {}", status_text(ending.status));
+  death.alone = WIFSIGNALED(ending.status);
+  death.signal = death.alone ? WTERMSIG(ending.status) : 0;
+  death.pid = ending.pid;
+  if (!needs_launcher(run.settings)) return death;
+  const bool began = run.attempts.size() > attempts_before;
+  const AttemptRow last = began ? run.attempts.back() : AttemptRow{};
+  death.pid = began ? last.pid : 0;
+  if (death.alone && !outlived) return death;
+  const nlohmann::json processes = last.environment.is_object()
+                                       ? last.environment.value("processes", nlohmann::json())
+                                       : nullptr;
+  if (const auto killed = killed_process(ending.output); killed && !outlived)
+    return {describe(*killed, processes), true, true, killed->signal, death.pid};
+  if (const auto host = lost_host(ending.output))
+    return {describe_lost_host(*host, processes), true, true, 0, death.pid};
+  const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
+  if (outlived || code == Exit::lost || code == Exit::ok) {
+    // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
+    // who spoke first knows better.
+    const auto complaint = first_complaint(ending.output);
+    death.alone = true;
+    death.told = complaint.has_value();
+    death.signal = 0;
+    death.how = complaint.value_or(last.message.empty() ? death.how : last.message);
+  }
+  return death;
+}
+
+}  // namespace acid

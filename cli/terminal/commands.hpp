@@ -1,0 +1,28 @@
+#pragma once
+
+#include "cli/terminal/session.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace acid {
+
+// Each adds one command to the program: its options, its help, and what it does. Parsing a command
+// line only fills in session.action; main runs it afterwards.
+void add_run_command(CLI::App& app, Session& session);
+void add_resume_command(CLI::App& app, Session& session);
+void add_submit_command(CLI::App& app, Session& session);
+void add_watch_command(CLI::App& app, Session& session);
+void add_plan_command(CLI::App& app, Session& session);
+void add_list_command(CLI::App& app, Session& session);
+void add_show_command(CLI::App& app, Session& session);
+void add_compare_command(CLI::App& app, Session& session);
+void add_report_command(CLI::App& app, Session& session);
+void add_export_command(CLI::App& app, Session& session);
+void add_verify_command(CLI::App& app, Session& session);
+void add_topology_command(CLI::App& app, Session& session);
+void add_doctor_command(CLI::App& app, Session& session);
+void add_gc_command(CLI::App& app, Session& session);
+
+}  // namespace acid

@@ -1,0 +1,150 @@
+#include "cli/terminal/session.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+[[noreturn]] void fail(const char* doing, const std::string& what) {
+  throw Error(fmt::format("cannot {} {}: {}", doing, what, std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string quoted_for_shell(std::string_view argument) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@+";
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == std::string_view::npos)
+    return std::string(argument);
+  std::string quoted = "'";
+  for (const char c : argument) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
+
+Exit worse(Exit a, Exit b) {
+  constexpr std::array kBadness{Exit::ok,       Exit::run_failed, Exit::usage,
+                                Exit::mismatch, Exit::store,      Exit::interrupted};
+  const auto badness = [&](Exit exit) { return std::find(kBadness.begin(), kBadness.end(), exit); };
+  return badness(a) < badness(b) ? b : a;
+}
+
+Session::Session(int argc, char** argv) {
+  const char* environment = std::getenv("ACID_STORE");
+  store_folder = environment != nullptr && *environment != '\0' ? environment : "acid-store";
+  command_line = "acid";
+  for (int i = 1; i < argc; ++i) command_line += " " + quoted_for_shell(argv[i]);
+}
+
+std::string wrong_if_empty(const std::string& name) {
+  return name.empty() ? "an empty name names no file" : "";
+}
+
+void add_store_option(CLI::App& command, Session& session) {
+  command
+      .add_option("--store", session.store_folder,
+                  "Folder of the store (default: $ACID_STORE, else ./acid-store)")
+      ->type_name("DIR")
+      ->check(wrong_if_empty);
+}
+
+void add_json_option(CLI::App& command, Format& format) {
+  command.add_flag("--json", format.json, "Print JSON");
+}
+
+void add_table_options(CLI::App& command, Format& format) {
+  CLI::Option* json = command.add_flag("--json", format.json, "Print JSON");
+  CLI::Option* csv = command.add_flag("--csv", format.csv, "Print comma-separated values");
+  CLI::Option* markdown = command.add_flag("--markdown", format.markdown, "Print a Markdown table");
+  csv->excludes(json);
+  markdown->excludes(json)->excludes(csv);
+}
+
+void print_data(std::string_view data) {
+  static const bool terminal = isatty(STDOUT_FILENO) == 1;
+  const std::string seen = terminal ? seen_on_terminal(data) : std::string();
+  print_raw(terminal ? seen : data);
+}
+
+void print_raw(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    fail("write to", "standard output");
+}
+
+void print_json(const nlohmann::json& document, int indent) {
+  // Text from elsewhere (a worker's last words) may not be UTF-8; a document always is.
+  print_data(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void flush_data() {
+  if (std::fflush(stdout) != 0) fail("write to", "standard output");
+}
+
+void say_raw(std::string_view text) {
+  // Nobody is left to tell when this fails.
+  if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size()) std::fflush(stderr);
+}
+
+void say(std::string_view message) { say_raw(seen_on_terminal(message) + "\n"); }
+
+bool standard_error_is_terminal() { return isatty(STDERR_FILENO) == 1; }
+
+bool colour_on_standard_output() {
+  const char* refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
+}
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+OutputFile::OutputFile(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path followed =
+      fs::weakly_canonical(path, ignored);  // a link stays, its target changes
+  path_ = followed.empty() ? path : followed.string();
+  const bool special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
+  // A device or a pipe is written to, never replaced.
+  if (!special) temporary_ = fmt::format("{}.{}.partial", path_, getpid());
+  file_ = std::fopen(special ? path_.c_str() : temporary_.c_str(), "wb");
+  if (file_ == nullptr) fail("create", path_);
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  if (!temporary_.empty()) std::remove(temporary_.c_str());  // Already renamed after commit().
+}
+
+void OutputFile::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail("write", path_);
+}
+
+void OutputFile::commit() {
+  if (std::fflush(file_) != 0) fail("write", path_);
+  if (temporary_.empty()) return;
+  if (fsync(fileno(file_)) != 0) fail("write", path_);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace", path_);
+}
+
+}  // namespace acid

@@ -1,0 +1,172 @@
+#include "cli/watch/watch_html.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "cli/http/http_server.hpp"
+#include "cli/watch/watch_html_access.hpp"
+#include "cli/watch/watch_html_page.hpp"
+#include "engine/base/error.hpp"
+#include "reports/html.hpp"
+#include "reports/html/page_script.hpp"
+
+namespace acid {
+namespace {
+
+constexpr const char* kAddress = "127.0.0.1";
+// A version is asked for again soon; a page that has to be made is worth waiting for.
+constexpr double kVersionPatienceSeconds = 1, kPagePatienceSeconds = 120;
+
+constexpr const char* kSecondsOfStaticPage = "10";
+constexpr const char* kHtml = "text/html; charset=utf-8";
+enum Status : int {
+  kOk = 200,
+  kSeeOther = 303,
+  kForbidden = 403,
+  kNotFound = 404,
+  kMethodNotAllowed = 405,
+  kUnavailable = 503,
+};
+
+constexpr const char* kNoEntry =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<title>acid watch</title>\n</head>\n<body>\n<h1>Not for this browser</h1>\n"
+    "<p>The address that acid watch prints works once: the first browser that opens it sees the "
+    "page until acid watch ends. Use that browser, or end acid watch with ^C and start it again "
+    "for a new address. The runs go on meanwhile.</p>\n</body>\n</html>\n";
+
+// Where another site led here, a redirection still counts as its request, and a browser sends no
+// cookie with it. A page of our own that goes on by itself is not its request any more.
+constexpr const char* kGoOn =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta http-equiv=\"refresh\" content=\"0; url=/\">\n<title>acid watch</title>\n</head>\n"
+    "<body>\n<p><a href=\"/\">To the page</a></p>\n</body>\n</html>\n";
+
+void set_policy(HttpResponse& response, const std::string& policy) {
+  response.headers.emplace_back("Content-Security-Policy", policy + "; frame-ancestors 'none'");
+}
+
+HttpResponse answer(Status status, std::string text,
+                    const char* type = "text/plain; charset=utf-8") {
+  HttpResponse response{status, {}, type, std::make_shared<const std::string>(std::move(text))};
+  set_policy(response, "default-src 'none'");
+  return response;
+}
+
+HttpResponse answer(const std::shared_ptr<const PageEdition>& edition) {
+  HttpResponse response{kOk, {}, kHtml, {edition, &edition->page}};
+  set_policy(response, content_security_policy(true));
+  // A page with a script asks for newer ones itself.
+  if (page_script().script.empty()) response.headers.emplace_back("Refresh", kSecondsOfStaticPage);
+  return response;
+}
+
+}  // namespace
+
+struct PageServer::Impl {
+  Impl(std::string folder, std::vector<std::string> ids)
+      : store_folder(std::move(folder)), run_ids(std::move(ids)) {}
+
+  void bind(int wanted);
+  HttpResponse handle(const HttpRequest& request);
+  HttpResponse choose(const HttpRequest& request);
+  HttpResponse let_in(const HttpRequest& request);
+  HttpResponse show(bool whole);
+
+  const std::string store_folder;
+  const std::vector<std::string> run_ids;
+  int port = 0;
+  std::optional<PageAccess> access;  // from bind() on
+  std::optional<LivePage> page;      // from start() on
+  HttpServer server;                 // the last: its threads use the others
+};
+
+void PageServer::Impl::bind(int wanted) {
+  port = server.bind(kAddress, wanted);
+  if (port == 0)
+    throw UsageError(fmt::format(
+        "cannot listen on port {} of {}: {}; choose another one with --port, or leave it out for "
+        "any that is free",
+        wanted, kAddress, std::strerror(errno)));
+  access.emplace(port);
+}
+
+HttpResponse PageServer::Impl::handle(const HttpRequest& request) {
+  HttpResponse response = choose(request);
+  for (const auto& [name, value] : {std::pair{"X-Content-Type-Options", "nosniff"},
+                                    {"Cache-Control", "no-store"},
+                                    {"Referrer-Policy", "no-referrer"},
+                                    {"Cross-Origin-Resource-Policy", "same-origin"}})
+    response.headers.emplace_back(name, value);
+  return response;
+}
+
+HttpResponse PageServer::Impl::choose(const HttpRequest& request) {
+  if (request.header_count("host") != 1 || !access->is_our_host(request.header("host")))
+    return answer(kForbidden, "acid watch answers to its own address only\n");
+  if (request.method != "GET") {
+    HttpResponse response = answer(kMethodNotAllowed, "acid watch answers to GET only\n");
+    response.headers.emplace_back("Allow", "GET");
+    return response;
+  }
+  const std::string& path = request.path;
+  if (path == "/" && request.has_parameter("token")) return let_in(request);
+  if (!access->admits(request.header("cookie"))) return answer(kForbidden, kNoEntry, kHtml);
+  if (path == "/" || path == "/version") return show(path == "/");
+  return answer(kNotFound, "acid watch has one page, /\n");
+}
+
+HttpResponse PageServer::Impl::let_in(const HttpRequest& request) {
+  // Who has the cookie may open the address again: it leads to the page.
+  const bool known = access->admits(request.header("cookie"));
+  if (!known && !access->redeem(request.parameter("token")))
+    return answer(kForbidden, kNoEntry, kHtml);
+  const std::string site = request.header("sec-fetch-site");
+  const bool led_here = site == "cross-site" || site == "same-site";
+  HttpResponse response = led_here ? answer(kOk, kGoOn, kHtml) : answer(kSeeOther, "");
+  if (!led_here) response.headers.emplace_back("Location", "/");
+  if (!known) response.headers.emplace_back("Set-Cookie", access->cookie());
+  return response;
+}
+
+HttpResponse PageServer::Impl::show(bool whole) {
+  const auto edition = page->newest(whole ? kPagePatienceSeconds : kVersionPatienceSeconds);
+  if (edition == nullptr || edition->version.empty()) {
+    HttpResponse response = answer(
+        kUnavailable, edition == nullptr ? "the page is being made\n" : edition->problem + "\n");
+    response.headers.emplace_back("Retry-After", "2");
+    return response;
+  }
+  return whole ? answer(edition) : answer(kOk, edition->version);
+}
+
+PageServer::PageServer(const std::string& store_folder, const std::vector<std::string>& run_ids,
+                       int port)
+    : impl_(std::make_unique<Impl>(store_folder, run_ids)) {
+  impl_->bind(port);
+}
+
+PageServer::~PageServer() {
+  if (impl_->page) impl_->page->stop();  // before the server waits for its requests
+}
+
+int PageServer::port() const { return impl_->port; }
+
+std::string PageServer::address() const {
+  return fmt::format("http://{}:{}/?token={}", kAddress, impl_->port, impl_->access->token());
+}
+
+bool PageServer::asked_within(double seconds) const {
+  return impl_->page && impl_->page->seconds_unasked() < seconds;
+}
+
+void PageServer::start() {
+  impl_->page.emplace(impl_->store_folder, impl_->run_ids);
+  impl_->server.start(
+      [impl = impl_.get()](const HttpRequest& request) { return impl->handle(request); });
+}
+
+}  // namespace acid

@@ -1,0 +1,146 @@
+#include "cli/watch/watched_runs.hpp"
+
+#include <algorithm>
+
+#include "cli/terminal/run_json.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kSecondsWithoutRun = 10;
+constexpr double kSecondsOfPace = 10;
+constexpr int kHistoryColumns = 16;
+
+bool is_running(const WatchedRun& run) { return run.summary.state == RunState::running; }
+
+bool is_waiting(const WatchedRun& run) {
+  return run.summary.state == RunState::planned || run.summary.state == RunState::interrupted;
+}
+
+}  // namespace
+
+WatchedRuns::WatchedRuns(const Store& store, std::vector<std::string> ids)
+    : store_(store), ids_(std::move(ids)), last_running_(clock_.seconds()) {}
+
+void WatchedRuns::look() {
+  std::map<std::string, const WatchedRun*> before;
+  for (const WatchedRun& run : runs_) before[run.summary.id] = &run;
+  std::vector<WatchedRun> found;
+  for (RunSummary& summary : run_summaries(store_, ids_)) {
+    const std::string id = summary.id;
+    const auto known = before.find(id);
+    const WatchedRun* last = known == before.end() ? nullptr : known->second;
+    found.push_back(watched(std::move(summary), last));
+    if (is_running(found.back()))
+      ended_here_.erase(id);
+    else if (last != nullptr && is_running(*last))
+      ended_here_[id] = clock_.seconds();
+  }
+  runs_ = std::move(found);
+  if (running() > 0) last_running_ = clock_.seconds();
+}
+
+std::size_t WatchedRuns::running() const { return count({RunState::running}); }
+
+std::size_t WatchedRuns::waiting() const {
+  return count({RunState::planned, RunState::interrupted});
+}
+
+bool WatchedRuns::idle() const {
+  return running() == 0 &&
+         (waiting() == 0 || clock_.seconds() - last_running_ > kSecondsWithoutRun);
+}
+
+std::vector<WatchedRun> WatchedRuns::active() const {
+  std::vector<WatchedRun> chosen;
+  for (const WatchedRun& run : runs_)
+    if (is_running(run) || is_waiting(run)) chosen.push_back(run);
+  return chosen;
+}
+
+std::vector<WatchedRun> WatchedRuns::on_screen(std::size_t most) const {
+  struct Ranked {
+    int group;
+    double seconds_ago;
+    const WatchedRun* run;
+  };
+  std::vector<Ranked> ranked;
+  for (const WatchedRun& run : runs_) {
+    const auto ended = ended_here_.find(run.summary.id);
+    if (is_running(run))
+      ranked.push_back({0, 0, &run});
+    else if (ended != ended_here_.end())
+      ranked.push_back({1, clock_.seconds() - ended->second, &run});
+    else if (is_waiting(run))
+      ranked.push_back({2, 0, &run});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return std::pair(a.group, a.seconds_ago) < std::pair(b.group, b.seconds_ago);
+  });
+  ranked.resize(std::min(ranked.size(), most));
+  std::sort(ranked.begin(), ranked.end(),
+            [](const Ranked& a, const Ranked& b) { return a.run < b.run; });
+  std::vector<WatchedRun> chosen;
+  for (const Ranked& each : ranked) chosen.push_back(*each.run);
+  return chosen;
+}
+
+std::size_t WatchedRuns::count(std::initializer_list<RunState> states) const {
+  return static_cast<std::size_t>(
+      std::count_if(runs_.begin(), runs_.end(), [&](const WatchedRun& run) {
+        return std::find(states.begin(), states.end(), run.summary.state) != states.end();
+      }));
+}
+
+WatchedRun WatchedRuns::watched(RunSummary summary, const WatchedRun* before) {
+  WatchedRun run;
+  run.summary = std::move(summary);
+  if (run.summary.state == RunState::planned) return run;
+  const bool at_rest = before != nullptr && !is_running(run) && !is_running(*before);
+  run.pace = at_rest ? before->pace : newest_pace(store_, run.summary.id);
+  if (is_running(run) && run.pace) {
+    Progress& progress = progress_[run.summary.id];
+    if (progress.attempt != run.pace->attempt) progress = {run.pace->attempt, {}, {}, {}};
+    run.gradients_per_second = pace(run, progress);
+    run.exchanges_per_second = exchange_rate(run, progress);
+  }
+  const std::string metric = key_metric(run.summary);
+  if (before != nullptr && before->summary.metrics == run.summary.metrics)
+    run.history = before->history;
+  else if (!metric.empty())
+    run.history = series_outline(store_, run.summary.id, metric, kHistoryColumns);
+  return run;
+}
+
+// Over the last seconds; as long as too little has been seen, since the attempt began.
+std::optional<double> WatchedRuns::pace(const WatchedRun& run, Progress& progress) const {
+  const double now = clock_.seconds();
+  const std::int64_t gradients = run.summary.progress.gradients;
+  progress.seen.push_back({now, gradients});
+  while (progress.seen.size() > 2 && now - progress.seen[1].at_seconds >= kSecondsOfPace)
+    progress.seen.pop_front();
+  const Seen& first = progress.seen.front();
+  if (now - first.at_seconds > kSecondsOfPace / 2)
+    return static_cast<double>(gradients - first.gradients) / (now - first.at_seconds);
+  if (!(run.pace->seconds > 0)) return std::nullopt;
+  return static_cast<double>(gradients - run.pace->resumed_gradients) / run.pace->seconds;
+}
+
+// Between the changes of the last seconds; as long as too few have been seen, since the attempt
+// began, unless others made exchanges before it.
+std::optional<double> WatchedRuns::exchange_rate(const WatchedRun& run, Progress& progress) const {
+  const auto metric = run.summary.metrics.find("exchanges");
+  if (metric == run.summary.metrics.end()) return std::nullopt;
+  const double now = clock_.seconds(), exchanges = metric->second;
+  auto& changes = progress.changes;
+  if (progress.exchanges && *progress.exchanges != exchanges) changes.push_back({now, exchanges});
+  progress.exchanges = exchanges;
+  while (changes.size() > 2 && now - changes[1].first >= kSecondsOfPace) changes.pop_front();
+  if (changes.size() > 1)
+    return (changes.back().second - changes.front().second) /
+           (changes.back().first - changes.front().first);
+  if (run.pace->resumed_gradients > 0 || !(run.pace->seconds > 0)) return std::nullopt;
+  return exchanges / run.pace->seconds;
+}
+
+}  // namespace acid

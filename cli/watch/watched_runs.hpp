@@ -1,0 +1,68 @@
+#pragma once
+
+#include <deque>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/watch/watch_view.hpp"
+#include "engine/base/clock.hpp"
+
+namespace acid {
+
+/// What a store says about some runs, as of the last look(). Reads only what may have changed.
+/// Use from the store's thread; the store must outlive it.
+class WatchedRuns {
+ public:
+  WatchedRuns(const Store& store, std::vector<std::string> ids);
+
+  /// Throws StoreError when the store cannot be read, UsageError when a run is gone.
+  void look();
+
+  std::size_t running() const;
+  /// Planned or interrupted: somebody may yet execute them.
+  std::size_t waiting() const;
+  std::size_t ended() const { return runs_.size() - running() - waiting(); }
+  /// None is running, and none has begun for so long that nobody seems to go on with them: between
+  /// two runs of an experiment, and before a restart, none runs for a while.
+  bool idle() const;
+
+  /// All, in the order of their ids.
+  const std::vector<WatchedRun>& runs() const { return runs_; }
+  /// Those that run or wait.
+  std::vector<WatchedRun> active() const;
+  /// At most `most` of them: those that run, then those that ended while they were watched, the
+  /// last first, then those that wait.
+  std::vector<WatchedRun> on_screen(std::size_t most) const;
+
+ private:
+  struct Seen {
+    double at_seconds = 0;
+    std::int64_t gradients = 0;
+  };
+  struct Progress {
+    int attempt = 0;
+    std::deque<Seen> seen;  // oldest first
+    // Exchanges are counted when something is measured: what counts is when the count was seen to
+    // change.
+    std::optional<double> exchanges;
+    std::deque<std::pair<double, double>> changes;  // (seconds, exchanges), oldest first
+  };
+  std::size_t count(std::initializer_list<RunState> states) const;
+  WatchedRun watched(RunSummary summary, const WatchedRun* before);
+  std::optional<double> pace(const WatchedRun& run, Progress& progress) const;
+  std::optional<double> exchange_rate(const WatchedRun& run, Progress& progress) const;
+
+  const Store& store_;
+  const std::vector<std::string> ids_;
+  const SteadyClock clock_;
+  double last_running_;
+  std::vector<WatchedRun> runs_;
+  std::map<std::string, Progress> progress_;  // by run id
+  std::map<std::string, double> ended_here_;  // run id → when it was seen to have ended
+};
+
+}  // namespace acid

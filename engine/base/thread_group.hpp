@@ -1,0 +1,29 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+
+namespace acid {
+
+/// The threads of a run. The first exception of any of them calls on_failure and is rethrown by
+/// join(); so does, in start(), the system's refusal to make another.
+class ThreadGroup {
+ public:
+  explicit ThreadGroup(std::function<void()> on_failure) : on_failure_(std::move(on_failure)) {}
+  ~ThreadGroup();
+  void start(std::function<void()> body);
+  void join();
+
+ private:
+  const std::function<void()> on_failure_;
+  std::vector<std::thread> threads_;  // owner thread only
+  Mutex mutex_;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
+};
+
+}  // namespace acid

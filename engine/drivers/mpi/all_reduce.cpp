@@ -1,0 +1,173 @@
+#include "engine/drivers/mpi/all_reduce.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+#include "engine/run/ensemble.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kBucketElements = std::size_t{1} << 18;
+
+std::uint64_t bucket_of(const Mail& mail) {
+  std::uint64_t bucket = 0;
+  MailReader reader(mail);
+  reader(bucket);
+  return bucket;
+}
+
+}  // namespace
+
+Buckets::Buckets(std::size_t dimension)
+    : dimension_(dimension), count_((dimension + kBucketElements - 1) / kBucketElements) {}
+
+// Numbered from the end.
+std::pair<std::size_t, std::size_t> Buckets::range(std::size_t bucket) const {
+  const std::size_t last = count_ - bucket;
+  return {dimension_ * (last - 1) / count_, dimension_ * last / count_};
+}
+
+std::size_t Buckets::holding(std::size_t element) const {
+  std::size_t bucket = count_ - 1 - element * count_ / dimension_;
+  // Rounding down may name the bucket beside it.
+  while (element < range(bucket).first) ++bucket;
+  while (element >= range(bucket).second) --bucket;
+  return bucket;
+}
+
+AllReduce::AllReduce(Post& post, const Buckets& buckets, std::span<const float> own,
+                     const Backend& memory, std::function<void(std::span<float>)> library_sum,
+                     std::function<void()> over)
+    : post_(post),
+      buckets_(buckets),
+      own_(own),
+      library_sum_(std::move(library_sum)),
+      over_(std::move(over)),
+      rank_(post.rank()),
+      size_(post.size()),
+      mean_(own.size(), memory),
+      state_(buckets.size()) {
+  if (library_sum_) return;
+  std::size_t added_here = 0;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    state_[b].offset = added_here;
+    added_here += slice(b, rank_).second - slice(b, rank_).first;
+    for (int rank = 0; rank < size_; ++rank) slices_ += has_slice(b, rank) ? 1 : 0;
+  }
+  for (int w = 0; w < size_; ++w) incoming_.emplace_back(w == rank_ ? 0 : added_here);
+}
+
+std::pair<std::size_t, std::size_t> AllReduce::slice(std::size_t bucket, int rank) const {
+  const auto [first, last] = buckets_.range(bucket);
+  const auto n = static_cast<std::size_t>(size_), k = static_cast<std::size_t>(rank);
+  return {first + (last - first) * k / n, first + (last - first) * (k + 1) / n};
+}
+
+// A bucket of fewer elements than processes leaves some of them without.
+bool AllReduce::has_slice(std::size_t bucket, int rank) const {
+  return slice(bucket, rank).first < slice(bucket, rank).second;
+}
+
+void AllReduce::contribute(std::size_t bucket) {
+  ACID_ASSERT(!state_[bucket].contributed, "bucket {} comes twice in a round", bucket);
+  ++contributed_;
+  if (library_sum_) {
+    if (contributed_ == buckets_.size()) post_.send_to_all(mail_header(MailKind::round_ready));
+    return;
+  }
+  state_[bucket].contributed = true;
+  for (int to = 0; to < size_; ++to) {
+    if (to == rank_ || !has_slice(bucket, to)) continue;
+    const auto [first, last] = slice(bucket, to);
+    ++slices_leaving_;
+    post_.send(to, mail_header(MailKind::slice, std::uint64_t{bucket}),
+               own_.subspan(first, last - first), [this] {
+                 --slices_leaving_;
+                 check_over();
+               });
+  }
+  add(bucket);
+}
+
+void AllReduce::deliver(const Mail& mail) {
+  switch (MailReader(mail).kind()) {
+    case MailKind::slice:
+      return fetch_slice(mail, bucket_of(mail));
+    case MailKind::slice_mean:
+      return fetch_mean(mail, bucket_of(mail));
+    default:
+      if (++ready_ == size_) sum_by_library();
+  }
+}
+
+// Nobody sends a slice of the next round before it has the mean of this one, so there is room.
+void AllReduce::fetch_slice(const Mail& mail, std::size_t bucket) {
+  ACID_ASSERT(bucket < state_.size(), "rank {} sends bucket {} of {}", mail.from, bucket,
+              state_.size());
+  Arena<float>& from = incoming_[static_cast<std::size_t>(mail.from)];
+  post_.fetch(mail, from.span().subspan(state_[bucket].offset, mail.body_size), [this, bucket] {
+    ++state_[bucket].arrived;
+    add(bucket);
+  });
+}
+
+void AllReduce::fetch_mean(const Mail& mail, std::size_t bucket) {
+  ACID_ASSERT(bucket < state_.size(), "rank {} sends the mean of bucket {} of {}", mail.from,
+              bucket, state_.size());
+  const std::size_t first = slice(bucket, mail.from).first;
+  post_.fetch(mail, mean_.span().subspan(first, mail.body_size), [this] { settle(); });
+}
+
+// Adds this process's slice of a bucket once all parts are there. The mean of the last round may
+// still be on its way to the slowest.
+void AllReduce::add(std::size_t bucket) {
+  Bucket& state = state_[bucket];
+  if (!state.contributed || state.leaving > 0) return;
+  const auto [first, last] = slice(bucket, rank_);
+  if (first == last) {
+    state.contributed = false;
+    return check_over();
+  }
+  if (state.arrived + 1 < size_) return;
+  state.contributed = false;
+  state.arrived = 0;
+  std::vector<const float*> parts;
+  for (int from = 0; from < size_; ++from)
+    parts.push_back(from == rank_
+                        ? own_.data() + first
+                        : incoming_[static_cast<std::size_t>(from)].data() + state.offset);
+  mean_in_order<float>(parts, mean_.data() + first, 0, last - first);
+  for (int to = 0; to < size_; ++to) {
+    if (to == rank_) continue;
+    ++state.leaving;
+    post_.send(to, mail_header(MailKind::slice_mean, std::uint64_t{bucket}),
+               std::span<const float>(mean_.data() + first, last - first), [this, bucket] {
+                 if (--state_[bucket].leaving == 0) add(bucket);
+               });
+  }
+  settle();
+}
+
+void AllReduce::settle() {
+  ++settled_;
+  check_over();
+}
+
+void AllReduce::check_over() {
+  if (contributed_ < buckets_.size() || settled_ < slices_ || slices_leaving_ > 0) return;
+  contributed_ = settled_ = 0;
+  over_();
+}
+
+void AllReduce::sum_by_library() {
+  ready_ = 0;
+  contributed_ = 0;
+  std::copy(own_.begin(), own_.end(), mean_.data());
+  library_sum_(mean_.span());
+  const float share = 1.0F / static_cast<float>(size_);
+  for (float& value : mean_.span()) value *= share;
+  over_();
+}
+
+}  // namespace acid

@@ -1,0 +1,218 @@
+// Rank 0's side of what the workers of an MPI run report.
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/drivers/mpi/report.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kMostMarks = 4;  // of each worker, that rank 0 has not looked at
+
+}  // namespace
+
+Collector::Collector(const RunSpec& spec, Recorder& recorder, Post& post)
+    : recorder_(recorder),
+      post_(post),
+      keeps_events_(spec.keep_events),
+      seen_(static_cast<std::size_t>(spec.workers)),
+      queues_(static_cast<std::size_t>(spec.workers)),
+      notes_(static_cast<std::size_t>(spec.workers)),
+      open_(static_cast<std::size_t>(spec.workers)) {}
+
+void Collector::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  const auto w = static_cast<std::size_t>(mail.from);
+  MutexLock lock(mutex_);
+  switch (reader.kind()) {
+    case MailKind::events: {
+      Events events;
+      reader(events.first, events.list);
+      take_events(std::move(events), w);
+      break;
+    }
+    case MailKind::notes:
+      return read_notes(reader, notes_[w]);
+    case MailKind::mark: {
+      auto mark = std::make_shared<Mark>();
+      reader(mark->kind, mark->time, mark->gradients, mark->report, mark->numbers, mark->expected);
+      mark->report.notes = std::move(notes_[w]);
+      notes_[w].clear();
+      ++marks_;
+      mark->vectors.resize(mark->expected);
+      queues_[w].push_back({std::nullopt, mark});
+      if (mark->expected > 0) open_[w].push_back(mark);
+      break;
+    }
+    case MailKind::state_vector:
+      take_vector(mail, w);
+      break;
+    default:
+      ACID_ASSERT(false, "rank 0 collects no message of kind {}", static_cast<int>(reader.kind()));
+  }
+  merge();
+}
+
+void Collector::take_vector(const Mail& mail, std::size_t w) {
+  MailReader reader(mail);
+  std::uint64_t k = 0;
+  reader(k);
+  const std::shared_ptr<Mark> mark = open_[w].front();
+  if (k + 1 == mark->expected) open_[w].pop_front();  // the last one of its mark
+  mark->vectors[k].resize(mail.body_size);
+  const auto arrived = [this, mark] {
+    MutexLock relock(mutex_);
+    ++mark->arrived;
+    merge();
+  };
+  if (mail.body_size == 0)
+    ++mark->arrived;
+  else
+    post_.fetch(mail, mark->vectors[k], arrived);
+}
+
+void Collector::take_events(Events events, std::size_t w) {
+  Seen& seen = seen_[w];
+  for (const Event& event : events.list) {
+    seen.life.gradients += is_commit(event.kind) ? 1 : 0;
+    seen.life.exchanges +=
+        event.kind == EventKind::exchange || event.kind == EventKind::apply ? 1 : 0;
+    seen.marks_logged += is_mark(event.kind) ? 1 : 0;
+    seen.time = event.time;
+  }
+  seen.events = events.first + static_cast<std::int64_t>(events.list.size());
+  queues_[w].push_back({std::move(events), nullptr});
+}
+
+void Collector::begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports,
+                      double time) {
+  MutexLock lock(mutex_);
+  for (std::size_t w = 0; w < seen_.size(); ++w) {
+    seen_[w].life = lives[w];
+    seen_[w].time = time;
+    if (w < reports.size()) seen_[w].events = reports[w].events;
+  }
+}
+
+std::optional<Life> Collector::lose(int worker, Life known) {
+  const auto w = static_cast<std::size_t>(worker);
+  MutexLock lock(mutex_);
+  Seen& seen = seen_[w];
+  if (over_) return std::nullopt;
+  seen.lost = true;
+  seen.life.gradients = std::max(seen.life.gradients, known.gradients);
+  if (!keeps_events_) seen.life.exchanges = known.exchanges;
+  open_[w].clear();
+  const std::int64_t whole = seen.marks_taken + drop_broken_marks(queues_[w]);
+  const auto missed = static_cast<std::uint64_t>(seen.marks_logged - whole);
+  const Event last{.kind = EventKind::lost, .time = seen.time, .exchange = missed};
+  if (keeps_events_) queues_[w].push_back({Events{seen.events, {last}}, nullptr});
+  merge();
+  return seen.life;
+}
+
+// Those of a lost worker that have not arrived, and its end: its last exchange may be in doubt.
+// Returns how many are left.
+std::int64_t Collector::drop_broken_marks(Queue& queue) {
+  std::int64_t whole = 0, all = 0;
+  bool broken = false;
+  std::erase_if(queue, [&](const Item& item) {
+    if (item.mark == nullptr) return false;
+    broken = broken || item.mark->arrived < item.mark->expected || item.mark->kind == MarkKind::end;
+    ++all;
+    if (!broken) ++whole;
+    return broken;
+  });
+  marks_ -= static_cast<int>(all - whole);
+  return whole;
+}
+
+// Of a lost worker as far as it came.
+bool Collector::all_at_mark() const {
+  for (std::size_t w = 0; w < queues_.size(); ++w) {
+    const Queue& queue = queues_[w];
+    if (queue.empty() && seen_[w].lost) continue;
+    if (queue.empty() || queue.front().mark == nullptr ||
+        queue.front().mark->arrived < queue.front().mark->expected)
+      return false;
+  }
+  return true;
+}
+
+void Collector::merge() {
+  while (!held_) {
+    for (std::size_t w = 0; w < queues_.size(); ++w)
+      while (!queues_[w].empty() && queues_[w].front().events) {
+        const Events& events = *queues_[w].front().events;
+        recorder_.events(static_cast<int>(w), events.first, events.list);
+        queues_[w].pop_front();
+      }
+    if (!all_at_mark()) return;
+    gathered_.push_back(take_mark());
+    held_ = gathered_.back().kind != MarkKind::measured;
+    changed_.notify_all();
+  }
+}
+
+Gathered Collector::take_mark() {
+  Gathered gathered;
+  gathered.kind = queues_[0].front().mark->kind;
+  gathered.time = queues_[0].front().mark->time;
+  over_ = gathered.kind == MarkKind::end;
+  for (std::size_t w = 0; w < queues_.size(); ++w) {
+    gathered.absent.push_back(queues_[w].empty());
+    if (gathered.absent.back()) {
+      const Life& life = seen_[w].life;
+      gathered.gradients += life.gradients;
+      gathered.worker_gradients.push_back(life.gradients);
+      gathered.reports.emplace_back().exchanges = life.exchanges;
+      gathered.numbers.emplace_back();
+      gathered.vectors.emplace_back();
+      continue;
+    }
+    Mark& mark = *queues_[w].front().mark;
+    ++seen_[w].marks_taken;
+    ACID_ASSERT(mark.kind == gathered.kind && mark.time == gathered.time,
+                "worker {} is at a mark at {}, worker 0 at one at {}", w, mark.time, gathered.time);
+    gathered.gradients += mark.gradients;
+    gathered.worker_gradients.push_back(mark.gradients);
+    gathered.reports.push_back(std::move(mark.report));
+    gathered.numbers.push_back(std::move(mark.numbers));
+    gathered.vectors.push_back(std::move(mark.vectors));
+    queues_[w].pop_front();
+  }
+  return gathered;
+}
+
+std::optional<Gathered> Collector::wait(double seconds) {
+  MutexLock lock(mutex_);
+  if (gathered_.empty() && !woken_) changed_.wait_for(mutex_, seconds);
+  woken_ = false;
+  if (gathered_.empty()) return std::nullopt;
+  Gathered gathered = std::move(gathered_.front());
+  gathered_.pop_front();
+  const bool was_crowded = marks_ > kMostMarks * static_cast<int>(queues_.size());
+  marks_ -= static_cast<int>(std::ranges::count(gathered.absent, false));
+  if (was_crowded) post_.wake();
+  return gathered;
+}
+
+bool Collector::crowded() {
+  MutexLock lock(mutex_);
+  return marks_ > kMostMarks * static_cast<int>(queues_.size());
+}
+
+void Collector::go_on() {
+  MutexLock lock(mutex_);
+  held_ = false;
+  merge();
+}
+
+void Collector::wake() {
+  MutexLock lock(mutex_);
+  woken_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace acid

@@ -1,0 +1,220 @@
+#include "engine/drivers/mpi/director.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/drivers/mpi/meetings.hpp"
+#include "engine/drivers/mpi/process.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
+
+bool any_diverged(const GradientNotes& notes) {
+  return std::ranges::any_of(notes,
+                             [](const GradientNote& note) { return !std::isfinite(note.loss); });
+}
+
+}  // namespace
+
+Director::Director(const RunSpec& spec, Objective& objective, Recorder& recorder,
+                   const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
+                   Collector& collector)
+    : spec_(spec),
+      continuity_(continuity),
+      post_(post),
+      clock_(clock),
+      lead_(lead),
+      collector_(collector),
+      ensemble_(on_host(spec), objective),
+      sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)) {}
+
+template <class Archive>
+void Director::persist(Archive& archive) {
+  archive(ensemble_, kept_, sampler_);
+}
+
+void Director::load() {
+  if (continuity_.resume == nullptr) return;
+  load_state(*continuity_.resume, kLayout, *this);
+  ensemble_.restore(*continuity_.resume);
+}
+
+void Director::begin() {
+  started_seconds_ = clock_.seconds();
+  Ensemble* resumed = nullptr;
+  std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
+  std::vector<std::int64_t> exchanges(committed.size());
+  if (continuity_.resume != nullptr) {
+    started_seconds_ -= kept_.seconds;
+    resumed = &ensemble_;
+    for (std::size_t w = 0; w < committed.size(); ++w) {
+      committed[w] = ensemble_.worker(static_cast<int>(w)).gradients();
+      exchanges[w] = kept_.reports[w].exchanges;
+    }
+  }
+  lead_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  std::vector<Life> lives;
+  for (std::size_t w = 0; w < committed.size(); ++w) lives.push_back({committed[w], exchanges[w]});
+  collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
+  std::vector<std::int64_t> granted;
+  for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
+  ArchiveWriter more;
+  more(kept_.gradients, kept_.count, granted, kept_.seconds, sampler_);
+  send_start(post_, resumed, kept_.reports, more.take());
+}
+
+Outcome Director::direct(const std::function<bool()>& failed) {
+  while (!failed()) {
+    const Checkpoints* const checkpoints = continuity_.checkpoints;
+    const bool soon = checkpoints != nullptr && checkpoints->next_time() != kNever;
+    auto gathered = collector_.wait(soon ? kLookSoonSeconds : kLookSeconds);
+    if (!gathered) {
+      look();
+      continue;
+    }
+    switch (gathered->kind) {
+      case MarkKind::measured:
+        take_sample(*gathered);
+        break;
+      case MarkKind::checkpoint:
+        save(*gathered);
+        cut_requested_ = false;
+        break;
+      case MarkKind::last_checkpoint:
+      case MarkKind::end:
+        return end(*gathered);
+    }
+    look();
+  }
+  return {};
+}
+
+void Director::look() {
+  if (lead_.ending()) return;
+  const Position here = lead_.position();
+  if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
+    return lead_.request_end(false);
+  Checkpoints* const checkpoints = continuity_.checkpoints;
+  if (checkpoints == nullptr || cut_requested_ || lead_.lost() > 0 ||
+      !checkpoints->due(here.gradients, here))
+    return;
+  cut_requested_ = true;
+  lead_.request_cut();
+}
+
+Position Director::position(const Gathered& gathered) const {
+  // Of gradients that a lost worker's log has not, only the clocks tell.
+  const std::int64_t end =
+      gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
+  return {.gradients = std::max(gathered.gradients, end),
+          .normalised_time = gathered.time,
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
+}
+
+Totals Director::totals(const Gathered& gathered) const {
+  const Position here = position(gathered);
+  return {.position = here,
+          .exchanges = gathered.exchanges(),
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here)),
+          .idle_seconds = gathered.idle_seconds()};
+}
+
+void Director::take_sample(Gathered& gathered) {
+  if (sampler_.diverged()) return;  // a run that has diverged takes no other
+  sampler_.take(gathered.mean(spec_, sampler_.sample_times().evaluates_workers()), totals(gathered),
+                gathered.take_notes());
+}
+
+void Director::save(Gathered& gathered) {
+  // Without the state of all there is nothing that a run of all could go on from.
+  if (continuity_.checkpoints != nullptr && gathered.complete()) {
+    gathered.restore(ensemble_);
+    const Position here = position(gathered);
+    kept_ = {.gradients = gathered.gradients,
+             .count = std::llround(gathered.time * spec_.workers),
+             .seconds = here.seconds,
+             .reports = gathered.reports};
+    continuity_.checkpoints->save({.step = here.gradients,
+                                   .position = here,
+                                   .vectors = ensemble_.vectors(),
+                                   .layout = kLayout,
+                                   .state = saved_state(*this)});
+  }
+  collector_.go_on();
+}
+
+Outcome Director::end(Gathered& gathered) {
+  const Position here = position(gathered);
+  if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
+  // What the last sample found may have come too late to stop the stopping.
+  if (lead_.was_stopped() && !sampler_.diverged() && !sampler_.target_reached())
+    return ended_early(Ending::stopped, "", here);
+  gathered.restore(ensemble_);
+  const GradientNotes notes = gathered.take_notes();
+  if (sampler_.diverged() || any_diverged(notes)) return diverged(sampler_, notes, here);
+  if (lead_.diverged())
+    return ended_early(Ending::diverged, "a worker diverged and was lost before it said how", here);
+  Outcome outcome =
+      conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes, gathered.absent);
+  outcome.worker_gradients = gathered.worker_gradients;
+  count_edges(gathered, outcome);
+  outcome.exchanges_waiting = lead_.waiting();
+  for (const WorkerReport& report : gathered.reports) {
+    outcome.holds += report.holds;
+    outcome.worker_idle_seconds.push_back(report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(report.spans);
+  }
+  return outcome;
+}
+
+// Of the drawn list all that were due, but for those with a lost worker that a survivor has not
+// applied, or that were of lost workers alone.
+void Director::count_edges(const Gathered& gathered, Outcome& outcome) const {
+  std::map<std::pair<int, int>, std::int64_t> left_out;
+  for (const WorkerReport& report : gathered.reports)
+    for (const EdgeUse& edge : report.left_out) left_out[{edge.i, edge.j}] += edge.count;
+  EdgeCounter edges;
+  EdgeSchedule schedule(*spec_.topology, spec_.method.rate, spec_.seeds);
+  for (; schedule.peek().due <= gathered.time; ++outcome.exchanges_drawn) {
+    const DueEdge edge = schedule.pop();
+    const auto i = static_cast<std::size_t>(edge.i), j = static_cast<std::size_t>(edge.j);
+    if (gathered.absent[i] && gathered.absent[j]) continue;
+    const auto missing = left_out.find({edge.i, edge.j});
+    if (missing != left_out.end() && missing->second > 0)
+      --missing->second;
+    else
+      edges.add(edge.i, edge.j);
+  }
+  outcome.edges = edges.list();
+}
+
+Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
+                      Recorder& recorder, const Continuity& continuity, Transport& transport,
+                      const Clock& clock, std::stop_token stop) {
+  Post post(transport);
+  if (options.goes_on) post.outlive_losses();
+  std::optional<Lead> lead;
+  std::optional<Collector> collector;
+  std::optional<Director> director;
+  if (post.rank() == 0) {
+    collector.emplace(spec, recorder, post);
+    lead.emplace(spec, objective.dimension(), post, clock, recorder,
+                 [&] { return collector->crowded(); });
+    post.stay_in_touch([&] {
+      director.emplace(spec, objective, recorder, continuity, post, clock, *lead, *collector);
+      director->load();
+    });
+    director->begin();
+  }
+  Lead* const leading = lead ? &*lead : nullptr;
+  Collector* const collecting = collector ? &*collector : nullptr;
+  MpiAsync process(spec, options, objective, post, clock, leading, collecting);
+  return run_process(process, director ? &*director : nullptr, collecting, post, stop);
+}
+
+}  // namespace acid

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi/lead.hpp"
+#include "engine/drivers/mpi/mpi.hpp"
+#include "engine/drivers/mpi/report.hpp"
+#include "engine/run/cut.hpp"
+#include "engine/run/outcome.hpp"
+
+namespace acid {
+
+/// What rank 0 does in an asynchronous run besides computing and talking: measures, evaluates and
+/// saves what was collected, and sees ends coming that no worker does. The calling thread's.
+class Director {
+ public:
+  Director(const RunSpec& spec, Objective& objective, Recorder& recorder,
+           const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
+           Collector& collector);
+
+  /// Reads the checkpoint that the run goes on from, if it does. Any thread, alone.
+  void load();
+  /// Tells all processes how the run begins; before any other thread uses the post.
+  void begin();
+  /// Until the run has ended, or `failed` says that it cannot go on.
+  Outcome direct(const std::function<bool()>& failed);
+
+  static constexpr std::string_view kLayout = "mpi-async/4";
+
+  /// The state at a checkpoint, the vectors apart.
+  template <class Archive>
+  void persist(Archive& archive);
+
+ private:
+  void look();
+  void take_sample(Gathered& gathered);
+  void save(Gathered& gathered);
+  Outcome end(Gathered& gathered);
+  void count_edges(const Gathered& gathered, Outcome& outcome) const;
+  Position position(const Gathered& gathered) const;
+  Totals totals(const Gathered& gathered) const;
+
+  const RunSpec& spec_;
+  const Continuity continuity_;
+  Post& post_;
+  const Clock& clock_;
+  Lead& lead_;
+  Collector& collector_;
+  double started_seconds_ = 0;
+  Ensemble ensemble_;  // all workers, as of the last mark that was not only measured
+  Sampler sampler_;
+  bool cut_requested_ = false;
+
+  /// What is kept of a cut besides workers and sample times.
+  struct Kept {
+    std::int64_t gradients = 0;  // by all workers together
+    std::int64_t count = 0;      // of every worker's clock
+    double seconds = 0;
+    std::vector<WorkerReport> reports;
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(gradients, count, seconds, reports);
+    }
+  };
+  Kept kept_;
+};
+
+/// An asynchronous run under the mpi driver; run_mpi() says the rest.
+Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
+                      Recorder& recorder, const Continuity& continuity, Transport& transport,
+                      const Clock& clock, std::stop_token stop);
+
+}  // namespace acid

@@ -1,0 +1,223 @@
+#include "engine/drivers/mpi/lead.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+// News oftener than this would cost more than the clocks gain by it.
+constexpr double kSpreadSeconds = 0.5e-3;
+
+}  // namespace
+
+Lead::Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
+           Recorder& recorder, std::function<bool()> crowded)
+    : spec_(spec),
+      post_(post),
+      clock_(clock),
+      recorder_(recorder),
+      bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * dimension)),
+      crowded_(std::move(crowded)),
+      workers_(static_cast<std::size_t>(spec.workers)) {}
+
+void Lead::begin(const std::vector<std::int64_t>& committed,
+                 const std::vector<std::int64_t>& exchanges, std::int64_t cut,
+                 double started_seconds) {
+  started_seconds_ = started_seconds;
+  cut_ = cut;
+  std::int64_t total = 0;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    workers_[w].committed = committed[w];
+    workers_[w].exchanges = exchanges[w];
+    total += committed[w];
+  }
+  for (Own& one : workers_) one.told_total = total;
+  gradients_.store(total);
+  add_exchanges();
+  permits_.emplace(spec_.budget.gradients, committed, clock_.seconds());
+}
+
+// Each is counted by both its workers.
+void Lead::add_exchanges() {
+  std::int64_t halves = 0;
+  for (const Own& one : workers_) halves += one.exchanges;
+  exchanges_.store(halves / 2);
+}
+
+std::int64_t Lead::first_grant(int worker) {
+  return own(worker).told_grant = permits_->grant(worker, own(worker).committed, clock_.seconds());
+}
+
+std::int64_t Lead::grant(int worker, double now) {
+  if (crowded_()) return own(worker).told_grant;
+  return permits_->grant(worker, own(worker).committed, now);
+}
+
+Position Lead::position() const {
+  const std::int64_t gradients = gradients_.load();
+  return {.gradients = gradients,
+          .normalised_time = static_cast<double>(gradients) / spec_.workers,
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = exchanges_.load() * bytes_per_exchange_};
+}
+
+void Lead::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  switch (reader.kind()) {
+    case MailKind::progress:
+      return progress(mail.from, reader);
+    case MailKind::promise: {
+      std::int64_t count = 0;
+      reader(count);
+      return promise(mail.from, count);
+    }
+    case MailKind::closed:
+      return closed(mail.from, reader);
+    case MailKind::stop: {
+      bool by_person = false;
+      reader(by_person);
+      return end(by_person);
+    }
+    case MailKind::cut_wanted:
+      if (promises_missing_ > 0 || ending_.load() || lost() > 0) return;
+      promises_missing_ = spec_.workers;
+      for (Own& one : workers_) one.promised = false;
+      return post_.send_to_all(mail_header(MailKind::ask_cut));
+    case MailKind::farewell_wanted:
+      return post_.send_to_all(mail_header(MailKind::farewell));
+    default:
+      ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
+                  static_cast<int>(reader.kind()));
+  }
+}
+
+void Lead::progress(int from, MailReader& reader) {
+  Own& sender = own(from);
+  std::int64_t committed = 0, exchanges = 0;
+  bool diverged = false;
+  reader(committed, exchanges, diverged);
+  gradients_.fetch_add(committed - sender.committed);
+  sender.committed = committed;
+  sender.exchanges = exchanges;
+  add_exchanges();
+  recorder_.progress(position());
+  if (diverged) diverged_.store(true);
+  if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
+}
+
+// Whoever has promised lets its clock stand still until it hears of the cut, so nobody can be past
+// the latest of all clocks.
+void Lead::promise(int from, std::int64_t count) {
+  own(from).promised = true;
+  highest_promise_ = std::max(highest_promise_, count);
+  if (--promises_missing_ > 0) return;
+  cut_ = highest_promise_;
+  post_.send_to_all(mail_header(MailKind::cut, cut_));
+}
+
+void Lead::end(bool by_person) {
+  if (ending_.load()) return;
+  ending_.store(true);
+  was_stopped_.store(by_person && !diverged_.load() && gradients_.load() < spec_.budget.gradients);
+  not_closed_ = spec_.workers - lost();
+  post_.send_to_all(mail_header(MailKind::close));
+}
+
+// Once nobody commits any more, the number of gradients is exact and everybody's.
+void Lead::closed(int from, MailReader& reader) {
+  std::int64_t committed = 0, waiting = 0;
+  std::int64_t known = 0;
+  bool diverged = false;
+  reader(committed, waiting, diverged, known);
+  if (diverged) diverged_.store(true);
+  gradients_.fetch_add(committed - own(from).committed);
+  own(from).committed = committed;
+  own(from).closed = true;
+  waiting_.fetch_add(waiting);
+  highest_known_ = std::max(highest_known_, known);
+  if (--not_closed_ == 0) all_closed();
+}
+
+void Lead::all_closed() {
+  // Where the last words of a lost process did not arrive here, others have heard of more.
+  gradients_.store(std::max(gradients_.load(), highest_known_));
+  waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
+  const std::int64_t gradients = gradients_.load();
+  const bool stopped = was_stopped_.load() && !diverged_.load();
+  was_stopped_.store(stopped);
+  const bool save = stopped && cut_ != gradients;
+  post_.send_to_all(mail_header(MailKind::end, gradients, save));
+}
+
+// News of a quarter of a unit of time, or of anything for whoever waits; gradients before the last
+// ones are used up.
+double Lead::spread() {
+  if (!permits_ || ending_.load()) return kIdleSeconds;
+  const double now = clock_.seconds();
+  const double wait = spread_seconds_ + kSpreadSeconds - now;
+  if (wait > 0) return wait;
+  bool told = false;
+  for (int w = 0; w < spec_.workers; ++w) {
+    const Own& one = own(w);
+    if (one.lost) continue;
+    const std::int64_t granted = grant(w, now);
+    const std::int64_t news = gradients_.load() - one.told_total;
+    const bool waits = one.told_grant <= one.committed;
+    const bool wants_more =
+        granted > one.told_grant && 2 * (one.told_grant - one.committed) <= granted - one.committed;
+    if (4 * news < spec_.workers && !(waits && news > 0) && !wants_more) continue;
+    tell(w, granted);
+    told = true;
+  }
+  if (told) spread_seconds_ = now;
+  return told ? kSpreadSeconds : kIdleSeconds;
+}
+
+void Lead::tell(int worker, std::int64_t granted) {
+  Own& one = own(worker);
+  one.told_total = gradients_.load();
+  one.told_grant = granted;
+  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted));
+}
+
+Life Lead::life(int worker) const {
+  const Own& one = workers_[static_cast<std::size_t>(worker)];
+  return {.gradients = one.committed, .exchanges = one.exchanges};
+}
+
+void Lead::lose(const Mail& mail, const Life& life) {
+  Own& one = own(mail.from);
+  one.lost = true;
+  lost_.fetch_add(1);
+  gradients_.fetch_add(life.gradients - one.committed);
+  one.committed = life.gradients;
+  one.exchanges = life.exchanges;
+  add_exchanges();
+  permits_->take_back(mail.from, one.committed);
+  note_loss(mail, life);
+  // Whoever awaits a word of it awaits it no longer.
+  if (promises_missing_ > 0 && !one.promised) promise(mail.from, 0);
+  if (!ending_.load()) {
+    if (gradients_.load() >= spec_.budget.gradients) end(false);
+  } else if (not_closed_ > 0 && !one.closed && --not_closed_ == 0) {
+    all_closed();
+  }
+}
+
+void Lead::note_loss(const Mail& mail, const Life& life) {
+  recorder_.note(
+      Severity::warning,
+      fmt::format(
+          "{} at normalised time {:.6g}; the run goes on with {} of {} workers and takes no "
+          "more checkpoints; the {} gradients that the lost worker had committed count, "
+          "what it had not exchanged is lost",
+          LostProcess(post_.place(mail.from), mail.lost).what(), position().normalised_time,
+          spec_.workers - lost(), spec_.workers, life.gradients));
+}
+
+}  // namespace acid

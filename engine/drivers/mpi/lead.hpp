@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi/clock.hpp"
+#include "engine/drivers/mpi/post.hpp"
+#include "engine/drivers/mpi/report.hpp"
+#include "engine/run/run_spec.hpp"
+
+namespace acid {
+
+/// Rank 0's part in an asynchronous run besides its worker: it adds up and spreads progress, gives
+/// out gradients, and brings all workers to a common time for a checkpoint and for the end. The
+/// communication thread's, the counters and the requests apart.
+class Lead {
+ public:
+  /// While `crowded` says so, because rank 0 cannot keep up with what it is to look at, nobody is
+  /// given more gradients.
+  Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
+       Recorder& recorder, std::function<bool()> crowded);
+
+  /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
+  /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
+  /// on `clock`.
+  void begin(const std::vector<std::int64_t>& committed, const std::vector<std::int64_t>& exchanges,
+             std::int64_t cut, double started_seconds);
+  /// Gradients that a worker may commit at first.
+  std::int64_t first_grant(int worker);
+  /// Takes a message of the kinds that are meant for it.
+  void deliver(const Mail& mail);
+  /// What a worker has told.
+  Life life(int worker) const;
+  /// The run goes on without a process, which came so far; `mail` tells of its loss.
+  void lose(const Mail& mail, const Life& life);
+  /// Spreads what is due to be spread. Returns how long nothing more is.
+  double spread();
+
+  // Any thread.
+  std::int64_t gradients() const { return gradients_.load(); }
+  std::int64_t exchanges() const { return exchanges_.load(); }
+  std::int64_t waiting() const { return waiting_.load(); }  // due edges not begun at the end
+  bool was_stopped() const { return was_stopped_.load(); }  // by a person, before the run's own end
+  bool diverged() const { return diverged_.load(); }
+  bool ending() const { return ending_.load(); }
+  int lost() const { return lost_.load(); }  // workers
+  Position position() const;
+  void request_cut() { post_.submit(0, mail_header(MailKind::cut_wanted)); }
+  /// `by_person`: the run is to go on later.
+  void request_end(bool by_person) { post_.submit(0, mail_header(MailKind::stop, by_person)); }
+
+ private:
+  struct Own {
+    std::int64_t committed = 0, exchanges = 0;
+    std::int64_t told_total = 0, told_grant = 0;
+    bool promised = false, closed = false, lost = false;
+  };
+  void progress(int from, MailReader& reader);
+  void promise(int from, std::int64_t count);
+  void note_loss(const Mail& mail, const Life& life);
+  void all_closed();
+  void closed(int from, MailReader& reader);
+  void end(bool by_person);
+  void tell(int worker, std::int64_t granted);
+  std::int64_t grant(int worker, double now);
+  void add_exchanges();
+  Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
+
+  const RunSpec& spec_;
+  Post& post_;
+  const Clock& clock_;
+  Recorder& recorder_;
+  const std::int64_t bytes_per_exchange_;
+  const std::function<bool()> crowded_;
+  double started_seconds_ = 0;
+  std::vector<Own> workers_;
+  std::optional<Permits> permits_;
+  double spread_seconds_ = 0;  // when last
+  int promises_missing_ = 0, not_closed_ = 0;
+  std::int64_t cut_ = -1;  // the last one's count
+  std::int64_t highest_promise_ = 0;
+  std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
+  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, waiting_{0};
+  std::atomic<int> lost_{0};
+  std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
+};
+
+}  // namespace acid

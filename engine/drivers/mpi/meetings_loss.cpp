@@ -1,0 +1,39 @@
+// How an asynchronous run under the mpi driver goes on when a process is lost.
+#include <utility>
+
+#include "engine/drivers/mpi/meetings.hpp"
+
+namespace acid {
+
+// Whatever others are about to learn from this worker, rank 0 has to know first: should the process
+// die now, its events can be executed again as far as anybody depends on them.
+void MpiAsync::testify() {
+  if (options_.goes_on && rank_ != 0) send_progress();
+}
+
+void MpiAsync::lose(const Mail& mail) {
+  if (lead_ != nullptr)
+    if (const auto life = collector_->lose(mail.from, lead_->life(mail.from)))
+      lead_->lose(mail, *life);
+  MutexLock lock(mutex_);
+  gone_[static_cast<std::size_t>(mail.from)] = true;
+  if (stage_ != Stage::none && partner() == mail.from) give_up_exchange();
+  for (const DueEdge& edge : std::exchange(edges_, {})) queue(edge);
+  changed_.notify_all();
+}
+
+// Its edge is still the first of edges_. What was offered stays offered, and is never applied.
+void MpiAsync::give_up_exchange() {
+  if (stage_ == Stage::gone) time_.thaw();
+  stage_ = Stage::none;
+  in_hand_ = false;
+}
+
+void MpiAsync::queue(const DueEdge& edge) {
+  if (gone_[static_cast<std::size_t>(edge.i)] || gone_[static_cast<std::size_t>(edge.j)])
+    left_out_.add(edge.i, edge.j);
+  else
+    edges_.push_back(edge);
+}
+
+}  // namespace acid

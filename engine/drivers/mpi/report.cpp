@@ -1,0 +1,212 @@
+#include "engine/drivers/mpi/report.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+std::vector<std::span<float>> filled_vectors(Worker& worker) {
+  std::vector<std::span<float>> list;
+  worker.for_each_vector([&](std::string_view, std::span<float> vector) {
+    if (!vector.empty()) list.push_back(vector);
+  });
+  return list;
+}
+
+std::vector<std::vector<float>> whole_state(Worker& worker) {
+  std::vector<std::vector<float>> copies;
+  for (const std::span<float> vector : filled_vectors(worker)) {
+    std::vector<float>& copy = copies.emplace_back(vector.size());
+    worker.backend().kernels<float>().copy(vector.data(), copy.data(), copy.size());
+  }
+  return copies;
+}
+
+std::vector<std::vector<float>> measured_state(double time, const Worker& worker) {
+  std::vector<std::vector<float>> copies(2);
+  copies[0].resize(worker.x().size());
+  worker.read_at(time, 0, copies[0]);
+  copies[1].assign(worker.buffers().begin(), worker.buffers().end());
+  return copies;
+}
+
+// A header has a limit.
+void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKind kind,
+                GradientNotes& notes) {
+  constexpr std::size_t kPortion = 4096;
+  for (std::size_t first = 0; first < notes.size(); first += kPortion) {
+    const auto begin = notes.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto size = static_cast<std::ptrdiff_t>(std::min(kPortion, notes.size() - first));
+    send(mail_header(kind, GradientNotes(begin, begin + size)));
+  }
+  notes.clear();
+}
+
+}  // namespace
+
+void read_notes(MailReader& reader, GradientNotes& notes) {
+  GradientNotes portion;
+  reader(portion);
+  notes.insert(notes.end(), portion.begin(), portion.end());
+}
+
+RunSpec on_host(RunSpec spec) {
+  spec.backend = &cpu_backend();
+  return spec;
+}
+
+Reporter::Reporter(const RunSpec& spec, Post& post)
+    : rank_(post.rank()),
+      post_(post),
+      forward_(post),
+      log_(spec.workers, spec.keep_events, forward_) {}
+
+void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> events) {
+  post_.submit(
+      0, mail_header(MailKind::events, first, std::vector<Event>(events.begin(), events.end())));
+}
+
+void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport report) {
+  if (kind != MarkKind::end)
+    log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
+              worker);
+  log_.flush();  // so that the log of a worker that is lost has the marks that were taken of it
+  report.events = log_.handed_over(rank_);
+  std::vector<std::vector<float>> vectors =
+      kind == MarkKind::measured ? measured_state(time, worker) : whole_state(worker);
+  ArchiveWriter numbers;
+  numbers(worker);
+  send_notes([this](std::vector<std::byte> header) { post_.submit(0, std::move(header)); },
+             MailKind::notes, report.notes);
+  post_.submit(0, mail_header(MailKind::mark, kind, time, worker.gradients(), report,
+                              numbers.take(), vectors.size()));
+  for (std::uint64_t k = 0; k < vectors.size(); ++k)
+    post_.submit(0, mail_header(MailKind::state_vector, k), std::move(vectors[k]));
+}
+
+std::int64_t Gathered::exchanges() const {
+  std::int64_t halves = 0;
+  for (const WorkerReport& report : reports) halves += report.exchanges;
+  return halves / 2;
+}
+
+double Gathered::idle_seconds() const {
+  double sum = 0;
+  for (const WorkerReport& report : reports) sum += report.idle_seconds;
+  return sum;
+}
+
+GradientNotes Gathered::take_notes() {
+  GradientNotes notes;
+  for (WorkerReport& report : reports) {
+    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+    report.notes.clear();
+  }
+  sort_by_commit(notes);
+  return notes;
+}
+
+MeanModel Gathered::mean(const RunSpec& spec, bool with_workers) const {
+  std::vector<std::span<const float>> x, buffers;
+  std::vector<std::int64_t> committed;
+  std::vector<int> members;
+  for (std::size_t w = 0; w < vectors.size(); ++w) {
+    if (absent[w]) continue;
+    members.push_back(static_cast<int>(w));
+    x.emplace_back(vectors[w][0]);
+    buffers.emplace_back(vectors[w][1]);
+    committed.push_back(worker_gradients[w]);
+  }
+  MeanModel mean = mean_of(x, buffers, committed, spec.average_buffers, with_workers);
+  if (!complete()) mean.name_members(members);
+  return mean;
+}
+
+void Gathered::restore(Ensemble& ensemble) const {
+  for (int w = 0; w < ensemble.size(); ++w) {
+    const auto index = static_cast<std::size_t>(w);
+    if (absent[index]) continue;
+    Worker& worker = ensemble.worker(w);
+    ArchiveReader reader(numbers[index]);
+    reader(worker);
+    const auto own = filled_vectors(worker);
+    ACID_ASSERT(own.size() == vectors[index].size(), "{} vectors of a worker that has {}",
+                vectors[index].size(), own.size());
+    for (std::size_t k = 0; k < own.size(); ++k)
+      std::copy(vectors[index][k].begin(), vectors[index][k].end(), own[k].begin());
+  }
+}
+
+void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
+                const std::vector<std::byte>& more) {
+  for (int w = 0; w < post.size(); ++w) {
+    Start start;
+    start.more = more;
+    if (ensemble == nullptr) {
+      post.send(w, mail_header(MailKind::start, start));
+      continue;
+    }
+    Worker& worker = ensemble->worker(w);
+    ArchiveWriter numbers;
+    numbers(worker);
+    start.resumed = true;
+    start.numbers = numbers.take();
+    start.report = reports[static_cast<std::size_t>(w)];
+    std::vector<std::vector<float>> vectors = whole_state(worker);
+    start.vectors = static_cast<int>(vectors.size());
+    send_notes([&](const std::vector<std::byte>& header) { post.send(w, header); },
+               MailKind::start_notes, start.report.notes);
+    post.send(w, mail_header(MailKind::start, start));
+    for (std::uint64_t k = 0; k < vectors.size(); ++k)
+      post.send(w, mail_header(MailKind::start_vector, k), std::move(vectors[k]));
+  }
+}
+
+StartReceiver::StartReceiver(Post& post, Worker& worker, std::function<void(Start&)> complete)
+    : post_(post), worker_(worker), complete_(std::move(complete)) {}
+
+void StartReceiver::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  if (reader.kind() == MailKind::start_notes) return read_notes(reader, notes_);
+  if (reader.kind() == MailKind::start_vector) {
+    std::uint64_t index = 0;
+    reader(index);
+    return fetch(mail, index);
+  }
+  reader(start_);
+  start_.report.notes = std::move(notes_);
+  missing_vectors_ = start_.vectors;
+  if (missing_vectors_ == 0) finish();
+}
+
+void StartReceiver::fetch(const Mail& mail, std::uint64_t index) {
+  const auto vectors = filled_vectors(worker_);
+  ACID_ASSERT(index < vectors.size() && vectors[index].size() == mail.body_size,
+              "vector {} of {} elements does not fit the worker", index, mail.body_size);
+  const Backend& backend = worker_.backend();
+  const std::span<float> own = vectors[index];
+  if (backend.is_host_memory()) return post_.fetch(mail, own, [this] { arrived(); });
+  const auto sent = std::make_shared<Arena<float>>(own.size(), backend.messages());
+  post_.fetch(mail, sent->span(), [this, &backend, own, sent] {
+    backend.kernels<float>().copy(sent->data(), own.data(), own.size());
+    arrived();
+  });
+}
+
+void StartReceiver::arrived() {
+  if (--missing_vectors_ == 0) finish();
+}
+
+void StartReceiver::finish() {
+  if (start_.resumed) {
+    ArchiveReader numbers(start_.numbers);
+    numbers(worker_);
+    worker_.restart_gradient();
+  }
+  complete_(start_);
+}
+
+}  // namespace acid

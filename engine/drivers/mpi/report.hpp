@@ -1,0 +1,239 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/drivers/mpi/post.hpp"
+#include "engine/recorder/null_recorder.hpp"
+#include "engine/run/ensemble.hpp"
+#include "engine/run/event_log.hpp"
+#include "engine/run/sampler.hpp"
+#include "engine/run/timeline.hpp"
+
+namespace acid {
+
+/// A place in the life of every worker at which rank 0 looks at all of them, in the same order for
+/// each.
+enum class MarkKind : std::uint8_t {
+  measured,
+  checkpoint,
+  last_checkpoint,  // the run stops here, to be continued
+  end,
+};
+
+/// What a worker says of itself at a mark, besides its vectors.
+struct WorkerReport {
+  GradientNotes notes;  // since the last mark that was measured, in commit order; sent in portions
+  double idle_seconds = 0;
+  std::int64_t exchanges = 0;  // of this worker
+  std::int64_t holds = 0;
+  bool computing = false;         // a gradient has begun and is not committed
+  std::int64_t events = 0;        // logged so far; filled in by the Reporter
+  std::vector<Span> spans;        // see Timeline; only at the end
+  std::vector<EdgeUse> left_out;  // exchanges with lost workers, due and not applied; likewise
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(notes, idle_seconds, exchanges, holds, computing, events, spans, left_out);
+  }
+};
+
+/// How far a worker has come, as rank 0 knows it.
+struct Life {
+  std::int64_t gradients = 0, exchanges = 0;
+};
+
+/// Adds a portion of notes to those that came before it.
+void read_notes(MailReader& reader, GradientNotes& notes);
+
+/// The run as rank 0 keeps all its workers, from what they report: in the host's memory, wherever
+/// their own vectors are.
+RunSpec on_host(RunSpec spec);
+
+/// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
+/// copy of its vectors. Whoever may change the worker at the moment calls it; never two threads at
+/// once.
+class Reporter {
+ public:
+  /// Outlived by both.
+  Reporter(const RunSpec& spec, Post& post);
+
+  /// For this worker's events.
+  EventLog& log() { return log_; }
+  /// measured: x and buffers as they are when mixed to `time`. Otherwise: the whole state.
+  void mark(MarkKind kind, double time, Worker& worker, WorkerReport report);
+
+ private:
+  /// Sends portions of the log on.
+  class Forward final : public NullRecorder {
+   public:
+    explicit Forward(Post& post) : post_(post) {}
+    void events(int worker, std::int64_t first, std::span<const Event> events) override;
+
+   private:
+    Post& post_;
+  };
+
+  const int rank_;
+  Post& post_;
+  Forward forward_;
+  EventLog log_;
+};
+
+/// All workers at one mark, but for those that were lost before they came there.
+struct Gathered {
+  MarkKind kind = MarkKind::measured;
+  double time = 0;
+  std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
+  std::vector<WorkerReport> reports;  // of those absent the exchanges, no more
+  std::vector<std::vector<std::byte>> numbers;  // what Worker::persist keeps
+  /// In the order of Worker::for_each_vector without the empty ones; of a measured mark
+  /// x and buffers.
+  std::vector<std::vector<std::vector<float>>> vectors;
+
+  std::vector<std::int64_t> worker_gradients;  // committed before the mark
+  std::int64_t gradients = 0;                  // their sum
+  bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
+  std::int64_t exchanges() const;
+  double idle_seconds() const;
+  /// Of all workers, in commit order. Takes them out.
+  GradientNotes take_notes();
+  /// The mean of a measured mark over those present; `with_workers`: Look::workers.
+  MeanModel mean(const RunSpec& spec, bool with_workers) const;
+  /// Puts the state of any other mark into `ensemble`, of those present.
+  void restore(Ensemble& ensemble) const;
+};
+
+/// What the thread that calls the driver computes, evaluations, does not mix with the gradients of
+/// the other thread of rank 0.
+constexpr int kEvaluationLane = 1;
+/// How often that thread looks at what no message tells.
+constexpr double kLookSeconds = 0.2;
+
+/// Rank 0's side: passes the workers' events on and puts marks together. Events behind a checkpoint
+/// mark are held back until the checkpoint is saved, so that they are not recorded before it.
+/// deliver() is the communication thread's, the rest the calling thread's.
+class Collector {
+ public:
+  Collector(const RunSpec& spec, Recorder& recorder, Post& post);
+
+  /// The run begins, or goes on: what every worker has done so far, and how many events it has
+  /// logged, the last of them at `time`. Before any event or mark.
+  void begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports, double time)
+      EXCLUDES_LOCK(mutex_);
+  /// The run goes on without a worker, of whom the Lead knows so much: ends its log, and will
+  /// gather its marks as far as all of them has arrived. Returns how far the worker has come;
+  /// nothing when all were at the end before. The communication thread's.
+  std::optional<Life> lose(int worker, Life known) EXCLUDES_LOCK(mutex_);
+
+  /// Takes a message of the kinds events, mark and state_vector.
+  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  /// The next mark that all have reached; waits for it at most this long. Marks come in order, and
+  /// none after a checkpoint before go_on().
+  std::optional<Gathered> wait(double seconds) EXCLUDES_LOCK(mutex_);
+  /// The checkpoint that was gathered is saved.
+  void go_on() EXCLUDES_LOCK(mutex_);
+  /// So much waits to be looked at that no more should come. Any thread.
+  bool crowded() EXCLUDES_LOCK(mutex_);
+  /// Ends a wait(); any thread.
+  void wake() EXCLUDES_LOCK(mutex_);
+
+ private:
+  struct Events {
+    std::int64_t first = 0;
+    std::vector<Event> list;
+  };
+  struct Mark {
+    MarkKind kind{};
+    double time = 0;
+    std::int64_t gradients = 0;
+    WorkerReport report;
+    std::vector<std::byte> numbers;
+    std::vector<std::vector<float>> vectors;
+    std::size_t expected = 0, arrived = 0;  // vectors
+  };
+  /// Of one worker, in its order: its events and its marks.
+  struct Item {
+    std::optional<Events> events;
+    std::shared_ptr<Mark> mark;
+  };
+  using Queue = std::deque<Item>;
+
+  /// What was seen of one worker's log and marks.
+  struct Seen {
+    Life life;
+    std::int64_t events = 0;        // the number of the next
+    double time = 0;                // of the last event
+    std::int64_t marks_logged = 0;  // since the run began, or went on; the end is not logged
+    std::int64_t marks_taken = 0;
+    bool lost = false;
+  };
+  void take_events(Events events, std::size_t w) REQUIRES_LOCK(mutex_);
+  std::int64_t drop_broken_marks(Queue& queue) REQUIRES_LOCK(mutex_);
+  void take_vector(const Mail& mail, std::size_t w) REQUIRES_LOCK(mutex_);
+  void merge() REQUIRES_LOCK(mutex_);
+  bool all_at_mark() const REQUIRES_LOCK(mutex_);
+  Gathered take_mark() REQUIRES_LOCK(mutex_);
+
+  Recorder& recorder_;
+  Post& post_;
+  Mutex mutex_;
+  Condition changed_;
+  const bool keeps_events_;
+  bool over_ GUARDED_BY(mutex_) = false;       // all were at the end
+  std::vector<Seen> seen_ GUARDED_BY(mutex_);  // by worker
+  std::vector<Queue> queues_ GUARDED_BY(mutex_);
+  std::vector<GradientNotes> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
+  /// The marks whose vectors are still on their way, by worker.
+  std::vector<std::deque<std::shared_ptr<Mark>>> open_ GUARDED_BY(mutex_);
+  std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
+  int marks_ GUARDED_BY(mutex_) = 0;  // of single workers, not yet looked at
+  bool held_ GUARDED_BY(mutex_) = false;
+  bool woken_ GUARDED_BY(mutex_) = false;
+};
+
+/// How a worker begins: rank 0's `start` message, followed by as many start_vector messages as it
+/// says when the run goes on from a checkpoint.
+struct Start {
+  bool resumed = false;
+  std::vector<std::byte> numbers;  // what Worker::persist keeps
+  WorkerReport report;             // as of the checkpoint
+  std::vector<std::byte> more;     // what the driver adds, the same for all
+  int vectors = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(resumed, numbers, report, more, vectors);
+  }
+};
+/// Rank 0 tells everybody, itself included. Without an ensemble the run starts at its beginning.
+void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
+                const std::vector<std::byte>& more);
+
+/// Puts together what send_start() sends, and makes the worker what it says. The communication
+/// thread's.
+class StartReceiver {
+ public:
+  /// `complete` is called once all of it has arrived; until then nobody else uses the worker.
+  StartReceiver(Post& post, Worker& worker, std::function<void(Start&)> complete);
+  /// Takes a message of the kinds start, start_notes and start_vector.
+  void deliver(const Mail& mail);
+
+ private:
+  void fetch(const Mail& mail, std::uint64_t index);
+  void arrived();
+  void finish();
+
+  Post& post_;
+  Worker& worker_;
+  const std::function<void(Start&)> complete_;
+  Start start_;
+  GradientNotes notes_;  // they come first
+  int missing_vectors_ = 0;
+};
+
+}  // namespace acid

@@ -1,0 +1,266 @@
+#include "engine/drivers/mpi/round_lead.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/run/ensemble.hpp"
+
+namespace acid {
+namespace {
+
+// A decision takes effect as many rounds late as rank 0 is ahead: no more than it takes to hide
+// that messages travel.
+constexpr double kAheadSeconds = 0.1;
+constexpr double kMostRoundsAhead = 4;
+
+}  // namespace
+
+RoundLead::RoundLead(const RunSpec& spec, Post& post, const Clock& clock, Recorder& recorder,
+                     Checkpoints* checkpoints, const Sampler& sampler,
+                     std::int64_t bytes_per_round, double started_seconds, std::int64_t round)
+    : spec_(spec),
+      post_(post),
+      clock_(clock),
+      recorder_(recorder),
+      checkpoints_(checkpoints),
+      bytes_per_round_(bytes_per_round),
+      started_seconds_(started_seconds),
+      first_round_(round),
+      first_seconds_(clock.seconds()),
+      sample_times_(sampler),
+      committed_(static_cast<std::size_t>(spec.workers), round),
+      whole_(round) {
+  directive_.allowed = round;
+}
+
+Position RoundLead::position(std::int64_t rounds) const {
+  return {.gradients = rounds * spec_.workers,
+          .normalised_time = static_cast<double>(rounds),
+          .seconds = clock_.seconds() - started_seconds_,
+          .bytes = rounds * bytes_per_round_};
+}
+
+void RoundLead::deliver(const Mail& mail) {
+  MailReader reader(mail);
+  MutexLock lock(mutex_);
+  switch (reader.kind()) {
+    case MailKind::progress:
+      return progress(mail.from, reader);
+    case MailKind::stop:
+      stop_ = true;
+      return;
+    case MailKind::farewell_wanted:
+      return post_.send_to_all(mail_header(MailKind::farewell));
+    default:
+      ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
+                  static_cast<int>(reader.kind()));
+  }
+}
+
+void RoundLead::progress(int from, MailReader& reader) {
+  bool diverged = false;
+  reader(committed_[static_cast<std::size_t>(from)], diverged);
+  if (diverged) diverged_ = true;
+  const std::int64_t whole = *std::min_element(committed_.begin(), committed_.end());
+  if (whole == whole_) return;
+  whole_ = whole;
+  recorder_.progress(position(whole));
+}
+
+void RoundLead::act() {
+  MutexLock lock(mutex_);
+  bool news = false;
+  while (decide()) news = true;
+  if (news) post_.send_to_all(mail_header(MailKind::directive, directive_));
+}
+
+bool RoundLead::must_end(const Position& here) const {
+  return diverged_ || enough_ || spec_.budget.spent(here) ||
+         here.gradients >= spec_.end_at_gradients;
+}
+
+std::int64_t RoundLead::rounds_ahead() const {
+  const std::int64_t done = whole_ - first_round_;
+  if (done == 0) return 1;
+  const double each = (clock_.seconds() - first_seconds_) / static_cast<double>(done);
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
+}
+
+// About the first round that nobody may commit yet: whether something was decided.
+bool RoundLead::decide() {
+  const std::int64_t round = directive_.allowed;
+  const Position here = position(round);
+  const bool sample = sample_times_.sample_times().due(here);
+  if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
+    return false;
+  const bool over = must_end(here);
+  if (over || (stop_ && !evaluating_)) {
+    end(over);
+    return true;
+  }
+  if (stop_) return false;  // unless the evaluation says that the run is over anyway
+  if (checkpoints_ != nullptr && asked_ < round) {
+    asked_ = round;
+    cut_due_ = checkpoints_->due(round, here);
+  }
+  if (evaluating_ && (sample || cut_due_)) return false;
+  if (cut_due_) {
+    cut_due_ = false;
+    cutting_ = true;
+    directive_.cut = round;
+    return true;
+  }
+  if (sample) {
+    sample_times_.pass(here, 0);
+    evaluating_ = true;
+    directive_.sample = round;
+  }
+  ++directive_.allowed;
+  return true;
+}
+
+void RoundLead::end(bool over) {
+  stopped_ = !over;
+  directive_.end = directive_.allowed;
+  directive_.save = stopped_ && checkpoints_ != nullptr && !checkpoints_->has(directive_.end);
+}
+
+void RoundLead::sampled(bool enough) {
+  {
+    MutexLock lock(mutex_);
+    evaluating_ = false;
+    if (enough) enough_ = true;
+  }
+  post_.wake();
+}
+
+void RoundLead::saved() {
+  {
+    MutexLock lock(mutex_);
+    cutting_ = false;
+  }
+  post_.wake();
+}
+
+bool RoundLead::was_stopped() {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+bool RoundLead::diverged() {
+  MutexLock lock(mutex_);
+  return diverged_;
+}
+
+RoundDirector::RoundDirector(const RunSpec& spec, Objective& objective, Recorder& recorder,
+                             const Continuity& continuity, Post& post, const Clock& clock,
+                             Collector& collector)
+    : spec_(spec),
+      continuity_(continuity),
+      post_(post),
+      collector_(collector),
+      ensemble_(on_host(spec), objective),
+      log_(spec.workers, spec.keep_events, recorder),
+      sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)),
+      idle_seconds_(static_cast<std::size_t>(spec.workers)),
+      notes_(static_cast<std::size_t>(spec.workers)),
+      resumed_(resume(continuity.resume)),
+      lead_(spec, post, clock, recorder, continuity.checkpoints, sampler_,
+            bytes_per_round(spec, ensemble_.dimension()), clock.seconds() - seconds_, round_) {}
+
+SyncState RoundDirector::state() {
+  return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};
+}
+
+bool RoundDirector::resume(const CheckpointFile* file) {
+  if (file == nullptr) return false;
+  SyncState kept = state();
+  load_state(*file, kSyncLayout, kept);
+  ensemble_.restore(*file);
+  return true;
+}
+
+void RoundDirector::begin() {
+  std::vector<WorkerReport> reports(notes_.size());
+  for (std::size_t w = 0; w < reports.size(); ++w) {
+    reports[w].notes = notes_[w];
+    reports[w].idle_seconds = idle_seconds_[w];
+    reports[w].events = log_.handed_over(static_cast<int>(w));
+  }
+  ArchiveWriter more;
+  more(seconds_);
+  send_start(post_, resumed_ ? &ensemble_ : nullptr, reports, more.take());
+}
+
+Outcome RoundDirector::direct(const std::function<bool()>& failed) {
+  while (!failed()) {
+    auto gathered = collector_.wait(kLookSeconds);
+    if (!gathered) continue;
+    switch (gathered->kind) {
+      case MarkKind::measured:
+        sampler_.take(gathered->mean(spec_, sampler_.sample_times().evaluates_workers()),
+                      totals(*gathered), gathered->take_notes());
+        lead_.sampled(enough());
+        break;
+      case MarkKind::checkpoint:
+        if (!enough()) save(*gathered);
+        collector_.go_on();
+        lead_.saved();
+        break;
+      case MarkKind::last_checkpoint:
+      case MarkKind::end:
+        return end(*gathered);
+    }
+  }
+  return {};
+}
+
+bool RoundDirector::enough() const { return sampler_.target_reached() || sampler_.diverged(); }
+
+Totals RoundDirector::totals(const Gathered& gathered) const {
+  Totals totals;
+  totals.position = lead_.position(std::llround(gathered.time));
+  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
+  totals.idle_seconds = gathered.idle_seconds();
+  return totals;
+}
+
+void RoundDirector::save(const Gathered& gathered) {
+  gathered.restore(ensemble_);
+  const Position here = totals(gathered).position;
+  round_ = std::llround(gathered.time);
+  seconds_ = here.seconds;
+  for (std::size_t w = 0; w < gathered.reports.size(); ++w) {
+    const WorkerReport& report = gathered.reports[w];
+    notes_[w] = report.notes;
+    idle_seconds_[w] = report.idle_seconds;
+    log_.resume_at(static_cast<int>(w), report.events);
+  }
+  SyncState kept = state();
+  continuity_.checkpoints->save({.step = round_,
+                                 .position = here,
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kSyncLayout,
+                                 .state = saved_state(kept)});
+}
+
+Outcome RoundDirector::end(Gathered& gathered) {
+  const Totals totals = this->totals(gathered);
+  if (lead_.was_stopped()) {
+    if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
+    return ended_early(Ending::stopped, "", totals.position);
+  }
+  gathered.restore(ensemble_);
+  const GradientNotes notes = gathered.take_notes();
+  if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, totals.position);
+  Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals, notes);
+  for (const WorkerReport& report : gathered.reports) {
+    outcome.worker_idle_seconds.push_back(report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(report.spans);
+  }
+  return outcome;
+}
+
+}  // namespace acid

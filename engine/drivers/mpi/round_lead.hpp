@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/shared/sync_state.hpp"
+#include "engine/run/cut.hpp"
+#include "engine/run/outcome.hpp"
+
+namespace acid {
+
+/// What rank 0 has decided about the rounds of a synchronous run. A newer one says all that older
+/// ones did and everybody has not yet seen to.
+struct Directive {
+  std::int64_t allowed = 0;  // rounds before this one may be committed
+  std::int64_t cut = -1;     // before this round's commit: a checkpoint, …
+  std::int64_t sample = -1;  // … a look at all workers, …
+  std::int64_t end = -1;     // … or, in place of the commit, the end
+  bool save = false;         // with a checkpoint at the end
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(allowed, cut, sample, end, save);
+  }
+};
+
+/// Rank 0 decides, round by round and in the order in which threads would, whether a round's
+/// gradients are committed and what comes before. It is a few rounds ahead of the slowest worker,
+/// so that nobody waits for it, but never past a sample: a sample wants to know that all losses
+/// before it were finite, and that the sample before it is evaluated.
+///
+/// The communication thread's, the part of the calling thread apart.
+class RoundLead {
+ public:
+  /// `sampler`: stands where the run begins; it only counts. `bytes_per_round`: by
+  /// all workers. A run that began at `started_seconds` on `clock`, at `round`.
+  RoundLead(const RunSpec& spec, Post& post, const Clock& clock, Recorder& recorder,
+            Checkpoints* checkpoints, const Sampler& sampler, std::int64_t bytes_per_round,
+            double started_seconds, std::int64_t round);
+
+  /// Takes a message of the kinds progress, stop and farewell_wanted.
+  void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
+  /// Decides what can be decided now and tells everybody.
+  void act() EXCLUDES_LOCK(mutex_);
+  /// Where the run stands once so many rounds are committed, now.
+  Position position(std::int64_t rounds) const;
+
+  // The calling thread's.
+  /// The sample that was ordered last is evaluated; `enough`: the run need not go on.
+  void sampled(bool enough) EXCLUDES_LOCK(mutex_);
+  /// The cut that was ordered last is saved, or not worth it any more.
+  void saved() EXCLUDES_LOCK(mutex_);
+  bool was_stopped() EXCLUDES_LOCK(mutex_);  // by a person, before the run's own end
+  bool diverged() EXCLUDES_LOCK(mutex_);     // a loss was not finite
+
+ private:
+  void progress(int from, MailReader& reader) REQUIRES_LOCK(mutex_);
+  bool decide() REQUIRES_LOCK(mutex_);
+  void end(bool over) REQUIRES_LOCK(mutex_);
+  bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
+  std::int64_t rounds_ahead() const REQUIRES_LOCK(mutex_);
+
+  const RunSpec& spec_;
+  Post& post_;
+  const Clock& clock_;
+  Recorder& recorder_;
+  Checkpoints* const checkpoints_;  // while cutting_ is set the calling thread's, else ours
+  const std::int64_t bytes_per_round_;
+  const double started_seconds_;
+  const std::int64_t first_round_;
+  const double first_seconds_;  // when this attempt began
+
+  Mutex mutex_;
+  Sampler sample_times_ GUARDED_BY(mutex_);
+  Directive directive_ GUARDED_BY(mutex_);
+  std::vector<std::int64_t> committed_ GUARDED_BY(mutex_);  // rounds, by worker
+  std::int64_t whole_ GUARDED_BY(mutex_) = 0;               // rounds committed by all
+  std::int64_t asked_ GUARDED_BY(mutex_) = -1;  // last round for which a cut was considered
+  bool cut_due_ GUARDED_BY(mutex_) = false;     // before the round that is considered
+  bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;
+  bool stop_ GUARDED_BY(mutex_) = false, enough_ GUARDED_BY(mutex_) = false;
+  bool diverged_ GUARDED_BY(mutex_) = false, stopped_ GUARDED_BY(mutex_) = false;
+};
+
+/// What rank 0's calling thread does in a synchronous run: measures, evaluates and saves what was
+/// collected, while the rounds go on.
+class RoundDirector {
+ public:
+  RoundDirector(const RunSpec& spec, Objective& objective, Recorder& recorder,
+                const Continuity& continuity, Post& post, const Clock& clock, Collector& collector);
+
+  /// Tells all processes how the run begins; before any other thread uses the post.
+  void begin();
+  RoundLead& lead() { return lead_; }
+  /// Until the run has ended, or `failed` says that it cannot go on.
+  Outcome direct(const std::function<bool()>& failed);
+
+ private:
+  bool enough() const;
+  void save(const Gathered& gathered);
+  Outcome end(Gathered& gathered);
+  Totals totals(const Gathered& gathered) const;
+  SyncState state();
+  bool resume(const CheckpointFile* file);
+
+  const RunSpec& spec_;
+  const Continuity continuity_;
+  Post& post_;
+  Collector& collector_;
+  Ensemble ensemble_;  // all workers, as of the last mark that was not only measured
+  EventLog log_;       // knows how many events there are, has none
+  Sampler sampler_;
+  std::int64_t round_ = 0;
+  double seconds_ = 0;
+  std::vector<double> idle_seconds_;
+  std::vector<GradientNotes> notes_;
+  const bool resumed_;
+  RoundLead lead_;
+};
+
+}  // namespace acid

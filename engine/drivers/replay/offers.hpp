@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "engine/drivers/replay/order.hpp"
+#include "engine/worker/arena.hpp"
+
+namespace acid {
+
+/// What both partners of an exchange offered, from the offers until both have applied it.
+struct Offers {
+  Offers(std::size_t dimension, const Backend& memory)
+      : i(dimension, memory), j(dimension, memory) {}
+  Arena<float> i, j;
+  int lower = 0;                 // the worker whose offer is i
+  double time = 0;               // normalised
+  std::atomic<int> to_apply{0};  // workers that have yet to; 0: free
+};
+
+/// Those of exchanges that are offered alone (ReplayStep::alone). The script's thread.
+class OffersAlone {
+ public:
+  /// For the offer of `step`, the first or the second of its exchange.
+  std::shared_ptr<Offers> of(const ReplayStep& step, std::size_t dimension, const Backend& memory) {
+    std::erase_if(offers_, [](const auto& each) { return each.second->to_apply.load() == 0; });
+    std::shared_ptr<Offers>& offers = offers_[step.exchange];
+    if (offers != nullptr) return offers;
+    offers = std::make_shared<Offers>(dimension, memory);
+    offers->lower = std::min(step.worker, step.partner);
+    offers->time = step.time;
+    offers->to_apply.store(2);
+    return offers;
+  }
+  /// For its apply.
+  std::shared_ptr<Offers> at(const ReplayStep& step) const { return offers_.at(step.exchange); }
+
+ private:
+  std::map<std::uint64_t, std::shared_ptr<Offers>> offers_;  // by the edge's number
+};
+
+}  // namespace acid

@@ -1,0 +1,399 @@
+#include "engine/drivers/replay/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+#include "engine/base/archive.hpp"
+#include "engine/base/error.hpp"
+#include "engine/drivers/replay/offers.hpp"
+#include "engine/drivers/replay/order.hpp"
+#include "engine/drivers/shared/chain_pool.hpp"
+#include "engine/run/event_log.hpp"
+#include "engine/run/outcome.hpp"
+#include "engine/run/sampler.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::string_view kLayout = "replay/1";
+
+/// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
+/// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
+class Replay {
+ public:
+  Replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
+         Objective& objective, Recorder& recorder, const Continuity& continuity)
+      : spec_(spec),
+        complete_(complete),
+        objective_(objective),
+        recorder_(recorder),
+        continuity_(continuity),
+        script_(script),
+        order_(spec, script, complete),
+        ensemble_(spec, objective),
+        log_(spec.workers, true, recorder),
+        offered_(static_cast<std::size_t>(spec.workers)),
+        losses_(offered_.size()),
+        noted_(losses_.size()),
+        unheard_(losses_.size()),
+        sampler_(spec, objective, recorder,
+                 [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
+        pool_(2 * spec.workers, threads) {}
+
+  Outcome run(std::stop_token stop);
+
+ private:
+  void resume(const CheckpointFile& file);
+  void check_standing(int w) const;
+  void execute(const ReplayStep& step);
+  void begin(const ReplayStep& step);
+  void compute(int w);
+  void commit(const ReplayStep& step);
+  void exchange(const ReplayStep& step);
+  void offer(const ReplayStep& step);
+  void apply(const ReplayStep& step);
+  void offer_alone(const ReplayStep& step);
+  void count_edge(const ReplayStep& step);
+  void mark_alone(const ReplayStep& step);
+  Offers* free_offers();
+  void measure(double time);
+  void save_cut(double time);
+  GradientNotes collect_notes();
+  Outcome finish(const GradientNotes& notes);
+  Position position(std::int64_t gradients, std::int64_t exchanges) const;
+  bool all_at_mark() const {
+    return std::ranges::find(order_.absent_at_mark(), true) == order_.absent_at_mark().end();
+  }
+  Position position() const { return position(order_.commits(), order_.exchanges()); }
+  Position position_at_mark(double time) const;
+  Totals totals(const Position& here, std::int64_t exchanges) const;
+
+  const RunSpec& spec_;
+  const bool complete_;
+  Objective& objective_;
+  Recorder& recorder_;
+  const Continuity continuity_;
+  const ReplayScript& script_;
+  ReplayOrder order_;
+  Ensemble ensemble_;
+  EventLog log_;
+  std::deque<Offers> offers_;     // as many as were ever in use at a time
+  std::vector<Offers*> offered_;  // by worker: of the exchange that it has in hand
+  OffersAlone alone_;
+  std::vector<double> losses_;         // of the gradients in hand
+  GradientNotes notes_;                // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;            // workers that have a note there
+  std::vector<GradientNote> unheard_;  // by worker: in place of those that no mark tells of
+  bool notes_lack_ = false;            // gradients from before the checkpoint that was resumed from
+  EdgeCounter edges_;
+  Sampler sampler_;
+  bool given_up_ = false;  // diverged, and the script says that the recorded run did not
+  ChainPool pool_;         // last: its threads end before what they work on
+};
+
+Outcome Replay::run(std::stop_token stop) {
+  if (continuity_.resume != nullptr) resume(*continuity_.resume);
+  while (!given_up_) {
+    if (stop.stop_requested()) return ended_early(Ending::stopped, "", position());
+    const auto step = order_.next();
+    if (!step) break;
+    execute(*step);
+  }
+  pool_.wait_all();
+  log_.flush();
+  if (!complete_) return ended_early(Ending::stopped, "", position());
+  const GradientNotes notes = collect_notes();
+  const bool lost = std::any_of(notes.begin(), notes.end(),
+                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
+  if (sampler_.diverged() || lost) return diverged(sampler_, notes, position());
+  return finish(notes);
+}
+
+void Replay::resume(const CheckpointFile& file) {
+  std::int64_t sampled = 0;
+  for (int passed = 0; passed < script_.marks_before;) {
+    const auto step = order_.next();
+    if (!step)
+      throw BrokenScript(0, order_.standing(0).events,
+                         fmt::format("checkpoint mark {} is missing", passed + 1));
+    count_edge(*step);
+    if (step->alone) continue;
+    if (step->kind == EventKind::checkpoint && ++passed == script_.marks_before && !all_at_mark())
+      throw BrokenScript(0, order_.standing(0).events,
+                         "a checkpoint of a run that had lost a worker is no state of all");
+    if (step->kind == EventKind::measured) {
+      sampler_.pass(position_at_mark(step->time), order_.exchanges_at_mark());
+      sampled = order_.commits_at_mark();
+    }
+  }
+  notes_lack_ = sampled < order_.commits();
+  ArchiveReader state(file.state());
+  ensemble_.persist(state);
+  ensemble_.restore(file);
+  ArchiveWriter numbers;  // of the events that come next, as the log keeps them
+  for (int w = 0; w < spec_.workers; ++w) {
+    check_standing(w);
+    numbers(order_.standing(w).events);
+    if (order_.standing(w).computing) compute(w);
+  }
+  const std::vector<std::byte> bytes = numbers.take();
+  ArchiveReader reader(bytes);
+  log_.persist(reader);
+}
+
+// A checkpoint of another run, or of another moment of this one.
+void Replay::check_standing(int w) const {
+  const ReplayOrder::Standing standing = order_.standing(w);
+  const Worker& worker = ensemble_.worker(w);
+  if (worker.gradients() != standing.gradients || worker.last_event() != standing.last_change)
+    throw BrokenScript(
+        w, standing.events,
+        fmt::format("the worker has {} gradients and changed at {} here, and {} and {} in the "
+                    "checkpoint {}",
+                    standing.gradients, standing.last_change, worker.gradients(),
+                    worker.last_event(), continuity_.resume->path()));
+}
+
+void Replay::execute(const ReplayStep& step) {
+  count_edge(step);
+  switch (step.kind) {
+    case EventKind::begin_gradient:
+      return begin(step);
+    case EventKind::commit_gradient:
+    case EventKind::commit_and_begin:
+      return commit(step);
+    case EventKind::exchange:
+      return exchange(step);
+    case EventKind::offer:
+      return step.alone ? offer_alone(step) : offer(step);
+    case EventKind::apply:
+      return apply(step);
+    case EventKind::measured:
+      return step.alone ? mark_alone(step) : measure(step.time);
+    case EventKind::checkpoint:
+      return step.alone ? mark_alone(step) : save_cut(step.time);
+    case EventKind::lost:
+      return pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light,
+                          [this, step](int) { log_.end(step.worker, step.time, step.exchange); });
+    case EventKind::assign:
+      break;
+  }
+  ACID_ASSERT(false, "a step of kind {}", static_cast<int>(step.kind));
+}
+
+void Replay::begin(const ReplayStep& step) {
+  pool_.submit(step.worker, spec_.workers + step.worker, ChainPool::Weight::light,
+               [this, w = step.worker, t = step.time](int) {
+                 ensemble_.worker(w).begin_gradient(t);
+                 log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+               });
+  if (step.computes) compute(step.worker);
+}
+
+void Replay::compute(int w) {
+  pool_.submit(spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy,
+               [this, w](int lane) {
+                 Worker& worker = ensemble_.worker(w);
+                 losses_[static_cast<std::size_t>(w)] =
+                     objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                         worker.gradient_buffers(), ensemble_.gradient(w));
+               });
+}
+
+void Replay::commit(const ReplayStep& step) {
+  const int w = step.worker;
+  const auto index = static_cast<std::size_t>(w);
+  const Position here = position(step.gradient, 0);
+  const double rate = spec_.schedule.rate(spec_.budget.progress(here));
+  const bool noted = order_.is_noted(w);  // what a lost worker noted last never arrived
+  const bool first = noted && !noted_[index];
+  if (noted) noted_[index] = true;
+  GradientNote& note = noted ? notes_.emplace_back() : unheard_[index];
+  note.worker = w;
+  note.position = here;
+  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
+               [this, w, first, rate, &note, kind = step.kind, t = step.time](int) {
+                 Worker& worker = ensemble_.worker(w);
+                 note.step = worker.gradients();
+                 note.loss = losses_[static_cast<std::size_t>(w)];
+                 if (first) note.norm = euclidean_norm(ensemble_.gradient(w));
+                 worker.commit_gradient(t, ensemble_.gradient(w), rate,
+                                        kind == EventKind::commit_and_begin);
+                 note.staleness = worker.staleness();
+                 log_.add(w, kind, t, worker);
+               });
+  if (step.computes) compute(w);
+  if (order_.commits() % 16 == 0) recorder_.progress(position());
+}
+
+void Replay::exchange(const ReplayStep& step) {
+  pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step](int) {
+    Worker& i = ensemble_.worker(step.worker);
+    Worker& j = ensemble_.worker(step.partner);
+    Worker::exchange(i, j, step.time);
+    log_.add(step.worker, EventKind::exchange, step.time, i, step.exchange);
+    log_.add(step.partner, EventKind::exchange, step.time, j, step.exchange);
+  });
+}
+
+void Replay::offer(const ReplayStep& step) {
+  Offers* const offers = free_offers();
+  offers->lower = step.worker;
+  offers->time = step.time;
+  offers->to_apply.store(2);
+  for (const int w : {step.worker, step.partner}) offered_[static_cast<std::size_t>(w)] = offers;
+  pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step, offers](int) {
+    Worker& i = ensemble_.worker(step.worker);
+    Worker& j = ensemble_.worker(step.partner);
+    i.offer(step.time, offers->i.span());
+    j.offer(step.time, offers->j.span());
+    log_.add(step.worker, EventKind::offer, step.time, i, step.exchange);
+    log_.add(step.partner, EventKind::offer, step.time, j, step.exchange);
+  });
+}
+
+void Replay::apply(const ReplayStep& step) {
+  const auto kept = step.alone ? alone_.at(step) : nullptr;
+  Offers* const offers = kept ? kept.get() : offered_[static_cast<std::size_t>(step.worker)];
+  // The partner's offer, where it was made alone, is on the partner's chain.
+  pool_.submit(step.worker, step.alone ? step.partner : ChainPool::kNoChain,
+               ChainPool::Weight::light, [this, step, offers, kept](int) {
+                 Worker& worker = ensemble_.worker(step.worker);
+                 const bool lower = step.worker == offers->lower;
+                 worker.apply(step.time, offers->time, (lower ? offers->i : offers->j).span(),
+                              (lower ? offers->j : offers->i).span());
+                 log_.add(step.worker, EventKind::apply, step.time, worker, step.exchange);
+                 offers->to_apply.fetch_sub(1);
+               });
+}
+
+void Replay::offer_alone(const ReplayStep& step) {
+  const auto kept = alone_.of(step, ensemble_.dimension(), *spec_.backend);
+  pool_.submit(
+      step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step, offers = kept](int) {
+        Worker& worker = ensemble_.worker(step.worker);
+        worker.offer(step.time, (step.worker == offers->lower ? offers->i : offers->j).span());
+        log_.add(step.worker, EventKind::offer, step.time, worker, step.exchange);
+      });
+}
+
+void Replay::mark_alone(const ReplayStep& step) {
+  pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step](int) {
+    log_.mark(step.worker, step.kind, step.time, ensemble_.worker(step.worker));
+  });
+}
+
+// Of the exchanges with a lost worker those that the other has applied, as it reports them.
+void Replay::count_edge(const ReplayStep& step) {
+  const bool met =
+      step.kind == EventKind::exchange || (step.kind == EventKind::offer && !step.alone);
+  const bool outlived = step.kind == EventKind::apply && step.alone && !order_.is_lost(step.worker);
+  if (met || outlived)
+    edges_.add(std::min(step.worker, step.partner), std::max(step.worker, step.partner));
+}
+
+// In the script's order fewer exchanges than workers are in hand. Those beyond have their applies
+// among the submitted tasks, which may be behind.
+Offers* Replay::free_offers() {
+  const auto find = [this]() -> Offers* {
+    for (Offers& offers : offers_)
+      if (offers.to_apply.load() == 0) return &offers;
+    return nullptr;
+  };
+  if (Offers* const found = find()) return found;
+  if (offers_.size() < offered_.size())
+    return &offers_.emplace_back(ensemble_.dimension(), *spec_.backend);
+  pool_.wait_light();
+  Offers* const found = find();
+  ACID_ASSERT(found != nullptr, "{} exchanges in hand", offers_.size());
+  return found;
+}
+
+Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const {
+  return {.gradients = gradients,
+          .normalised_time = static_cast<double>(gradients) / spec_.workers,
+          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges};
+}
+
+// There the workers' own clocks may be behind the commits.
+Position Replay::position_at_mark(double time) const {
+  Position here = position(order_.commits_at_mark(), order_.exchanges_at_mark());
+  here.normalised_time = time;
+  return here;
+}
+
+Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
+  return {.position = here,
+          .exchanges = exchanges,
+          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here))};
+}
+
+// After a resume the first sample would tell of a part of its gradients only and is better silent
+// about them, unless one of them is where the run diverged.
+GradientNotes Replay::collect_notes() {
+  GradientNotes notes = std::move(notes_);
+  notes_.clear();
+  noted_.assign(noted_.size(), false);
+  sort_by_commit(notes);
+  const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientNote& note) {
+    return std::isfinite(note.loss);
+  });
+  if (notes_lack_ && finite) notes.clear();
+  notes_lack_ = false;
+  return notes;
+}
+
+// A run that a sample found to have diverged takes no other. Where the script goes on all the same,
+// it is this execution alone that has diverged, and its end is known.
+void Replay::measure(double time) {
+  if (sampler_.diverged()) {
+    given_up_ = true;
+    return;
+  }
+  pool_.wait_light();
+  const MeanModel mean = log_.measure(time, ensemble_, sampler_.sample_times().evaluates_workers(),
+                                      {}, order_.absent_at_mark());
+  sampler_.take(mean, totals(position_at_mark(time), order_.exchanges_at_mark()), collect_notes());
+  recorder_.progress(position());
+}
+
+void Replay::save_cut(double time) {
+  pool_.wait_light();
+  const std::vector<bool>& absent = order_.absent_at_mark();
+  for (int w = 0; w < spec_.workers; ++w)
+    if (!absent[static_cast<std::size_t>(w)])
+      log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
+  if (continuity_.checkpoints == nullptr || !all_at_mark()) return;
+  log_.flush();
+  continuity_.checkpoints->save({.step = order_.commits_at_mark(),
+                                 .position = position_at_mark(time),
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kLayout,
+                                 .state = saved_state(ensemble_)});
+}
+
+Outcome Replay::finish(const GradientNotes& notes) {
+  const Totals end = totals(position(), order_.exchanges());
+  std::vector<bool> lost;
+  for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
+  Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);
+  outcome.worker_idle_seconds.resize(losses_.size());
+  outcome.edges = edges_.list();
+  outcome.exchanges_drawn = end.exchanges;
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
+                   Objective& objective, Recorder& recorder, const Continuity& continuity,
+                   std::stop_token stop) {
+  ACID_ASSERT(spec.method.pattern == Pattern::pairwise && threads >= 1,
+              "replay of a synchronous method or on {} threads", threads);
+  return Replay(spec, script, complete, threads, objective, recorder, continuity).run(stop);
+}
+
+}  // namespace acid

@@ -1,0 +1,79 @@
+// How an asynchronous run on threads is saved while nothing happens, and goes on from there.
+#include "engine/drivers/threads/meetings.hpp"
+
+namespace acid {
+
+template <class Archive>
+void ThreadsAsync::persist(Archive& archive) {
+  std::int64_t commits = commits_.load(), exchanges = exchanges_.load();
+  double seconds = clock_.seconds() - started_seconds_;
+  archive(ensemble_, log_, commits, exchanges, seconds, schedule_, matchmaker_, edges_, holds_,
+          sampler_);
+  for (int w = 0; w < spec_.workers; ++w)
+    archive(slot(w).notes, slot(w).idle_seconds, slot(w).computing);
+  if constexpr (Archive::kReads) {
+    commits_.store(commits);
+    exchanges_.store(exchanges);
+    started_seconds_ -= seconds;
+  }
+}
+
+void ThreadsAsync::resume(const CheckpointFile& file) {
+  load_state(file, kLayout, *this);
+  ensemble_.restore(file);
+}
+
+void ThreadsAsync::lock_workers() {
+  for (int w = 0; w < spec_.workers; ++w) slot(w).mutex.lock();
+}
+
+void ThreadsAsync::unlock_workers() {
+  for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
+}
+
+// Nobody starts an exchange meanwhile; those in hand come to their end first. A worker that commits
+// a gradient waits until it is over, so that all of them are soon locked.
+void ThreadsAsync::save_cut() {
+  if (!settle()) return;  // somebody failed, and the run ends with that
+  lock_workers();
+  try {
+    save_settled();
+  } catch (...) {
+    unlock_workers();
+    unsettle();
+    throw;
+  }
+  unlock_workers();
+  unsettle();
+  MutexLock lock(matching_);
+  execute_ready();  // whoever wanted to start one meanwhile may be asleep by now
+}
+
+bool ThreadsAsync::settle() {
+  MutexLock lock(matching_);
+  settling_ = true;
+  while (in_hand_ > 0 && !exchanging_over_) settled_.wait(matching_);
+  settling_ = in_hand_ == 0;
+  if (!settling_) settled_.notify_all();
+  return settling_;
+}
+
+void ThreadsAsync::unsettle() {
+  MutexLock lock(matching_);
+  settling_ = false;
+  settled_.notify_all();
+}
+
+void ThreadsAsync::save_settled() {
+  MutexLock lock(matching_);
+  const Position here = position(commits_.load());
+  log_.mark(EventKind::checkpoint, here.normalised_time, ensemble_);
+  log_.flush();
+  continuity_.checkpoints->save({.step = here.gradients,
+                                 .position = here,
+                                 .vectors = ensemble_.vectors(),
+                                 .layout = kLayout,
+                                 .state = saved_state(*this)});
+}
+
+}  // namespace acid

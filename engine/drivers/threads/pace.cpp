@@ -1,0 +1,26 @@
+#include "engine/drivers/threads/pace.hpp"
+
+#include <algorithm>
+
+namespace acid {
+
+Pace::Pace(const ThreadsOptions& options)
+    : factors_(options.slow_factors),
+      all_equal_(std::all_of(factors_.begin(), factors_.end(), [](double f) { return f == 1; })) {}
+
+void Pace::keep(int worker, double seconds, StopLatch& closing) {
+  constexpr double kWeight = 0.1;  // of the newest gradient in the average
+  if (all_equal_) return;
+  const double factor = factors_[static_cast<std::size_t>(worker)];
+  double typical = seconds;
+  {
+    MutexLock lock(mutex_);
+    if (factor == 1)
+      typical_seconds_ += (typical_seconds_ == 0 ? 1 : kWeight) * (seconds - typical_seconds_);
+    else if (typical_seconds_ > 0)
+      typical = typical_seconds_;
+  }
+  if (factor != 1) closing.sleep(factor * typical - seconds);
+}
+
+}  // namespace acid

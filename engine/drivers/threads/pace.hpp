@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/base/stop_latch.hpp"
+#include "engine/drivers/threads/threads.hpp"
+
+namespace acid {
+
+/// Makes slow workers slow: one with factor f takes f times as long over a gradient as the workers
+/// that are not slowed do at that moment, so the factor means the same on a crowded machine.
+class Pace {
+ public:
+  explicit Pace(const ThreadsOptions& options);
+  /// After a gradient of `worker` that took `seconds`: sleeps, if the worker is a slow one.
+  void keep(int worker, double seconds, StopLatch& closing) EXCLUDES_LOCK(mutex_);
+
+ private:
+  const std::vector<double> factors_;
+  const bool all_equal_;
+  Mutex mutex_;
+  double typical_seconds_ GUARDED_BY(mutex_) = 0;  // moving average over unslowed workers
+};
+
+}  // namespace acid

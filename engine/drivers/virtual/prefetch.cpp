@@ -1,0 +1,47 @@
+// How an asynchronous virtual run hides that memory is far away: which workers come next has been
+// drawn, and waiting for what is known of them would cost more than all else.
+#include "engine/base/fetch.hpp"
+#include "engine/drivers/virtual/meetings.hpp"
+
+namespace acid {
+namespace {
+
+// How many events before its own a worker's numbers are fetched, and then what they point to.
+constexpr std::size_t kFar = 8, kNear = 4;
+static_assert(kFar <= EdgeSchedule::kAhead && kFar <= GradientRings::kAhead);
+
+void fetch_vector(std::span<const float> values) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  for (std::size_t k = 0; k < values.size(); k += kLine) fetch(values.data() + k);
+}
+
+void fetch_exchanged(const Worker& worker) {
+  fetch_vector(worker.x());
+  fetch_vector(worker.x_tilde());
+}
+
+}  // namespace
+
+void VirtualAsync::fetch_exchanges() const {
+  const DueEdge& far = schedule_.ahead(kFar);
+  fetch(&ensemble_.worker(far.i));
+  fetch(&ensemble_.worker(far.j));
+  edges_.fetch(far.i, far.j);
+  const DueEdge& near = schedule_.ahead(kNear);
+  fetch_exchanged(ensemble_.worker(near.i));
+  fetch_exchanged(ensemble_.worker(near.j));
+}
+
+void VirtualAsync::fetch_gradients() {
+  const int far = rings_->ahead(kFar).worker;
+  fetch(&ensemble_.worker(far));
+  fetch(&state(far));
+  fetch(&state(far).loss);
+  const int near = rings_->ahead(kNear).worker;
+  const Worker& worker = ensemble_.worker(near);
+  fetch_exchanged(worker);
+  fetch_vector(worker.snapshot());
+  fetch_vector(ensemble_.gradient(near));
+}
+
+}  // namespace acid

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <stop_token>
+
+#include "engine/drivers/virtual/machine.hpp"
+#include "engine/drivers/virtual/round_clock.hpp"
+#include "engine/methods/network.hpp"
+#include "engine/run/cut.hpp"
+#include "engine/run/run_spec.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+/// When workers compute gradients. Synchronous methods know durations only.
+enum class GradientClock {
+  duration,  // a gradient begins, takes its time, and is committed
+  poisson,   // at unit rate Poisson events a gradient of the current x is committed at once, the
+             // setting of the theory
+  none       // never: exchanges alone, until the budget's normalised time, which must be finite
+};
+
+struct VirtualOptions {
+  GradientClock gradient_clock = GradientClock::duration;
+  /// Except under `duration`, gradient_seconds is all that counts of it, and the pauses. Where
+  /// gradients are instantaneous so is the optimiser.
+  ComputeModel compute;
+  NetworkModel network;
+  CostModel cost;
+  /// Threads that compute; 0: everything on the calling thread. Changes no bit of the result.
+  int threads = 0;
+};
+
+/// Discrete-event simulation with real gradients. When events happen never depends on parameter
+/// values, so the schedule runs ahead of the arithmetic, which follows on a pool of threads in each
+/// worker's order of events: the same bits for any number of threads.
+///
+/// Under a budget of seconds asynchronous workers go on until then, and a synchronous run ends with
+/// the last round that was over by then. Either way the run's seconds end with its last gradient or
+/// its limit: exchanges that are due then are still executed, without being charged.
+///
+/// Returns at the end of the budget, when `stop` is requested (Ending::stopped, after a last cut),
+/// or when a loss or the consensus distance is no longer finite (Ending::diverged). The objective
+/// must have max(1, threads) lanes. Blocks; call from one thread.
+Outcome run_virtual(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
+                    Recorder& recorder, const Continuity& continuity, std::stop_token stop);
+
+/// Cut::layout of the cuts that run_virtual takes.
+std::string_view virtual_state_layout(const RunSpec& spec);
+
+}  // namespace acid

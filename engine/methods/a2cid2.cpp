@@ -1,0 +1,70 @@
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/methods/method.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array kA2cid2Fields = {
+    Field{.name = "communication_rate",
+          .type = FieldType::number,
+          .fallback = "1.0",
+          .help = "expected exchanges per worker and gradient",
+          .minimum = 0,
+          .maximum = kMostCommunicationRate},
+    Field{.name = "spectral",
+          .type = FieldType::text,
+          .fallback = "\"nominal\"",
+          .help = "chi1 and chi2 of the nominal edge rates, or of the rates the seed realises",
+          .choices = "nominal,realised"},
+    Field{.name = "eta",
+          .type = FieldType::number,
+          .fallback = "null",
+          .help = "mixing rate of x and its momentum copy; default 1/(2 sqrt(chi1 chi2))",
+          .minimum = 0},
+    Field{.name = "alpha",
+          .type = FieldType::number,
+          .fallback = "0.5",
+          .help = "step of x towards the partner",
+          .minimum = 0,
+          .maximum = 1},
+    Field{.name = "alpha_tilde",
+          .type = FieldType::number,
+          .fallback = "null",
+          .help = "step of the momentum copy; default sqrt(chi1/chi2)/2",
+          .minimum = 0},
+};
+
+Method make_a2cid2(const nlohmann::json& options, const Spectral* nominal) {
+  Mixing mixing{.alpha = number(options, "alpha")};
+  if (nominal != nullptr) {
+    mixing.eta = nominal->eta;
+    mixing.alpha_tilde = nominal->alpha_tilde;
+  }
+  if (!options.at("eta").is_null()) mixing.eta = number(options, "eta");
+  if (!options.at("alpha_tilde").is_null()) mixing.alpha_tilde = number(options, "alpha_tilde");
+  Method method;
+  method.kind = "a2cid2";
+  method.pattern = Pattern::pairwise;
+  method.rate = number(options, "communication_rate");
+  method.mixing = mixing;
+  return method;
+}
+
+}  // namespace
+
+/// A²CiD², Nabli et al. 2023 (2306.08289): AD-PSGD with a continuous momentum copy x̃ that mixes
+/// with x between exchanges, dx = η(x̃ − x)dt + …, and takes the larger exchange step α̃. It sends
+/// x only: the cost is AD-PSGD's, r vectors per gradient and worker.
+AlgorithmEntry a2cid2_entry() {
+  return {.name = "a2cid2",
+          .label = "A²CiD²",
+          .summary = "pairwise averaging with continuous momentum, asynchronous",
+          .source = "2306.08289",
+          .pattern = Pattern::pairwise,
+          .fields = kA2cid2Fields,
+          .make = &make_a2cid2};
+}
+
+}  // namespace acid

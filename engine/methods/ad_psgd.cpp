@@ -1,0 +1,49 @@
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/methods/method.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array kAdPsgdFields = {
+    Field{.name = "communication_rate",
+          .type = FieldType::number,
+          .fallback = "1.0",
+          .help = "expected exchanges per worker and gradient",
+          .minimum = 0,
+          .maximum = kMostCommunicationRate},
+    Field{.name = "alpha",
+          .type = FieldType::number,
+          .fallback = "0.5",
+          .help = "step towards the partner; 0.5 is the average",
+          .minimum = 0,
+          .maximum = 1},
+};
+
+Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
+  const double alpha = number(options, "alpha");
+  Method method;
+  method.kind = "ad-psgd";
+  method.pattern = Pattern::pairwise;
+  method.rate = number(options, "communication_rate");
+  method.mixing = {.alpha = alpha, .alpha_tilde = alpha, .eta = 0};
+  return method;
+}
+
+}  // namespace
+
+/// Asynchronous decentralised parallel SGD, Lian et al. 2018 (1710.06952): the symmetric, atomic
+/// pair average xᵢ, xⱼ ← (xᵢ + xⱼ)/2, while both workers go on computing gradients. An exchange
+/// sends one vector each way; per gradient and worker that is r vectors in r messages.
+AlgorithmEntry ad_psgd_entry() {
+  return {.name = "ad-psgd",
+          .label = "AD-PSGD",
+          .summary = "pairwise averaging beside the gradients, asynchronous",
+          .source = "1710.06952",
+          .pattern = Pattern::pairwise,
+          .fields = kAdPsgdFields,
+          .make = &make_ad_psgd};
+}
+
+}  // namespace acid

@@ -1,0 +1,24 @@
+#include "engine/methods/method.hpp"
+
+namespace acid {
+
+/// All-reduce SGD, as PyTorch's DistributedDataParallel does it: g = (1/n) Σ gᵢ, and every worker
+/// takes the same optimiser step. Per gradient and worker a ring all-reduce sends 2(n−1)/n vectors
+/// in 2(n−1) messages; the reduction overlaps the backward pass bucket by bucket, as far as the
+/// vector is cut into buckets (CostModel in engine/drivers/virtual/round_clock.hpp).
+AlgorithmEntry ar_sgd_entry() {
+  return {.name = "ar-sgd",
+          .label = "AR-SGD",
+          .summary = "all-reduce of gradients every step, synchronous",
+          .source = "PyTorch DDP",
+          .pattern = Pattern::all_reduce,
+          .fields = {},
+          .make = [](const nlohmann::json&, const Spectral*) {
+            Method method;
+            method.kind = "ar-sgd";
+            method.pattern = Pattern::all_reduce;
+            return method;
+          }};
+}
+
+}  // namespace acid

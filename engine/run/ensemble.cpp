@@ -1,0 +1,317 @@
+#include "engine/run/ensemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/base/every_processor.hpp"
+#include "engine/recorder/event.hpp"
+#include "engine/worker/host_view.hpp"
+
+namespace acid {
+namespace {
+
+// Small enough that all workers' copies of one block stay in cache for the second pass; whole
+// pieces of a fingerprint.
+std::size_t block_size(std::size_t workers) {
+  constexpr std::size_t kPiece = FullFingerprint::kPiece;
+  return std::clamp<std::size_t>((1u << 16) / workers / kPiece * kPiece, 2 * kPiece, 1024);
+}
+
+// Element by element, so that no addition waits for the one before it.
+ACID_EVERY_PROCESSOR
+void add_values(const float* __restrict row, double* __restrict sum, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) sum[k] += row[k];
+}
+
+ACID_EVERY_PROCESSOR
+void add_squares(const float* __restrict row, const double* __restrict mean,
+                 double* __restrict squares, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) {
+    const double difference = row[k] - mean[k];
+    squares[k] += difference * difference;
+  }
+}
+
+// Mean and distance of n vectors of d elements. `rows_at(first, size, rows)` makes rows[i] point to
+// elements [first, first + size) of vector i.
+template <class RowsAt>
+MeanModel mean_of_rows(std::size_t n, std::size_t d, const RowsAt& rows_at) {
+  const std::size_t block = block_size(n);
+  std::vector<const float*> rows(n);
+  std::vector<double> sum(block), squares(block);
+  MeanModel mean;
+  mean.x.resize(d);
+  double distance = 0;
+  for (std::size_t first = 0; first < d; first += block) {
+    const std::size_t size = std::min(block, d - first);
+    std::fill(sum.begin(), sum.end(), 0.0);
+    std::fill(squares.begin(), squares.end(), 0.0);
+    rows_at(first, size, std::span(rows));
+    for (const float* row : rows) add_values(row, sum.data(), size);
+    for (std::size_t k = 0; k < size; ++k) sum[k] /= static_cast<double>(n);
+    for (const float* row : rows) add_squares(row, sum.data(), squares.data(), size);
+    for (std::size_t k = 0; k < size; ++k) distance += squares[k];
+    std::copy_n(sum.begin(), size, mean.x.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  mean.consensus_distance = distance / static_cast<double>(n);
+  return mean;
+}
+
+template <class RowsAt>
+void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_t> gradients,
+                     const RowsAt& rows_at) {
+  const std::size_t n = gradients.size(), block = block_size(n);
+  std::vector<const float*> rows(n);
+  std::size_t found = n;  // the lowest so far
+  for (std::size_t first = 0; first < d; first += block) {
+    const std::size_t size = std::min(block, d - first);
+    rows_at(first, size, std::span(rows));
+    for (std::size_t i = 0; i < found; ++i)
+      if (!std::all_of(rows[i], rows[i] + size, [](float value) { return std::isfinite(value); }))
+        found = i;
+  }
+  if (found == n) return;
+  mean.not_finite = static_cast<int>(found);
+  mean.not_finite_gradients = gradients[found];
+}
+
+std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+// As MeanModel::buffers has them.
+std::vector<std::vector<float>> buffers_of_mean(std::span<const std::span<const float>> buffers,
+                                                bool average) {
+  if (!average && !buffers[0].empty()) {
+    std::vector<std::vector<float>> own;
+    for (const std::span<const float> each : buffers) own.push_back(copy_of(each));
+    return own;
+  }
+  std::vector<float> mean(buffers[0].size());
+  for (std::size_t k = 0; k < mean.size(); ++k) {
+    double total = 0;
+    for (const std::span<const float> own : buffers) total += own[k];
+    mean[k] = static_cast<float>(total / static_cast<double>(buffers.size()));
+  }
+  return {mean};
+}
+
+}  // namespace
+
+double RunSpec::backlog_limit(int worker) const {
+  return max_backlog * std::max(1.0, topology->worker_rate(worker, method.rate));
+}
+
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, bool gradients) {
+  WorkerSettings settings;
+  settings.dimension = objective.dimension();
+  settings.buffer_size = objective.buffer_size();
+  settings.mixing = spec.method.mixing;
+  settings.optimizer = spec.optimizer;
+  settings.backend = spec.backend;
+  settings.threads = spec.threads_per_worker;
+  settings.gradients = gradients;
+  settings.snapshots = spec.method.pattern == Pattern::pairwise;
+  settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
+  return settings;
+}
+
+Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
+    : settings_(worker_settings(spec, objective, gradients)),
+      segments_(objective.segments()),
+      buffer_segments_(objective.buffer_segments()),
+      average_buffers_(spec.average_buffers),
+      memory_(settings_, static_cast<std::size_t>(spec.workers)) {
+  workers_.reserve(static_cast<std::size_t>(spec.workers));
+  std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
+  for (int i = 0; i < spec.workers; ++i) {
+    workers_.emplace_back(settings_, memory_, static_cast<std::size_t>(i));
+    objective.start(i, x0, buffers);
+    workers_.back().start(x0, buffers);
+  }
+}
+
+double Ensemble::latest_event() const {
+  double latest = 0;
+  for (const Worker& worker : workers_) latest = std::max(latest, worker.last_event());
+  return latest;
+}
+
+std::vector<StateVectors> Ensemble::vectors() const {
+  std::vector<StateVectors> list;
+  for (const Worker& worker : workers_) {
+    std::size_t index = 0;
+    worker.for_each_vector([&](std::string_view name, std::span<const float> vector) {
+      if (vector.empty()) return;
+      if (index == list.size())
+        list.push_back({std::string(name), name == "buffers" ? buffer_segments_ : segments_, {}});
+      list[index++].values.push_back(vector);
+    });
+  }
+  return list;
+}
+
+void Ensemble::restore(const CheckpointFile& file) {
+  for (const StateVectors& vectors : this->vectors()) {
+    std::vector<std::span<float>> out;
+    for (Worker& worker : workers_)
+      worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
+        if (name == vectors.name) out.push_back(vector);
+      });
+    file.read(vectors.name, vectors.segments, out);
+  }
+  for (Worker& worker : workers_) worker.restart_gradient();
+}
+
+void MeanModel::name_members(const std::vector<int>& workers_in_order) {
+  members = workers_in_order;
+  if (not_finite >= 0) not_finite = members[static_cast<std::size_t>(not_finite)];
+}
+
+MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
+                            const Look& look) const {
+  std::vector<int> members;
+  for (int w = 0; w < size(); ++w)
+    if (look.absent.empty() || !look.absent[static_cast<std::size_t>(w)]) members.push_back(w);
+  ACID_ASSERT(in_hand.empty() || members.size() == workers_.size(),
+              "exchanges in hand and {} workers of {}", members.size(), size());
+  const auto member = [&](std::size_t k) -> const Worker& { return worker(members[k]); };
+  // Of memory that is not the host's many blocks at once, because every access has its price.
+  constexpr std::size_t kValuesAtOnce = 1u << 22;
+  const std::size_t n = members.size(), d = settings_.dimension, block = block_size(n);
+  std::size_t blocks_at_once = 1;
+  if (!settings_.backend->is_host_memory())
+    blocks_at_once = std::clamp<std::size_t>(kValuesAtOnce / n / block, 1, (d + block - 1) / block);
+  const std::size_t chunk = blocks_at_once * block;
+  std::vector<float> values(n * chunk);
+  std::vector<FullFingerprint> taken(look.fingerprints ? n : 0, FullFingerprint(d));
+  std::vector<MeanModel::OwnModel> models(look.workers ? n : 0);
+  const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
+    for (std::size_t i = 0; i < n; ++i) {
+      float* const row = values.data() + i * chunk;
+      if (first % chunk == 0)
+        member(i).read_at(t, first, std::span(row, std::min(chunk, d - first)));
+      rows[i] = row + first % chunk;
+    }
+  };
+  const auto copy_exchanged = [&](std::size_t first, std::size_t size,
+                                  std::span<const float*> rows) {
+    copy(first, size, rows);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      if (first % chunk == 0)
+        taken[i].add(
+            HostView(*settings_.backend, member(i).x().subspan(first, std::min(chunk, d - first)))
+                .values());
+    for (const ExchangeInHand& exchange : in_hand) {
+      const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
+      float* xi = values.data() + static_cast<std::size_t>(exchange.i) * chunk + first % chunk;
+      float* xj = values.data() + static_cast<std::size_t>(exchange.j) * chunk + first % chunk;
+      for (std::size_t k = 0; k < size; ++k) {
+        const float m = exchange.offer_i[first + k] - exchange.offer_j[first + k];
+        xi[k] -= step * m;
+        xj[k] += step * m;
+      }
+    }
+    for (std::size_t i = 0; i < models.size(); ++i)
+      models[i].x.insert(models[i].x.end(), rows[i], rows[i] + size);
+  };
+  std::vector<std::span<const float>> buffers;
+  std::vector<std::int64_t> gradients;
+  for (std::size_t i = 0; i < n; ++i) {
+    buffers.push_back(member(i).buffers());
+    gradients.push_back(member(i).gradients());
+  }
+  MeanModel mean = mean_of_rows(n, settings_.dimension, copy_exchanged);
+  if (!std::isfinite(mean.consensus_distance))
+    find_not_finite(mean, settings_.dimension, gradients, copy);
+  mean.buffers = buffers_of_mean(buffers, average_buffers_);
+  for (const FullFingerprint& one : taken) mean.fingerprints.push_back(one.value());
+  for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
+  mean.workers = std::move(models);
+  if (n < workers_.size()) mean.name_members(members);
+  return mean;
+}
+
+MeanModel mean_of(std::span<const std::span<const float>> x,
+                  std::span<const std::span<const float>> buffers,
+                  std::span<const std::int64_t> gradients, bool average_buffers,
+                  bool with_workers) {
+  ACID_ASSERT(!x.empty() && buffers.size() == x.size() && gradients.size() == x.size(),
+              "the mean of {} vectors, {} buffers and {} numbers of gradients", x.size(),
+              buffers.size(), gradients.size());
+  const auto point = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
+    for (std::size_t i = 0; i < x.size(); ++i) rows[i] = x[i].data() + first;
+  };
+  MeanModel mean = mean_of_rows(x.size(), x[0].size(), point);
+  if (!std::isfinite(mean.consensus_distance)) find_not_finite(mean, x[0].size(), gradients, point);
+  mean.buffers = buffers_of_mean(buffers, average_buffers);
+  for (std::size_t i = 0; with_workers && i < x.size(); ++i)
+    mean.workers.push_back({copy_of(x[i]), copy_of(buffers[i])});
+  return mean;
+}
+
+Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const float> x,
+                    std::span<const float> buffers, const ParallelFor& parallel_for) {
+  std::vector<PartialEvaluation> parts(static_cast<std::size_t>(objective.evaluation_chunks(set)));
+  parallel_for(static_cast<int>(parts.size()), [&](int lane, int chunk) {
+    parts[static_cast<std::size_t>(chunk)] = objective.evaluate(lane, set, chunk, x, buffers);
+  });
+  PartialEvaluation total;
+  for (const PartialEvaluation& part : parts) {
+    total.loss_sum += part.loss_sum;
+    total.correct += part.correct;
+    total.count += part.count;
+  }
+  const auto count = static_cast<double>(total.count);
+  return {.loss = total.loss_sum / count,
+          .accuracy = objective.has_accuracy() ? static_cast<double>(total.correct) / count
+                                               : std::numeric_limits<double>::quiet_NaN()};
+}
+
+Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
+                    const ParallelFor& parallel_for) {
+  Evaluation average;
+  const auto count = static_cast<double>(mean.buffers.size());
+  for (const std::vector<float>& buffers : mean.buffers) {
+    const Evaluation one = evaluate(objective, set, mean.x, buffers, parallel_for);
+    average.loss += one.loss;
+    average.accuracy += one.accuracy;
+  }
+  average.loss /= count;
+  average.accuracy /= count;
+  return average;
+}
+
+template <class T>
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last) {
+  const T share = T(1) / static_cast<T>(vectors.size());
+  std::copy(vectors[0] + first, vectors[0] + last, out + first);
+  for (std::size_t i = 1; i < vectors.size(); ++i)
+    cpu_backend().kernels<T>().add_scaled(vectors[i] + first, T(1), out + first, last - first);
+  for (std::size_t k = first; k < last; ++k) out[k] *= share;
+}
+
+template <class T>
+void neighbour_average(double self_weight, const T* own, std::span<const Neighbour> neighbours,
+                       std::span<const T* const> vectors, T* out, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) out[k] = static_cast<T>(self_weight) * own[k];
+  for (const Neighbour& neighbour : neighbours)
+    cpu_backend().kernels<T>().add_scaled(vectors[static_cast<std::size_t>(neighbour.worker)],
+                                          static_cast<T>(neighbour.weight), out, size);
+}
+
+template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t);
+template void mean_in_order(std::span<const double* const>, double*, std::size_t, std::size_t);
+template void neighbour_average(double, const float*, std::span<const Neighbour>,
+                                std::span<const float* const>, float*, std::size_t);
+template void neighbour_average(double, const double*, std::span<const Neighbour>,
+                                std::span<const double* const>, double*, std::size_t);
+
+ParallelFor sequential_for(int lane) {
+  return [lane](int count, const std::function<void(int, int)>& body) {
+    for (int index = 0; index < count; ++index) body(lane, index);
+  };
+}
+
+}  // namespace acid

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint_file.hpp"
+#include "engine/run/run_spec.hpp"
+#include "engine/worker/objective.hpp"
+#include "engine/worker/worker.hpp"
+
+namespace acid {
+
+/// Runs body(lane, index) for every index below a count, on the driver's threads.
+using ParallelFor = std::function<void(int count, const std::function<void(int lane, int index)>&)>;
+
+/// The mean of all workers at one normalised time, and the distance to it.
+struct MeanModel {
+  std::vector<float> x;  // accumulated in double, in worker order, rounded once
+  /// The buffers it is evaluated with: alone their mean, or with RunSpec::average_buffers off each
+  /// worker's own, since then there is no mean of them. A model without buffers has one, empty.
+  std::vector<std::vector<float>> buffers;
+  double consensus_distance = 0;
+  int not_finite = -1;  // first worker with a parameter that is not finite; −1: none
+  std::int64_t not_finite_gradients = 0;    // how many gradients that worker had committed
+  std::vector<std::uint32_t> fingerprints;  // full ones, by worker, of x as it is; when asked for
+  /// What it is the mean of, by worker; when asked for.
+  struct OwnModel {
+    std::vector<float> x, buffers;
+  };
+  std::vector<OwnModel> workers;
+  std::vector<int> members;  // the workers that it is the mean of; empty: all
+  /// Says whose mean it is, where that was taken as one of workers 0, 1, …
+  void name_members(const std::vector<int>& workers_in_order);
+};
+
+/// What is taken of the workers besides their mean.
+struct Look {
+  bool fingerprints = false;
+  bool workers = false;           // their own models
+  std::vector<bool> absent = {};  // workers that are left out; empty: none
+};
+
+/// An exchange between its offers and its applies.
+struct ExchangeInHand {
+  int i = 0, j = 0;
+  double offered = 0;  // normalised time
+  const float* offer_i = nullptr;
+  const float* offer_j = nullptr;
+};
+
+/// Evaluation on the calling thread, on the objective's last lane.
+ParallelFor sequential_for(int lane);
+
+struct Evaluation {
+  double loss = 0;
+  double accuracy = 0;  // NaN when the objective has none
+};
+
+/// What the workers of a run share. For a driver that keeps workers without an Ensemble.
+/// `gradients`: false when the run has none; then there is no memory for any.
+WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
+                               bool gradients = true);
+
+/// The workers of one run with the vectors that live beside them. Owned by a driver, which
+/// serialises access worker by worker.
+class Ensemble {
+ public:
+  /// `gradients` as above.
+  Ensemble(const RunSpec& spec, Objective& objective, bool gradients = true);
+  Ensemble(const Ensemble&) = delete;
+  Ensemble& operator=(const Ensemble&) = delete;
+
+  int size() const { return static_cast<int>(workers_.size()); }
+  std::size_t dimension() const { return settings_.dimension; }
+  Worker& worker(int i) { return workers_[static_cast<std::size_t>(i)]; }
+  const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
+  /// Where the gradient of worker i is computed.
+  std::span<float> gradient(int i) { return worker(i).gradient(); }
+
+  /// Bytes of one vector of parameters.
+  double vector_bytes() const { return 4.0 * static_cast<double>(dimension()); }
+
+  /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
+  /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
+  /// every worker, changes none.
+  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
+                    const Look& look = {}) const;
+
+  /// Largest last_event() over the workers.
+  double latest_event() const;
+
+  /// The vectors of all workers, for a checkpoint; x comes first.
+  std::vector<StateVectors> vectors() const;
+  /// Fills them from a checkpoint. The gradients in hand will be computed anew.
+  void restore(const CheckpointFile& file);
+  /// What the workers hold besides vectors.
+  template <class Archive>
+  void persist(Archive& archive) {
+    for (Worker& one : workers_) archive(one);
+  }
+
+ private:
+  WorkerSettings settings_;
+  std::vector<Segment> segments_, buffer_segments_;
+  bool average_buffers_;
+  WorkerMemory<float> memory_;
+  std::vector<Worker> workers_;
+};
+
+/// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)
+/// are these vectors, with these buffers and so many committed gradients, and no exchange in hand.
+/// All are indexed by worker, and there is at least one.
+MeanModel mean_of(std::span<const std::span<const float>> x,
+                  std::span<const std::span<const float>> buffers,
+                  std::span<const std::int64_t> gradients, bool average_buffers,
+                  bool with_workers = false);
+
+/// Loss and accuracy of a model; chunks are added in order, so the result does not depend on the
+/// number of threads.
+Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const float> x,
+                    std::span<const float> buffers, const ParallelFor& parallel_for);
+/// The same of the mean; with several sets of buffers the mean over them, in worker order.
+Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
+                    const ParallelFor& parallel_for);
+
+/// out[first … last) ← the mean of the vectors, summed in order (one order per element).
+template <class T>
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last);
+
+/// out ← W_self·own + Σⱼ Wᵢⱼ·vectors[j], in ascending order of the neighbours' numbers.
+template <class T>
+void neighbour_average(double self_weight, const T* own, std::span<const Neighbour> neighbours,
+                       std::span<const T* const> vectors, T* out, std::size_t size);
+
+}  // namespace acid

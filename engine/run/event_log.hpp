@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/recorder/recorder.hpp"
+#include "engine/run/ensemble.hpp"
+
+namespace acid {
+
+/// What happens to the workers of a run, on its way to the recorder in portions of kPortion events.
+/// Does nothing when no log is kept.
+///
+/// Threads: a worker's events are added by whoever may change that worker at the moment; mark()
+/// of all, flush() and persist() want all of them at rest.
+class EventLog {
+ public:
+  EventLog(int workers, bool kept, Recorder& recorder);
+
+  /// An event that has just happened to `worker`; `exchange` is the edge's number in the drawn
+  /// list.
+  void add(int index, EventKind kind, double time, const Worker& worker,
+           std::uint64_t exchange = 0) {
+    if (kept_) append(index, kind, time, worker, exchange);
+  }
+  /// A mark in every worker's log, with the fingerprint of the whole of its x.
+  void mark(EventKind kind, double time, const Ensemble& ensemble);
+  /// Ensemble::mean_at, and the mark of a measurement in the log of every worker that is not
+  /// absent, in one pass. `with_workers`, `absent`: as Look has them.
+  MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
+                    std::span<const ExchangeInHand> in_hand = {},
+                    const std::vector<bool>& absent = {});
+  /// The end of the log of a worker that is lost, `missed` of whose last marks were taken without
+  /// it.
+  void end(int index, double time, std::uint64_t missed);
+  /// The mark in the log of one worker.
+  void mark(int index, EventKind kind, double time, const Worker& worker);
+  /// Hands everything to the recorder.
+  void flush();
+
+  /// How many events of one worker the recorder has; 0 when no log is kept.
+  std::int64_t handed_over(int index) const {
+    return kept_ ? workers_[static_cast<std::size_t>(index)].handed_over : 0;
+  }
+  /// The next event of that worker is this one of its run, counted from 0; before any is added.
+  void resume_at(int index, std::int64_t events) {
+    if (kept_) workers_[static_cast<std::size_t>(index)].handed_over = events;
+  }
+
+  /// Nothing may be waiting to be handed over: flush() before.
+  template <class Archive>
+  void persist(Archive& archive) {
+    for (Own& own : workers_) archive(own.handed_over);
+  }
+
+ private:
+  static constexpr std::size_t kPortion = 1024;
+  /// Of one worker, on cache lines of its own.
+  struct alignas(128) Own {
+    std::vector<Event> pending;
+    std::int64_t handed_over = 0;  // events before the pending ones
+  };
+  void append(int index, EventKind kind, double time, const Worker& worker, std::uint64_t exchange);
+  void hand_over(int worker);
+
+  const bool kept_;
+  Recorder& recorder_;
+  std::vector<Own> workers_;
+};
+
+}  // namespace acid

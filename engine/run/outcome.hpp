@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/fetch.hpp"
+#include "engine/run/ensemble.hpp"
+#include "engine/run/sampler.hpp"
+
+namespace acid {
+
+/// Counts exchanges per edge: a table of two to four places of 16 bytes per edge that was used, one
+/// of which is looked at to count an exchange. Not thread-safe.
+class EdgeCounter {
+ public:
+  void add(int i, int j) { count(i, j, 1); }
+  /// Fetches into the cache what add(i, j) will touch.
+  void fetch(int i, int j) const {
+    if (!slots_.empty()) acid::fetch(&slots_[place(i, j)]);
+  }
+  std::vector<EdgeUse> list() const;
+
+  template <class Archive>
+  void persist(Archive& archive) {
+    std::vector<EdgeUse> uses;
+    if constexpr (!Archive::kReads) uses = list();
+    archive(uses);
+    if constexpr (Archive::kReads)
+      for (const EdgeUse& use : uses) count(use.i, use.j, use.count);
+  }
+
+ private:
+  /// Where the search for an edge begins; it goes on slot by slot. There are 2^bits_ slots, at most
+  /// half of them taken.
+  std::size_t place(int i, int j) const {
+    const auto edge = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint32_t>(j);
+    return static_cast<std::size_t>(edge * 0x9E3779B97F4A7C15ull >> (64 - bits_));
+  }
+  void count(int i, int j, std::int64_t by);
+  void grow();
+
+  std::vector<EdgeUse> slots_;  // count 0: free
+  std::size_t taken_ = 0;
+  int bits_ = 0;
+};
+
+/// The outcome of a run that was stopped or diverged: there is no result.
+Outcome ended_early(Ending ending, std::string message, const Position& position);
+
+/// The outcome of a run that diverged: as a sample saw it, at `end`, or else as the first of the
+/// notes whose loss is not finite tells it.
+Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end);
+
+/// The end of every other run, whatever the driver (docs/SEMANTICS.md, The end): all workers are
+/// mixed to t_end, the exact mean is taken and evaluated, and what the run leaves behind is
+/// digested. Those `absent` (by worker; empty: nobody) have no part in it, and an empty digest.
+Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
+                 const GradientNotes& notes, const std::vector<bool>& absent = {});
+
+}  // namespace acid

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/rng.hpp"
+#include "engine/methods/method.hpp"
+#include "engine/recorder/recorder.hpp"
+#include "engine/recorder/span.hpp"
+#include "engine/topology/topology.hpp"
+#include "engine/worker/backend.hpp"
+#include "engine/worker/optimizer.hpp"
+
+namespace acid {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// When a run ends, whichever comes first.
+struct Budget {
+  std::int64_t gradients = 0;       // total, committed; the expected total of a time budget
+  double normalised_time = kNever;  // when finite it binds instead of `gradients`
+  double seconds = kNever;
+  double bytes = kNever;
+  struct Target {
+    std::string metric;  // of every evaluation; metrics.hpp says whether at least or at most
+    double value = 0;
+  };
+  std::optional<Target> target;  // checked at every evaluation
+
+  /// Whether one of what is counted as it comes is used up; normalised time is not.
+  bool spent(const Position& here) const {
+    return here.gradients >= gradients || here.seconds >= seconds ||
+           static_cast<double>(here.bytes) >= bytes;
+  }
+
+  /// Global progress in [0, 1]: of the normalised time where that binds, so that a schedule lasts
+  /// as long as the run whatever number of gradients falls into it, else of the gradients.
+  double progress(const Position& here) const {
+    return std::min(1.0, normalised_time < kNever ? here.normalised_time / normalised_time
+                                                  : static_cast<double>(here.gradients) /
+                                                        static_cast<double>(gradients));
+  }
+};
+
+/// When each worker's own model is evaluated too; as many evaluations as there are workers.
+enum class WorkerEvaluation { never, at_end, always };
+
+/// How often to look, in normalised time or in seconds. Looking changes nothing.
+struct Cadence {
+  double consensus_every = 1;
+  double evaluate_every = kNever;
+  /// Finite: samples are by the clock, and each evaluates; the two above are kNever. Not under mpi,
+  /// whose processes have to know where a sample is before they are there.
+  double every_seconds = kNever;
+  /// Where samples by the clock were, in gradients, ascending: for executing again what happened
+  /// once. Takes the place of every_seconds.
+  std::optional<std::vector<std::int64_t>> at_gradients = {};
+  WorkerEvaluation workers = WorkerEvaluation::at_end;
+};
+
+/// A run, as the drivers see it. Everything a driver may not decide for itself.
+struct RunSpec {
+  int workers = 1;
+  const Topology* topology = nullptr;  // outlives the run
+  Method method;
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  Budget budget;
+  Cadence cadence;
+  Seeds seeds;
+  const Backend* backend = &cpu_backend();  // of the workers' vectors; outlives the run
+  double max_backlog = 4;       // due edges a worker may have waiting, times max(1, Λᵢᵢ)
+  bool average_buffers = true;  // false: see MeanModel::buffers
+  bool keep_events = false;     // report the event log
+  int threads_per_worker = 1;   // of our own kernels; models are told apart from this
+  /// Synchronous methods on threads: ends the run after this many gradients whatever its target or
+  /// the budget say, which goes on to rule the learning rate. For executing a run again that the
+  /// clock ended: it heard of its target a little after it was reached.
+  std::int64_t end_at_gradients = kNoEnd;
+  static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+
+  /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
+  double backlog_limit(int worker) const;
+};
+
+enum class Ending { finished, stopped, diverged };
+
+struct EdgeUse {
+  int i = 0, j = 0;
+  std::int64_t count = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(i, j, count);
+  }
+};
+
+/// Samples that a run against the clock did not take, because it had gone on when it came to them.
+struct SkippedSamples {
+  std::int64_t samples = 0;  // of the consensus distance
+  std::int64_t evaluations = 0;
+  SkippedSamples& operator+=(const SkippedSamples& other) {
+    samples += other.samples;
+    evaluations += other.evaluations;
+    return *this;
+  }
+};
+
+/// What a run leaves behind. Vectors are indexed by worker.
+struct Outcome {
+  Ending ending = Ending::finished;
+  std::string message;  // why it diverged, or which limit or target ended it early
+  Position position;
+  std::vector<std::string> worker_digests;  // empty ones of workers that were lost
+  std::string mean_digest;
+  std::vector<float> mean;          // the final model: exact mean, rounded once
+  std::vector<float> mean_buffers;  // empty where the mean has none of its own
+  std::vector<std::int64_t> worker_gradients;
+  std::vector<double> worker_idle_seconds;
+  std::vector<std::int64_t> staleness;          // gradients by staleness, see Sampler::staleness()
+  std::vector<std::vector<Span>> worker_spans;  // see Timeline; of the first workers
+  std::vector<EdgeUse> edges;                   // used ones, ordered by (i, j)
+  std::int64_t exchanges_drawn = 0;             // due by the end
+  std::int64_t exchanges_done = 0;     // always equal to exchanges_drawn unless stopped early
+  std::int64_t exchanges_waiting = 0;  // due but not started when the last gradient committed
+  std::int64_t holds = 0;              // times a worker held its next gradient (throttle)
+  SkippedSamples skipped;              // by this execution
+};
+
+}  // namespace acid

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/run/run_spec.hpp"
+
+namespace acid {
+
+/// When samples are due: at the multiples of a cadence, from 0 on, or where they were when they are
+/// taken again. A plain value; every operation takes the same time however fine the cadence is.
+class SampleTimes {
+ public:
+  /// `cadence` outlives it.
+  explicit SampleTimes(const Cadence& cadence) : cadence_(&cadence) {}
+
+  /// Normalised time of the next sample; kNever where samples are by the clock.
+  double next() const;
+  /// Seconds of the next sample; kNever where they are by normalised time.
+  double next_seconds() const;
+  /// Whether a sample is to be taken now that the run has come this far.
+  bool due(const Position& here) const;
+  /// Whether the next sample evaluates the model.
+  bool evaluates() const;
+  /// Whether it needs the workers' own models too (Look::workers).
+  bool evaluates_workers() const {
+    return cadence_->workers == WorkerEvaluation::always && evaluates();
+  }
+  /// A sample has been taken here. Returns how many others were due and can no longer be taken: of
+  /// a cadence finer than a gradient, which is what a run of so many workers moves on by, only
+  /// those due at different numbers of gradients.
+  SkippedSamples pass(const Position& here, int workers);
+  /// The run is over here, and its last sample is taken. Returns the same.
+  SkippedSamples end(const Position& here, int workers);
+
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(consensus_count_, evaluation_count_);
+  }
+
+ private:
+  /// What lay between a multiple and now: in how many places, and whether the last of them is now.
+  struct Passed {
+    std::int64_t places = 0;
+    bool now = false;
+  };
+  static Passed move_on(double every, std::int64_t& count, double now, int workers);
+  bool by_clock() const { return cadence_->every_seconds < kNever; }
+
+  const Cadence* cadence_;
+  std::int64_t consensus_count_ = 0, evaluation_count_ = 0;  // multiples passed of each cadence
+};
+
+}  // namespace acid

@@ -1,0 +1,29 @@
+#include "exports/final_model.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/fields.hpp"
+
+namespace acid {
+
+void require_model(const RunDetail& run) {
+  const nlohmann::json& task = run.settings.at("task");
+  if (!task.at("model").is_null()) return;
+  throw UsageError(
+      fmt::format("run {} has no model and no test set for one: the gradients of its task, {}, are "
+                  "formulas; '--format safetensors' exports the vector that it found",
+                  run.summary.id, text(task.at("dataset"), "kind")));
+}
+
+AttemptResult::Artifact final_mean_of(const RunDetail& run) {
+  if (run.result)
+    for (const AttemptResult::Artifact& each : run.result->artifacts)
+      if (each.role == "final-mean") return each;
+  throw UsageError(fmt::format("run {} ({}) has no final model: only a run that has finished has",
+                               run.summary.id, state_name(run.summary.state)));
+}
+
+}  // namespace acid

@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/methods/method.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+
+namespace {
+
+Method preset(std::string_view name, const nlohmann::json& given, const Spectral* nominal) {
+  const AlgorithmEntry* entry = find_algorithm(name);
+  REQUIRE(entry != nullptr);
+  return entry->make(with_fallbacks(entry->fields, given), nominal);
+}
+
+}  // namespace
+
+TEST_CASE("every catalogued algorithm can be made and says what it is") {
+  std::set<std::string_view> names;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    INFO(entry.name);
+    CHECK(names.insert(entry.name).second);
+    CHECK_FALSE(entry.summary.empty());
+    CHECK_FALSE(entry.source.empty());
+    const Method method = preset(entry.name, nlohmann::json::object(), nullptr);
+    CHECK(method.kind == entry.name);
+    CHECK(method.pattern == entry.pattern);
+  }
+  CHECK(find_algorithm("ad-sgd") == nullptr);
+}
+
+TEST_CASE("a2cid2 takes its parameters from the theory unless they are given") {
+  const Spectral ring = spectral(make_topology(16, {{"kind", "ring"}}), 1.0);
+  const Method theory = preset("a2cid2", nlohmann::json::object(), &ring);
+  CHECK(theory.mixing.eta == Approx(1 / (2 * std::sqrt(ring.chi1 * ring.chi2))));
+  CHECK(theory.mixing.alpha_tilde == Approx(std::sqrt(ring.chi1 / ring.chi2) / 2));
+  CHECK(theory.mixing.alpha == 0.5);
+  const Method given = preset("a2cid2", {{"eta", 0.2}, {"alpha_tilde", 3.0}}, &ring);
+  CHECK(given.mixing.eta == 0.2);
+  CHECK(given.mixing.alpha_tilde == 3.0);
+}
+
+TEST_CASE("ad-psgd keeps no momentum copy") {
+  CHECK_FALSE(preset("ad-psgd", nlohmann::json::object(), nullptr).mixing.has_momentum());
+}
+
+TEST_CASE("bytes per gradient follow each pattern's cost") {
+  const Topology ring = make_topology(8, {{"kind", "ring"}});
+  const auto bytes = [&](std::string_view name, const nlohmann::json& options) {
+    return bytes_per_gradient(preset(name, options, nullptr), ring, 1000);
+  };
+  CHECK(bytes("ar-sgd", nlohmann::json::object()) == Approx(2 * 7.0 / 8 * 1000));
+  CHECK(bytes("d-psgd", nlohmann::json::object()) == Approx(2000));
+  CHECK(bytes("ad-psgd", {{"communication_rate", 1.5}}) == Approx(1500));
+}

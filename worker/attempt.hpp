@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "store/queries.hpp"
+#include "store/writer.hpp"
+#include "worker/compose.hpp"
+#include "worker/resume.hpp"
+#include "worker/run.hpp"
+
+namespace acid {
+
+/// One attempt at a run, from where it starts to what it leaves behind. One thread at a time.
+class Attempt {
+ public:
+  /// Executes the run, reporting to the recorder.
+  using Drive = std::function<Outcome(Recorder& recorder, const Continuity& continuity)>;
+
+  /// Begins an attempt in the store, from the newest whole checkpoint unless options.fresh says
+  /// otherwise. `surroundings`: environment_of(), and what else is to be recorded; `remarks`: what
+  /// there is to be said about them. All but these two outlive this. Throws UsageError for a
+  /// refusal to go on, Overtaken as Store::begin_attempt does.
+  Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run, ComposedRun& composed,
+          const nlohmann::json& surroundings, std::vector<std::string> remarks = {});
+
+  /// Records how the attempt ends, also when `drive` throws: a lost process or a store that cannot
+  /// be written leave it interrupted, other errors failed; then the exception goes on. Returns the
+  /// exit code of acid-worker.
+  Exit execute(const Drive& drive);
+
+ private:
+  AttemptResult drive_to_end(const Drive& drive);
+  AttemptResult drive_and_save(const Drive& drive, RunWriter& writer);
+  std::string_view layout() const;
+  void go_on_with_log(const RunDetail& run);
+  void end_quietly(const AttemptResult& result);
+
+  const ExecuteOptions& options_;
+  Store& store_;
+  const nlohmann::json settings_;
+  ComposedRun& run_;
+  std::optional<Resumption> from_;
+  std::vector<std::string> remarks_;  // and about checkpoints that cannot be used
+  std::int64_t id_ = 0;
+};
+
+}  // namespace acid

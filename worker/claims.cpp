@@ -1,0 +1,139 @@
+#include "worker/claims.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "recipes/digest.hpp"
+#include "recipes/path_fields.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+class Claims {
+ public:
+  template <class A, class B>
+  void expect(const A& is, const B& said, const char* what) {
+    if (!(is == said)) untrue.push_back(fmt::format("{} is {}, said to be {}", what, is, said));
+  }
+  std::vector<std::string> untrue;
+};
+
+// Columns that lists, filters and comparisons go by, beside the settings that are executed.
+void check_columns(const RunSummary& run, const json& settings, Claims& claims) {
+  const auto text = [&](const char* section, const char* key) {
+    return settings.at(section).at(key).get<std::string>();
+  };
+  claims.expect(settings.at("seed").get<std::uint64_t>(), run.seed, "the seed");
+  claims.expect(text("algorithm", "kind"), run.algorithm, "the algorithm");
+  claims.expect(text("topology", "kind"), run.topology, "the topology");
+  claims.expect(text("execution", "driver"), run.driver, "the driver");
+  claims.expect(settings.at("workers").at("count").get<int>(), run.workers,
+                "the number of workers");
+  claims.expect(settings.at("budget").at("gradients").get<std::int64_t>(), run.budget_gradients,
+                "the budget of gradients");
+}
+
+void check_digests(const RunSummary& run, const json& settings, Claims& claims) {
+  Facts facts;
+  json canonical = without_paths(settings, facts);
+  const std::string digest = canonical_digest(canonical);
+  claims.expect(digest, run.digest, "the digest of the settings");
+  claims.expect(digest.substr(0, run.id.size()), run.id, "the run's id");
+  // Where the numbers of a run's own edges count, the group has those that the recipe said.
+  if (settings.at("algorithm").value("spectral", "") == "realised") return;
+  canonical.erase("seed");
+  claims.expect(canonical_digest(canonical), run.group, "the digest of the run's group");
+}
+
+void check_plan(const json& plan, const json& settings, Claims& claims) {
+  for (const char* parameter : {"alpha", "alpha_tilde", "eta"})
+    claims.expect(settings.at("algorithm").value(parameter, json()).dump(),
+                  plan.value(parameter, json()).dump(), parameter);
+}
+
+void check_seeds(const json& recorded, const json& derived, Claims& claims) {
+  for (const auto& [purpose, value] : derived.items())
+    if (recorded.value(purpose, json()) != value)
+      claims.untrue.push_back(
+          fmt::format("the seeds for '{}' are not those of the run's seed", purpose));
+}
+
+void check_files(const Recording& recording, Claims& claims) {
+  for (const std::string& file : recording.altered_files)
+    claims.untrue.push_back(file + " was altered since it was written");
+  const auto is_empty = [](const auto& log) { return log.empty(); };
+  if (!recording.events.empty() &&
+      std::all_of(recording.events.begin(), recording.events.end(), is_empty))
+    claims.untrue.push_back("the event log is gone");
+  const auto& result = recording.run.result;
+  if (recording.run.summary.state != RunState::finished || !result) return;
+  const auto is_mean = [](const auto& artifact) { return artifact.role == "final-mean"; };
+  if (std::none_of(result->artifacts.begin(), result->artifacts.end(), is_mean))
+    claims.untrue.push_back("there is no record of the final model");
+}
+
+}  // namespace
+
+bool settings_have_their_digest(const RunDetail& run) {
+  try {
+    Facts facts;
+    return canonical_digest(without_paths(run.settings, facts)) == run.summary.digest;
+  } catch (const std::exception&) {  // They do not even have the form.
+    return false;
+  }
+}
+
+void refuse_altered_settings(const RunDetail& run) {
+  bool names_files = false;
+  try {
+    json settings = run.settings;
+    for_each_path(settings, [&](json&) { names_files = true; });
+  } catch (const json::exception&) {  // Then no digest can be theirs.
+  }
+  if (!names_files && !settings_have_their_digest(run))
+    throw StoreError(
+        fmt::format("the settings of run {} are not those that its digest is of: somebody altered "
+                    "the database; 'acid run RECIPE' stores them again",
+                    run.summary.id));
+}
+
+std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, int cores) {
+  try {
+    return compose(run.settings, cores);
+  } catch (const Error&) {  // The world has changed: a file is gone, say.
+    throw;
+  } catch (const std::exception&) {
+    refuse_altered_settings(run);
+    throw;
+  }
+}
+
+std::vector<std::string> false_claims(const Recording& recording, const ComposedRun& run,
+                                      const json& changed) {
+  const RunDetail& detail = recording.run;
+  Claims claims;
+  if (changed.contains("data"))
+    claims.untrue.push_back(fmt::format("the data is not what it was: then {}, now {}",
+                                        changed["data"].at(0).dump(),
+                                        changed["data"].at(1).dump()));
+  check_columns(detail.summary, detail.settings, claims);
+  check_digests(detail.summary, detail.settings, claims);
+  check_plan(detail.plan, detail.settings, claims);
+  json seeds = derived_seeds(detail.settings, run.spec.seeds, run.spec.workers);
+  if (recording.event_version() < 2) {  // then these were not recorded
+    for (const char* purpose :
+         {"data_set_train", "data_set_test", "data_set_task", "topology", "training_sample"})
+      seeds.erase(purpose);
+    seeds["workers"].erase("data_set");
+  }
+  check_seeds(detail.seeds, seeds, claims);
+  check_files(recording, claims);
+  for (const std::string& wrong : recording.wrong_summaries) claims.untrue.push_back(wrong);
+  for (const std::string& altered : recording.altered_words) claims.untrue.push_back(altered);
+  return std::move(claims.untrue);
+}
+
+}  // namespace acid

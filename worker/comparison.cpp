@@ -1,0 +1,296 @@
+#include "worker/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "engine/base/names.hpp"
+#include "worker/checkpoints.hpp"
+
+namespace acid {
+namespace {
+
+bool before(const Position& a, const Position& b) {
+  return a.gradients < b.gradients ||
+         (a.gradients == b.gradients && a.normalised_time < b.normalised_time);
+}
+
+}  // namespace
+
+bool Comparison::same_value(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
+                       std::function<void(const Position&)> progress)
+    : recording_(recording),
+      simulated_(recording.driver == "virtual"),
+      finished_(recording.run.summary.state == RunState::finished),
+      diverged_(recording.run.summary.state == RunState::diverged),
+      from_(from),
+      enough_(std::move(enough)),
+      progress_(std::move(progress)),
+      next_cut_(static_cast<std::size_t>(from + 1)),
+      departed_(recording.events.size()),
+      next_event_(recording.events.size(), -1) {}
+
+void Comparison::depart_at(double time, std::string what, int worker) {
+  depart({.time = time, .what = std::move(what), .worker = worker, .event = {}, .tensor = ""});
+}
+
+bool Comparison::of_the_clock(std::string_view metric) const {
+  return metric == "idle_share" && !simulated_;
+}
+
+bool Comparison::wanted(std::string_view metric) const {
+  const nlohmann::json& chosen = recording_.run.settings.at("record").at("metrics");
+  return !chosen.is_array() || std::find(chosen.begin(), chosen.end(), metric) != chosen.end();
+}
+
+void Comparison::depart(Departure departure) {
+  MutexLock lock(mutex_);
+  if (first_tensor_.empty()) first_tensor_ = departure.tensor;
+  if (!first_ || departure.time < first_->time ||
+      (departure.time == first_->time && departure.event && !first_->event))
+    first_ = std::move(departure);
+}
+
+void Comparison::events(int worker, std::int64_t first, std::span<const Event> events) {
+  const auto w = static_cast<std::size_t>(worker);
+  if (w >= recording_.events.size()) return;  // the recording has no log
+  for (const Event& event : events) {
+    {
+      MutexLock lock(mutex_);
+      if (departed_[w] || over_) return;
+      next_event_[w] = first + 1;
+    }
+    compare_event(worker, first++, event);
+  }
+}
+
+void Comparison::compare_event(int worker, std::int64_t number, const Event& event) {
+  const auto w = static_cast<std::size_t>(worker);
+  Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
+  if (number >= event_count(recording_, worker)) {
+    if (diverged_ && !simulated_) return;  // how soon everybody hears of it is a matter of luck
+    found.what = fmt::format("{} is not in the event log", event_name(event.kind));
+  } else {
+    try {
+      const Event recorded = event_of(recording_, worker, number);
+      if (recorded.kind != event.kind)
+        found.what = fmt::format("{} was recorded, {} happened", event_name(recorded.kind),
+                                 event_name(event.kind));
+      else if (recorded.time != event.time)
+        found.what = fmt::format("{} was recorded at {}, happened at {}", event_name(event.kind),
+                                 recorded.time, event.time);
+      else if (recorded.exchange != (event.exchange & kExchangeMask))
+        found.what = fmt::format("another exchange than the recorded one ({})", event.exchange);
+      else if (recorded.fingerprint != event.fingerprint)
+        found.what = fmt::format("other parameters after {}", event_name(event.kind));
+    } catch (const DamagedEvent&) {
+      found.what = kAlteredEvent;
+    }
+  }
+  {
+    MutexLock lock(mutex_);
+    ++events_;
+    if (found.what.empty()) return;
+    departed_[w] = true;
+  }
+  depart(std::move(found));
+}
+
+void Comparison::sample(const Position& position, std::span<const Value> values) {
+  {
+    MutexLock lock(mutex_);
+    if (over_) return;
+  }
+  for (const Value& value : values)
+    if (!of_the_clock(value.metric) && wanted(value.metric)) compare_value(position, value);
+}
+
+void Comparison::compare_value(const Position& position, const Value& value) {
+  {
+    MutexLock lock(mutex_);
+    ++values_;
+  }
+  const double time = position.normalised_time;
+  const auto series = std::find_if(
+      recording_.series.begin(), recording_.series.end(),
+      [&](const Series& s) { return s.metric == value.metric && s.worker == value.worker; });
+  // An earlier acid did not measure these.
+  constexpr std::array<std::string_view, 4> kSinceVersion2{
+      "train_loss_at_mean", "worker_loss", "worker_loss_worst", "worker_accuracy_worst"};
+  if (series == recording_.series.end() && recording_.event_version() < 2 &&
+      std::ranges::find(kSinceVersion2, value.metric) != kSinceVersion2.end())
+    return;
+  if (series == recording_.series.end())
+    return depart_at(time, fmt::format("{} was not recorded", value.metric), value.worker);
+  const auto [entry, first] = next_point_.try_emplace({std::string(value.metric), value.worker}, 0);
+  std::size_t& next = entry->second;
+  const std::vector<SeriesPoint>& points = series->points;
+  if (first && from_ >= 0)  // those before the checkpoint
+    while (next < points.size() && before(points[next].position, position)) ++next;
+  if (next >= points.size() || before(position, points[next].position))
+    return depart_at(time, fmt::format("{} was not recorded here", value.metric), value.worker);
+  const SeriesPoint& point = points[next++];
+  if (before(point.position, position))
+    return depart_at(point.position.normalised_time,
+                     fmt::format("{} was recorded, but is not measured here", value.metric),
+                     value.worker);
+  if (!same_value(point.value, value.value))
+    return depart_at(
+        time, fmt::format("{} was {:.17g}, is {:.17g}", value.metric, point.value, value.value),
+        value.worker);
+  compare_position(point.position, position, "of a sample");
+}
+
+void Comparison::compare_position(const Position& recorded, const Position& found,
+                                  const char* where) {
+  const double time = found.normalised_time;
+  if (recorded.gradients != found.gradients)
+    depart_at(time, fmt::format("gradients {} were {}, are {}", where, recorded.gradients,
+                                found.gradients));
+  else if (!same_value(recorded.normalised_time, time))
+    depart_at(time,
+              fmt::format("the normalised time {} was {:.17g}", where, recorded.normalised_time));
+  else if (recorded.bytes != found.bytes)
+    depart_at(time, fmt::format("bytes {} were {}, are {}", where, recorded.bytes, found.bytes));
+  else if (simulated_ && !same_value(recorded.seconds, found.seconds))
+    depart_at(time, fmt::format("seconds {} were {:.17g}, are {:.17g}", where, recorded.seconds,
+                                found.seconds));
+}
+
+bool Comparison::due(std::int64_t step, const Position&) {
+  return next_cut_ < recording_.cuts.size() && step == recording_.cuts[next_cut_].step;
+}
+
+void Comparison::save(const Cut& cut) {
+  if (next_cut_ >= recording_.cuts.size()) return;
+  const CheckpointRow& row = recording_.cuts[next_cut_];
+  const CutDigests& recorded = recording_.digests[next_cut_];
+  ++next_cut_;
+  const double time = cut.position.normalised_time;
+  if (cut.step != row.step)
+    depart_at(time, fmt::format("checkpoint {} was taken at step {}, not {}", row.number, row.step,
+                                cut.step));
+  compare_position(row.position, cut.position, fmt::format("of checkpoint {}", row.number).c_str());
+  compare_cut(recorded, digests_of(cut.vectors), compared_tensors(cut.vectors),
+              {.time = time,
+               .what = fmt::format("other parameters at checkpoint {}", row.number),
+               .worker = kWholeRun,
+               .event = {},
+               .tensor = ""});
+  const bool last = next_cut_ == recording_.cuts.size() && !finished_ && !diverged_;
+  {
+    MutexLock lock(mutex_);
+    ++cuts_;
+    over_ = last;
+  }
+  if (last) enough_();
+}
+
+void Comparison::compare_cut(const CutDigests& recorded, const CutDigests& found,
+                             const std::vector<std::string>& tensors, const Departure& at) {
+  Departure departure = at;
+  if (recorded.workers.size() != found.workers.size()) {
+    departure.what += fmt::format(": {} workers were recorded", recorded.workers.size());
+    return depart(std::move(departure));
+  }
+  for (std::size_t w = 0; w < found.workers.size(); ++w) {
+    if (found.workers[w] == recorded.workers[w] && found.tensors[w] == recorded.tensors[w])
+      continue;
+    departure.worker = static_cast<int>(w);
+    const auto& mine = found.tensors[w];
+    const auto& theirs = recorded.tensors[w];
+    const auto different = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
+    const auto tensor = static_cast<std::size_t>(different.first - mine.begin());
+    if (tensor < tensors.size()) departure.tensor = tensors[tensor];
+    return depart(std::move(departure));
+  }
+}
+
+// How many values of the series were there before or have been measured again.
+std::size_t Comparison::accounted_for(const Series& series) const {
+  const auto next = next_point_.find({series.metric, series.worker});
+  if (next != next_point_.end()) return next->second;
+  if (from_ < 0) return 0;
+  const Position& start = recording_.cuts[static_cast<std::size_t>(from_)].position;
+  return static_cast<std::size_t>(
+      std::find_if(series.points.begin(), series.points.end(),
+                   [&](const SeriesPoint& point) { return before(start, point.position); }) -
+      series.points.begin());
+}
+
+void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
+  for (const Series& series : recording_.series) {
+    const std::size_t next = accounted_for(series);
+    if (of_the_clock(series.metric) || next == series.points.size()) continue;
+    const Position& position = series.points[next].position;
+    if (nor_after_it || before(position, end))
+      depart_at(position.normalised_time,
+                fmt::format("{} was recorded, but is not measured here", series.metric),
+                series.worker);
+  }
+  for (int w = 0; w < static_cast<int>(recording_.events.size()); ++w)
+    look_at_rest_of_log(w, end.normalised_time, nor_after_it);
+}
+
+// Events that did not happen again. Those after the end of what can be repeated must at least be as
+// they were written.
+void Comparison::look_at_rest_of_log(int worker, double time, bool is_too_much) {
+  const auto w = static_cast<std::size_t>(worker);
+  const std::int64_t count = event_count(recording_, worker);
+  std::int64_t next = 0;
+  {
+    MutexLock lock(mutex_);
+    if (departed_[w]) return;
+    next = next_event_[w];
+  }
+  if (next < 0 && from_ >= 0) return;  // nothing has told where its log goes on
+  Departure departure{.time = time, .what = "", .worker = worker, .event = {}, .tensor = ""};
+  for (departure.event = std::max<std::int64_t>(next, 0); *departure.event < count;
+       ++*departure.event) {
+    if (is_too_much) {
+      departure.what = "recorded, but did not happen";
+      return depart(std::move(departure));
+    }
+    try {
+      departure.time = event_of(recording_, worker, *departure.event).time;
+    } catch (const DamagedEvent&) {
+      departure.what = kAlteredEvent;
+      return depart(std::move(departure));
+    }
+  }
+}
+
+bool Comparison::compared_anything() const {
+  MutexLock lock(mutex_);
+  return final_state_ || cuts_ + events_ + values_ > 0;
+}
+
+std::optional<Departure> Comparison::first_departure() const {
+  MutexLock lock(mutex_);
+  std::optional<Departure> first = first_;
+  if (first && first->tensor.empty()) first->tensor = first_tensor_;
+  return first;
+}
+
+std::string Comparison::compared() const {
+  MutexLock lock(mutex_);
+  const char* end = !final_state_ ? "" : diverged_ ? " and the divergence" : " and the final state";
+  const bool partial = !finished_ && !diverged_ && !recording_.cuts.empty();
+  return fmt::format("{}{} of {}, {}, {}{}", counted(cuts_, "checkpoint"), end,
+                     counted(recording_.run.summary.workers, "worker"), counted(events_, "event"),
+                     counted(values_, "measured value"),
+                     partial
+                         ? fmt::format(" (nothing after checkpoint {}, where it was interrupted)",
+                                       recording_.cuts.back().number)
+                         : "");
+}
+
+}  // namespace acid

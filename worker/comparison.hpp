@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/run/cut.hpp"
+#include "engine/run/run_spec.hpp"
+#include "worker/recording.hpp"
+
+namespace acid {
+
+/// Where an execution first departs from the recording.
+struct Departure {
+  double time = 0;  // normalised
+  std::string what;
+  int worker = kWholeRun;
+  std::optional<std::int64_t> event;  // its number among the worker's
+  std::string tensor;                 // empty when it cannot be told
+};
+
+/// Listens to an execution in place of the store and compares, bit for bit: every event, every
+/// value measured (those of the wall clock apart), the digests of every worker at every checkpoint
+/// and at the end. Takes cuts where the recorded run took them.
+///
+/// Threads: those of Recorder and Checkpoints.
+class Comparison final : public Recorder, public Checkpoints {
+ public:
+  /// `from`: index of the cut the execution starts from; −1: the beginning. `enough` is called when
+  /// nothing is left to compare of a run that did not finish.
+  Comparison(const Recording& recording, int from, std::function<void()> enough,
+             std::function<void(const Position&)> progress);
+
+  void sample(const Position& position, std::span<const Value> values) override;
+  void progress(const Position& position) override { progress_(position); }
+  void note(Severity, std::string_view) override {}
+  void events(int worker, std::int64_t first, std::span<const Event> events) override;
+
+  bool due(std::int64_t step, const Position& position) override;
+  double next_time() const override { return kNever; }
+  bool has(std::int64_t) const override { return next_cut_ >= recording_.cuts.size(); }
+  void save(const Cut& cut) override;
+
+  /// How the execution of `spec` ended. Call last.
+  void end(const Outcome& outcome, const RunSpec& spec);
+  /// Something the execution itself could not get over.
+  void depart(Departure departure) EXCLUDES_LOCK(mutex_);
+
+  /// The earliest; absent when all was equal. Its tensor may come from a later moment, the first at
+  /// which whole vectors could be compared.
+  std::optional<Departure> first_departure() const EXCLUDES_LOCK(mutex_);
+  /// "12 checkpoints and the final state of 8 workers, 40213 events, 1200 measured values"
+  std::string compared() const EXCLUDES_LOCK(mutex_);
+  bool compared_anything() const EXCLUDES_LOCK(mutex_);
+
+ private:
+  void compare_event(int worker, std::int64_t number, const Event& event);
+  void compare_value(const Position& position, const Value& value) EXCLUDES_LOCK(mutex_);
+  void compare_cut(const CutDigests& recorded, const CutDigests& found,
+                   const std::vector<std::string>& tensors, const Departure& at);
+  void compare_position(const Position& recorded, const Position& found, const char* where);
+  bool ended_alike(const Outcome& outcome);
+  void compare_result(const AttemptResult& found);
+  void compare_edges(const std::vector<AttemptResult::EdgeCount>& recorded,
+                     const std::vector<AttemptResult::EdgeCount>& found, double time);
+  void compare_mean(const Outcome& outcome);
+  /// Before `end` or, where all of it can be repeated, at all.
+  void expect_nothing_left(const Position& end, bool nor_after_it);
+  std::size_t accounted_for(const Series& series) const;
+  void look_at_rest_of_log(int worker, double time, bool is_too_much) EXCLUDES_LOCK(mutex_);
+  void depart_at(double time, std::string what, int worker = kWholeRun);
+  static bool same_value(double a, double b);  // SQLite keeps −0.0 as 0.0
+  bool wanted(std::string_view metric) const;
+  /// Told by the wall clock, so that no second execution can repeat it.
+  bool of_the_clock(std::string_view metric) const;
+
+  const Recording& recording_;
+  const bool simulated_;            // seconds are, so they can be repeated
+  const bool finished_, diverged_;  // the recorded run did
+  const int from_;                  // index of the cut it starts from; −1: the beginning
+  const std::function<void()> enough_;
+  const std::function<void(const Position&)> progress_;
+  std::size_t next_cut_ = 0;                                       // the driver's thread
+  std::map<std::pair<std::string, int>, std::size_t> next_point_;  // in series; the driver's thread
+
+  mutable Mutex mutex_;
+  std::optional<Departure> first_ GUARDED_BY(mutex_);
+  std::string first_tensor_ GUARDED_BY(mutex_);    // of the first departure that could name one
+  std::vector<bool> departed_ GUARDED_BY(mutex_);  // by worker: its events are no longer looked at
+  std::vector<std::int64_t> next_event_ GUARDED_BY(mutex_);
+  bool over_ GUARDED_BY(mutex_) = false;  // the last cut of a run that did not finish was compared
+  std::int64_t events_ GUARDED_BY(mutex_) = 0, values_ GUARDED_BY(mutex_) = 0;
+  int cuts_ GUARDED_BY(mutex_) = 0;
+  bool final_state_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace acid

@@ -1,0 +1,165 @@
+#include "worker/export.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "engine/checkpoint/safetensors_file.hpp"
+#include "engine/environment/build_info.hpp"
+#include "engine/models/model.hpp"
+#include "exports/final_model.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+const DatasetEntry& dataset_of(const RunDetail& run) {
+  require_model(run);
+  const std::string kind = text(run.settings.at("task").at("dataset"), "kind");
+  const DatasetEntry* entry = find_dataset(kind);
+  ACID_ASSERT(entry != nullptr, "data set {}", kind);
+  return *entry;
+}
+
+// The values of a model's tensors, found by name, as one flat vector in the layout's order.
+std::vector<float> read_tensors(const SafetensorsFile& file,
+                                const std::vector<LayoutTensor>& tensors, std::int64_t size) {
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (const auto& [segment, init, fan_in] : tensors) {
+    const auto found = file.tensors().find(segment.name);
+    if (found == file.tensors().end() || found->second.type != TensorType::f32 ||
+        found->second.shape != segment.shape)
+      throw BadSafetensors(fmt::format("it has no tensor {} as the model has it", segment.name));
+    const auto part = std::span(values).subspan(static_cast<std::size_t>(segment.offset),
+                                                static_cast<std::size_t>(segment.size));
+    file.read_at(found->second.begin, std::as_writable_bytes(part));
+  }
+  return values;
+}
+
+// A module evaluates, so it needs buffers, and the mean has none where every worker keeps its own.
+void require_buffers(const RunDetail& run, const Layout& layout) {
+  const json& settings = run.settings;
+  if (layout.buffers.empty() || settings.at("task").at("buffers") != "local" ||
+      settings.at("workers").at("count") == 1)
+    return;
+  throw UsageError(
+      fmt::format("run {} has task.buffers = \"local\": its final model, the mean of the workers, "
+                  "has no batch-norm statistics, each worker has its own; '--format safetensors' "
+                  "exports its parameters, and a run with buffers = \"average\" has a module",
+                  run.summary.id));
+}
+
+// As it is written down, 0.1307, not the double nearest to the float.
+json decimal(float value) { return json::parse(fmt::format("{}", value)); }
+
+json normalisation_of(const DatasetEntry& dataset) {
+  if (dataset.normalisation.empty()) return nullptr;
+  json means = json::array(), deviations = json::array();
+  for (const auto [mean, deviation] : dataset.normalisation) {
+    means.push_back(decimal(mean));
+    deviations.push_back(decimal(deviation));
+  }
+  return {{"formula", "(byte / 255 - mean) / deviation, by channel"},
+          {"mean", means},
+          {"deviation", deviations}};
+}
+
+json about_module(const RunDetail& run, const DatasetEntry& dataset, const DataShape& shape,
+                  const AttemptResult::Artifact& mean) {
+  return {{"acid_version", build_info().version},
+          {"run", run.summary.id},
+          {"run_digest", run.summary.digest},
+          {"final_mean_sha256", mean.sha256},
+          {"model", run.settings.at("task").at("model")},
+          {"data_set", dataset.name},
+          {"input", {shape.channels, shape.height, shape.width}},
+          {"classes", shape.classes},
+          {"normalisation", normalisation_of(dataset)}};
+}
+
+void print_bytes(std::span<const std::byte> bytes) {
+  std::cout.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+}
+
+Exit finish_output() {
+  if (!std::cout.flush()) throw Error("cannot write to standard output");
+  return Exit::ok;
+}
+
+// The file may lie elsewhere by now, but its content is part of the result.
+void require_recorded_files(const RunDetail& run, const Dataset& data) {
+  std::vector<std::string> then, now;
+  for (const auto& [path, sha256] : run.file_digests) then.push_back(sha256);
+  for (const FileDigest& file : data.files) now.push_back(file.sha256);
+  std::ranges::sort(then);
+  std::ranges::sort(now);
+  if (then != now)
+    throw UsageError(
+        fmt::format("the files of the data set are not those that run {} had; 'acid show {}' lists "
+                    "their digests: put those files back",
+                    run.summary.id, run.summary.id));
+}
+
+}  // namespace
+
+Exit print_torchscript(const std::string& store_folder, const std::string& run_id) {
+  const Store store(store_folder, Store::Access::read);
+  const RunDetail run = run_detail(store, run_id);
+  const DatasetEntry& dataset = dataset_of(run);
+  const AttemptResult::Artifact mean = final_mean_of(run);
+  const json& task = run.settings.at("task");
+  const DataShape shape = dataset.inspect(task.at("dataset")).shape;
+  const json& model = task.at("model");
+  const Layout layout = find_model(text(model, "kind"))->layout(model, shape);
+  require_buffers(run, layout);
+  const std::string path = checked_path(store, mean.path);
+  std::vector<float> parameters, buffers;
+  try {
+    const SafetensorsFile file(path, mean.sha256);
+    parameters = read_tensors(file, layout.parameters, layout.parameter_count());
+    buffers = read_tensors(file, layout.buffers, layout.buffer_count());
+  } catch (const BadSafetensors& error) {
+    throw StoreError(
+        fmt::format("{}, the final model of run {}, is damaged: {}; run the recipe "
+                    "again with --force",
+                    path, run_id, error.what()));
+  }
+  const std::string file = load_model_runtime().torchscript(
+      model, shape, parameters, buffers, about_module(run, dataset, shape, mean));
+  print_bytes(std::as_bytes(std::span(file)));
+  return finish_output();
+}
+
+Exit print_test_set(const std::string& store_folder, const std::string& run_id) {
+  const RunDetail run = run_detail(Store(store_folder, Store::Access::read), run_id);
+  const DatasetEntry& dataset = dataset_of(run);
+  const Dataset data = dataset.load(run.settings.at("task").at("dataset"));
+  if (!run.attempts.empty()) require_recorded_files(run, data);
+  const DataShape& shape = data.shape;
+  const std::int64_t rows = data.test->size();
+  // The integers first: after a header that is padded to 8 bytes they are aligned.
+  const std::string header = safetensors_header(
+      {{"acid_run", run_id}, {"data_set", std::string(dataset.name)}, {"split", "test"}},
+      {{"targets", {TensorType::i64, {rows}, 0, 0}},
+       {"inputs", {TensorType::f32, {rows, shape.channels, shape.height, shape.width}, 0, 0}}});
+  print_bytes(std::as_bytes(std::span(header)));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t target = data.test->label(row);
+    print_bytes(std::as_bytes(std::span(&target, 1)));
+  }
+  std::vector<float> features(static_cast<std::size_t>(shape.features()));
+  for (std::int64_t row = 0; row < rows && std::cout; ++row) {
+    data.test->copy_features(row, features);
+    print_bytes(std::as_bytes(std::span(features)));
+  }
+  return finish_output();
+}
+
+}  // namespace acid

@@ -1,0 +1,237 @@
+// acid-worker: the engine. Started by acid with a store and a run id; the store is the only channel
+// between the two.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <new>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "engine/base/signals.hpp"
+#include "engine/environment/build_info.hpp"
+#include "engine/environment/environment.hpp"
+#include "engine/models/model.hpp"
+#include "worker/device.hpp"
+#include "worker/export.hpp"
+#include "worker/mpi.hpp"
+#include "worker/run.hpp"
+#include "worker/verify.hpp"
+
+namespace acid {
+namespace {
+
+/// Whether the acid that started this process has died. Another process may stand between the two,
+/// such as a debugger or a script, so that it need not be our parent.
+bool supervisor_is_gone() {
+  const char* supervisor = std::getenv("ACID_PARENT_PID");
+  if (supervisor == nullptr || std::to_string(getppid()) == supervisor) return false;
+  std::ifstream file(std::string("/proc/") + supervisor + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return true;
+  const std::size_t name_end = line.rfind(") ");  // The name itself may hold anything.
+  return name_end != std::string::npos && line.find_first_of("ZX", name_end) == name_end + 2;
+}
+
+/// Turns kStopSignals, apart from a SIGHUP that is ignored, into a stop request, on a thread of its
+/// own. Only a SIGINT after that ends the process at once: schedulers send signals to every process
+/// and often several, a logout a SIGHUP after the SIGTERM, and acid passes its own on. As long as
+/// there is nothing to save, any of them does: what is being prepared may take long and hear
+/// nothing. When acid has died, nobody can send a second one: then the process ends by itself if it
+/// has not saved by then. Construct before any other thread, so that all inherit the blocked
+/// signals.
+class SignalWatch {
+ public:
+  /// `beside_acid`: on its host, so that its death can be seen.
+  explicit SignalWatch(bool beside_acid) : beside_acid_(beside_acid) {
+    sigemptyset(&signals_);
+    for (const int signal : kStopSignals)
+      if (signal != SIGHUP || !ignored(SIGHUP)) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~SignalWatch() {
+    over_ = true;
+    pthread_kill(thread_.native_handle(), SIGUSR2);
+    thread_.join();
+  }
+  std::stop_token token() const { return stop_.get_token(); }
+  void request_stop() { stop_.request_stop(); }
+  /// From now on a stop request is heard, and there is something to save.
+  void there_is_something_to_save() { saves_ = true; }
+
+ private:
+  static constexpr time_t kSecondsToSaveAlone = 60;
+
+  // The next signal; 0 after `seconds` without one.
+  int next_signal(time_t seconds) const {
+    const timespec timeout{seconds, 0};
+    int signal = -1;
+    do signal = sigtimedwait(&signals_, nullptr, &timeout);
+    while (signal < 0 && errno == EINTR);
+    return std::max(signal, 0);
+  }
+  void watch() {
+    time_t alone = 0;  // since when acid is known to have died, in seconds
+    while (true) {
+      const int signal = next_signal(1);
+      if (over_) return;
+      const bool stopping = stop_.stop_requested();
+      if (signal != 0 && (!saves_ || (stopping && signal == SIGINT))) end();
+      if (signal != 0) stop_.request_stop();
+      if (!stopping || signal != 0 || !beside_acid_ || !supervisor_is_gone()) continue;
+      if (++alone >= kSecondsToSaveAlone) end();
+    }
+  }
+  [[noreturn]] static void end() { std::_Exit(static_cast<int>(Exit::interrupted)); }
+
+  const bool beside_acid_;
+  sigset_t signals_;
+  std::atomic<bool> saves_ = false;
+  std::atomic<bool> over_ = false;
+  std::stop_source stop_;
+  std::thread thread_;
+};
+
+// `acid-worker --launch PROGRAM ARGUMENT…` becomes the program, which is asked to stop when acid
+// dies. Only a process can arrange that for itself. A batch system or a logout that ends a job
+// sends its signals to each of its processes: the workers save, and a launcher that heard them
+// would not let them.
+int launch(char** command) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGHUP, SIGXCPU}) sigaddset(&ends, signal);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  if (supervisor_is_gone()) return static_cast<int>(Exit::interrupted);
+  execvp(command[0], command);
+  throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+}
+
+// Under MPI our parent is a launcher, and without it there is nobody to tell the others of a stop.
+// Whoever is left must not go on by itself.
+int signal_when_orphaned(bool mpi) {
+  const char* supervisor = std::getenv("ACID_PARENT_PID");
+  const bool launched = supervisor == nullptr || std::to_string(getppid()) != supervisor;
+  return mpi && launched ? SIGKILL : SIGTERM;
+}
+
+Exit print_environment() {
+  nlohmann::json surroundings = environment("");
+  try {
+    ModelRuntime& runtime = load_model_runtime();
+    surroundings["model_runtime"] = runtime.environment();
+    surroundings["model_runtime"]["speed"] = runtime.speed();
+  } catch (const Error& error) {
+    surroundings["model_runtime"] = {{"error", error.what()}};
+  }
+  surroundings["cuda"] = cuda_environment();
+  std::cout << surroundings.dump(2) << "\n";
+  return Exit::ok;
+}
+
+// `again`: what to do after a failure for want of memory or threads, once there is more.
+int run(int argc, char** argv, std::string& again) {
+  CLI::App app("The engine of acid. Use acid run.", "acid-worker");
+  ExecuteOptions execute;
+  VerifyOptions verify;
+  bool only_environment = false, only_verify = false, mpi = false;
+  bool only_torchscript = false, only_test_set = false;
+  app.add_option("--store", execute.store_folder, "folder of the store");
+  app.add_option("--run", execute.run_id, "id of the run to execute");
+  app.add_flag("--fresh", execute.fresh, "start again instead of going on from a checkpoint");
+  app.add_flag("--allow-changed", execute.allow_changed,
+               "go on from a checkpoint though the program or its data changed since");
+  app.add_flag("--verify", only_verify, "execute it again or replay it, and compare every digest");
+  app.add_option("--from", verify.from, "verify from this checkpoint on");
+  app.add_flag("--json", verify.json, "print the verdict as JSON");
+  app.add_flag("--torchscript", only_torchscript, "print its final model as a TorchScript module");
+  app.add_flag("--test-set", only_test_set, "print the examples that evaluate it, as safetensors");
+  app.add_flag("--mpi", mpi, "this is one of the run's processes, one per worker");
+  app.add_option("--start-seconds", execute.start_seconds,
+                 "with --mpi: how long to wait for each other process before the run begins");
+  app.add_flag("--environment", only_environment, "print what this machine has, as JSON");
+  app.set_version_flag("--version", build_info().version);
+  try {
+    app.parse(argc, argv);
+    const bool needs_run = !only_environment && !(mpi && rank_in_environment() != 0);
+    if (needs_run && (execute.store_folder.empty() || execute.run_id.empty()))
+      throw CLI::RequiredError("--store and --run");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(Exit::usage);
+  }
+  if (only_environment)
+    return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
+  // If acid dies, nobody supervises this process any more: it stops like at a signal, and whatever
+  // it still has to say has no reader.
+  prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
+  std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (only_torchscript)
+    return static_cast<int>(print_torchscript(execute.store_folder, execute.run_id));
+  if (only_test_set) return static_cast<int>(print_test_set(execute.store_folder, execute.run_id));
+  again = fmt::format("'acid {} {}'", only_verify ? "verify" : "resume", execute.run_id);
+  // On other hosts it cannot be seen; rank 0 is on its own.
+  const bool beside_acid = !mpi || rank_in_environment() == 0;
+  SignalWatch signals(beside_acid);
+  // It was faster than prctl.
+  if (beside_acid && supervisor_is_gone()) signals.request_stop();
+  for (int k = 0; k < argc; ++k) execute.command_line += (k > 0 ? " " : "") + std::string(argv[k]);
+  execute.begins = [&signals] { signals.there_is_something_to_save(); };
+  if (mpi) {
+    execute.begins();  // one that ends while they meet would take the others with it
+    return static_cast<int>(execute_mpi(execute, signals.token()));
+  }
+  if (!only_verify) return static_cast<int>(execute_run(execute, signals.token()));
+  verify.store_folder = execute.store_folder;
+  verify.run_id = execute.run_id;
+  verify.command_line = execute.command_line;
+  return static_cast<int>(verify_run(verify, signals.token()));
+}
+
+}  // namespace
+}  // namespace acid
+
+int main(int argc, char** argv) {
+  std::string again = "try again";
+  try {
+    if (argc > 2 && std::string_view(argv[1]) == "--launch") return acid::launch(argv + 2);
+    return acid::run(argc, argv, again);
+  } catch (const acid::Error& error) {
+    std::cerr << kWorkerErrorPrefix << error.what() << "\n";
+    return static_cast<int>(error.code());
+  } catch (const std::system_error& error) {
+    std::cerr << kWorkerErrorPrefix << "the system refuses what the run needs: " << error.what()
+              << "; give it more memory or threads, or use fewer workers, then " << again << "\n";
+    return static_cast<int>(acid::Exit::run_failed);
+  } catch (const std::bad_alloc&) {
+    std::cerr << kWorkerErrorPrefix
+              << "out of memory; use fewer workers, a smaller model or batch, "
+                 "or a machine with more, then "
+              << again << "\n";
+    return static_cast<int>(acid::Exit::run_failed);
+  } catch (const nlohmann::json::exception& error) {
+    std::cerr << kWorkerErrorPrefix
+              << "the store is damaged: it does not hold of this run what acid "
+                 "writes ("
+              << error.what() << "); 'acid doctor --store' looks for more damage\n";
+    return static_cast<int>(acid::Exit::store);
+  } catch (const std::exception& error) {
+    std::cerr << "acid-worker: this is a bug in acid: " << error.what() << "\n";
+    return static_cast<int>(acid::Exit::run_failed);
+  }
+}

@@ -1,0 +1,392 @@
+#include "worker/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/stop_latch.hpp"
+#include "engine/drivers/mpi/mpi.hpp"
+#include "engine/environment/environment.hpp"
+#include "engine/recorder/null_recorder.hpp"
+#include "engine/transport/mpi_runtime.hpp"
+#include "store/existing_store.hpp"
+#include "store/queries.hpp"
+#include "worker/attempt.hpp"
+#include "worker/claims.hpp"
+#include "worker/device.hpp"
+#include "worker/patience.hpp"
+#include "worker/ranks.hpp"
+
+namespace acid {
+namespace {
+
+// For a process to answer while the run is being ended. Only one that was stopped, or a host that
+// is gone, takes as long.
+constexpr double kSecondsToAnswer = 8;
+constexpr double kSecondsToStart = 60;  // alone, for acid doctor
+constexpr double kSecondsToMeet = 90;   // longer than connect() itself waits for a connection
+// After a loss: what the launcher knows of it is better than what we do, so it gets the time to
+// say it, and rank 0 the time to record.
+constexpr double kSecondsForLauncher = 1;
+constexpr double kSecondsToBeRead = 0.2;  // by the launcher, before it hears of the end
+constexpr double kSecondsForRankZero = 5;
+constexpr double kSecondsToFail = 15;  // for rank 0 itself, to record and say its own error
+
+constexpr double kLongestPause = 0.25;  // between two signs of life
+
+void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+/// What every process does `job` says, in its words, by rank; never empty. Each works at its own
+/// pace on a thread of its own while all show each other now and then that they are alive.
+std::vector<std::string> together(MpiRuntime& mpi, double start_seconds,
+                                  const std::function<std::string()>& job) {
+  StopLatch done;
+  std::string words;
+  std::exception_ptr failure;
+  std::jthread thread([&] {
+    try {
+      words = job();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    done.set();
+  });
+  std::vector<std::string> all;
+  for (double pause = 0.002; all.empty(); pause = std::min(2 * pause, kLongestPause)) {
+    if (done.is_set() && pause > 0.002)
+      sleep(pause);
+    else
+      done.sleep(pause);
+    const Patience patience(start_seconds, "the processes did not all answer");
+    all = mpi.gather(done.is_set() ? "=" + words : "");
+    if (std::find(all.begin(), all.end(), "") != all.end()) all.clear();
+  }
+  thread.join();
+  if (failure) std::rethrow_exception(failure);
+  for (std::string& each : all) each.erase(0, 1);
+  return all;
+}
+
+/// Keeps a process in company between the end of its run and the end of MPI: the others must not
+/// wait for rank 0 inside MPI while it records the run, where they would burn a core each and miss
+/// its death.
+class Company {
+ public:
+  explicit Company(std::unique_ptr<Transport> transport)
+      : transport_(std::move(transport)), thread_([this](std::stop_token over) { keep(over); }) {}
+
+  /// Rank 0 has recorded the run: lets the others go.
+  void part() {
+    thread_.request_stop();
+    thread_.join();
+    if (lost_) return;  // the run is over, and how it ended is known
+    for (int rank = 1; rank < transport_->size(); ++rank)
+      transport_->send(rank, std::vector<std::byte>{});
+    transport_->leave();
+  }
+  /// The others wait for that. Throws LostProcess.
+  static void await_parting(Transport& transport) {
+    while (true) {
+      const auto mail = transport.next();
+      if (!mail)
+        transport.wait(kLongestPause);
+      else if (mail->from == 0)
+        break;
+    }
+    transport.leave();
+  }
+
+ private:
+  void keep(std::stop_token over) {
+    try {
+      while (!over.stop_requested()) {
+        transport_->wait(kLongestPause);
+        while (transport_->next()) {  // what came late; it would keep wait() from sleeping
+        }
+      }
+    } catch (const LostProcess&) {
+      lost_ = true;
+    }
+  }
+
+  std::unique_ptr<Transport> transport_;
+  bool lost_ = false;  // the thread's until it is joined
+  std::jthread thread_;
+};
+
+/// This process's part in one run.
+class Member {
+ public:
+  Member(const ExecuteOptions& options, std::stop_token stop, MpiRuntime& mpi)
+      : options_(options), stop_(stop), mpi_(mpi), mpi_environment_(mpi.environment()) {}
+
+  /// False, in all processes alike, when the run is not to be executed.
+  bool prepare() {
+    const std::string order = together(mpi_, options_.start_seconds, [&] {
+                                return leads() ? order_of_run() : "";
+                              }).front();
+    if (order.empty()) return false;
+    settings_ = nlohmann::json::parse(order);
+    std::vector<RankReport> reports;
+    for (const std::string& text :
+         together(mpi_, options_.start_seconds, [&] { return compose_and_report(); }))
+      reports.push_back(RankReport::from_text(text));
+    return !together(mpi_, options_.start_seconds, [&] { return leads() ? begin(reports) : ""; })
+                .front()
+                .empty();
+  }
+
+  Exit execute() {
+    if (leads()) {
+      const Exit exit = attempt_->execute([&](Recorder& recorder, const Continuity& continuity) {
+        return drive(recorder, continuity);
+      });
+      company_->part();
+      return exit;
+    }
+    NullRecorder nothing;
+    drive(nothing, {});
+    return Exit::ok;
+  }
+
+  bool goes_on() const { return composed_ != nullptr && composed_->mpi_goes_on; }
+
+  /// Why rank 0 did not let the run be executed; null when it has finished before.
+  std::exception_ptr refusal() const { return refusal_; }
+
+ private:
+  bool leads() const { return mpi_.rank() == 0; }
+
+  // What rank 0 does alone: an error keeps the run from beginning, and no other process waiting.
+  template <class Job>
+  std::string or_refuse(Job job) {
+    try {
+      return job();
+    } catch (...) {
+      refusal_ = std::current_exception();
+      return {};
+    }
+  }
+
+  /// The settings; empty when there is nothing to do.
+  std::string order_of_run() {
+    return or_refuse([&]() -> std::string {
+      store_.emplace(open_existing_store(options_.store_folder));
+      run_ = run_detail(*store_, options_.run_id);
+      refuse_altered_settings(run_);
+      if (run_.summary.state == RunState::finished && !options_.fresh) return {};
+      if (run_.settings.at("execution").at("driver") != "mpi")
+        throw UsageError(fmt::format("run {} is not one for the mpi driver", options_.run_id));
+      if (run_.summary.workers != mpi_.size())
+        throw UsageError(
+            fmt::format("run {} has {} workers, but {} process{} started: start one per worker",
+                        options_.run_id, run_.summary.workers, mpi_.size(),
+                        mpi_.size() == 1 ? " was" : "es were"));
+      return run_.settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    });
+  }
+
+  std::string compose_and_report() {
+    const int rank = mpi_.rank();
+    try {
+      composed_ = compose(settings_, usable_cores(), rank);
+      require_fault_tolerance(*composed_, mpi_environment_);
+      surroundings_ = environment_of(*composed_, settings_, options_.command_line);
+      return report_of(rank, *composed_, surroundings_).text();
+    } catch (const Error& error) {
+      return failed_report(rank, error.what(), error.code()).text();
+    } catch (const std::bad_alloc&) {
+      return failed_report(rank,
+                           "out of memory: place fewer workers on this host, or use a "
+                           "smaller model or batch",
+                           Exit::run_failed)
+          .text();
+    } catch (const std::exception& error) {
+      return failed_report(rank, fmt::format("this is a bug in acid: {}", error.what()),
+                           Exit::run_failed)
+          .text();
+    }
+  }
+
+  std::string begin(const std::vector<RankReport>& reports) {
+    return or_refuse([&]() -> std::string {
+      const auto remarks = compare_ranks(reports, options_.allow_changed);
+      surroundings_["mpi"] = mpi_environment_;
+      surroundings_["processes"] = processes_of(reports);
+      while (!attempt_) {
+        try {
+          attempt_.emplace(options_, *store_, run_, *composed_, surroundings_, remarks);
+        } catch (const Overtaken&) {
+          run_ = run_detail(*store_, options_.run_id);
+          if (run_.summary.state == RunState::finished && !options_.fresh) return {};
+        }
+      }
+      return "go";
+    });
+  }
+
+  std::unique_ptr<Transport> connect() {
+    const Patience patience(kSecondsToMeet, "the processes did not all connect");
+    return mpi_.connect(composed_->mpi_transport);
+  }
+
+  DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
+    const RunSpec& spec = composed_->spec;
+    // A swap of which one side dies takes NCCL with it.
+    if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2 ||
+        composed_->mpi_goes_on)
+      return {};
+    const Patience patience(kSecondsToMeet, "the GPUs of the processes did not all connect");
+    DeviceConnection devices = connect_devices_of(*composed_, mpi_, transport.places());
+    if (devices.link == nullptr)
+      recorder.note(Severity::info,
+                    fmt::format("vectors go from GPU to GPU through the hosts' memory, without "
+                                "NCCL: {}",
+                                devices.why_not));
+    return devices;
+  }
+
+  Outcome drive(Recorder& recorder, const Continuity& continuity) {
+    auto transport = connect();
+    MpiOptions options;
+    if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
+      options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
+    if (composed_->mpi_library_sum)
+      options.library_sum = [this](std::span<float> values) {
+        const Patience patience(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
+        mpi_.library_sum(values);
+      };
+    const DeviceConnection devices = connect_devices(recorder, *transport);
+    options.link = devices.link.get();
+    options.goes_on = composed_->mpi_goes_on;
+    Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
+                              *transport, SteadyClock(), stop_);
+    if (leads())
+      company_.emplace(std::move(transport));
+    else
+      Company::await_parting(*transport);
+    return outcome;
+  }
+
+  const ExecuteOptions& options_;
+  const std::stop_token stop_;
+  MpiRuntime& mpi_;  // main thread only
+  const nlohmann::json mpi_environment_;
+  nlohmann::json settings_, surroundings_;
+  std::unique_ptr<ComposedRun> composed_;
+  std::exception_ptr refusal_;
+  // Rank 0 only.
+  std::optional<Store> store_;
+  RunDetail run_;
+  std::optional<Attempt> attempt_;
+  std::optional<Company> company_;
+};
+
+// Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
+// time to notice a death by itself, to name its signal and to end us.
+//
+// Where the others go on without this process, should rank 0 live, it ends nobody but itself.
+void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
+  // To them it has died, and as one that has it ends: whatever else ended it might end the job.
+  if (others_go_on && loss.rank() == mpi.rank()) ::raise(SIGKILL);
+  // A rank 0 that failed by itself closes its connections before it has said why; of one that died
+  // the launcher hears first, which ends everybody unless it is to go on.
+  const bool rank_zero_lost = loss.rank() == 0;
+  const bool may_have_failed = rank_zero_lost && !loss.silent() && !others_go_on;
+  sleep(may_have_failed                                        ? kSecondsToFail
+        : mpi.rank() == 0 || (rank_zero_lost && !others_go_on) ? kSecondsForLauncher
+                                                               : kSecondsForRankZero);
+  const int next_speaker = loss.rank() == 1 ? 2 : 1;  // where rank 0 cannot, or not in time
+  if (mpi.rank() == 0 || mpi.rank() == next_speaker) complain(loss.what());
+  sleep(kSecondsToBeRead);
+  if (others_go_on && mpi.rank() != 0) std::_Exit(static_cast<int>(Exit::lost));
+  mpi.abort(static_cast<int>(Exit::lost));
+}
+
+void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
+  complain(mpi.rank() == 0 ? what : fmt::format("worker {}: {}", mpi.rank(), what));
+  sleep(kSecondsToBeRead);
+  mpi.abort(static_cast<int>(code));
+}
+
+MpiRuntime& start(double start_seconds) {
+  const Patience patience(start_seconds, "MPI did not start", [] { return waiting_words(0, 0); });
+  try {
+    return start_mpi();
+  } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
+    if (rank_in_environment() == 0) throw;
+    std::_Exit(static_cast<int>(error.code()));
+  }
+}
+
+// As long as others come, which is no matter of seconds on a host with much else to do.
+void assemble(MpiRuntime& mpi, double start_seconds) {
+  std::atomic<int> here = 0;
+  const Patience patience(start_seconds * mpi.size(), "the processes did not all answer",
+                          [&] { return waiting_words(here, mpi.size()); });
+  mpi.assemble(start_seconds, [&](int count) { here = count; });
+}
+
+void finish(MpiRuntime& mpi, bool all = true) {
+  const Patience patience(kSecondsToAnswer, "MPI did not end");
+  mpi.finish(all);
+}
+
+}  // namespace
+
+Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
+  MpiRuntime& mpi = start(options.start_seconds);
+  Exit exit = Exit::ok;
+  std::exception_ptr refusal;
+  bool goes_on = false;
+  try {
+    assemble(mpi, options.start_seconds);
+    Member member(options, stop, mpi);
+    const bool executes = member.prepare();
+    goes_on = executes && member.goes_on();
+    if (executes) exit = member.execute();
+    refusal = member.refusal();
+  } catch (const LostProcess& loss) {
+    give_up(mpi, loss, goes_on);
+  } catch (const Error& error) {
+    give_up(mpi, error.what(), error.code());
+  } catch (const std::bad_alloc&) {
+    give_up(mpi, "out of memory; place fewer workers on a host, or use a smaller model or batch",
+            Exit::run_failed);
+  } catch (const std::exception& error) {
+    give_up(mpi, fmt::format("this is a bug in acid: {}", error.what()), Exit::run_failed);
+  }
+  finish(mpi, !goes_on);
+  if (refusal) std::rethrow_exception(refusal);
+  return exit;
+}
+
+Exit print_mpi_environment() {
+  MpiRuntime& mpi = start(kSecondsToStart);
+  assemble(mpi, kSecondsToStart);
+  if (mpi.rank() == 0) std::cout << mpi.environment().dump(2) << "\n" << std::flush;
+  finish(mpi);
+  return Exit::ok;
+}
+
+int rank_in_environment() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  return 0;
+}
+
+}  // namespace acid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <stop_token>
+
+#include "engine/base/error.hpp"
+#include "worker/run.hpp"
+
+namespace acid {
+
+/// Executes one run of a store with one process per worker: every process that the launcher has
+/// started calls it. Rank 0 alone opens the store and does what execute_run() does; the others get
+/// the run's settings from it and exit with ok however the run ends. A process that cannot take
+/// part, or whose program, libraries or data differ from rank 0's, keeps the run from beginning,
+/// with an error of rank 0 that names it.
+///
+/// Throws as execute_run() does, on rank 0. When a process is lost, or one fails once the run has
+/// begun, the whole job is ended with Exit::lost or the error's code, and it does not return.
+/// Before the run begins a process waits for each other one as long as
+/// ExecuteOptions::start_seconds, after that half a minute for one that does not answer.
+Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop);
+
+/// Prints what MPI says of itself, as JSON. For acid doctor.
+Exit print_mpi_environment();
+
+/// Rank of this process, as its launcher tells it before MPI has started; 0 when none does.
+int rank_in_environment();
+
+}  // namespace acid

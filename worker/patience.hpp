@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "engine/base/stop_latch.hpp"
+
+namespace acid {
+
+/// A process of an MPI run says why it ends, on standard error.
+void complain(const std::string& message);
+
+/// Ends this process, and through the launcher all others, unless it is destroyed in time. What it
+/// guards is inside MPI, where a process that does not answer keeps the others for ever.
+class Patience {
+ public:
+  /// `what` has not happened, should it come to that. `waiting`: what rank 0 says, once, should it
+  /// take long; called by a thread of this object's.
+  Patience(double seconds, std::string what, std::function<std::string()> waiting = {});
+  ~Patience();
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+ private:
+  StopLatch over_;
+  std::thread thread_;
+};
+
+/// "3 of 8 processes have started; 22 others want the 2 cores of this host". `size` 0: MPI has not
+/// said yet how many have.
+std::string waiting_words(int here, int size);
+
+}  // namespace acid

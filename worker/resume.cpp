@@ -1,0 +1,138 @@
+#include "worker/resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/error.hpp"
+#include "engine/run/cut.hpp"
+#include "store/files.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+// What the bits of a run may depend on (docs/SEMANTICS.md, Bits), as pointers into the recorded
+// environment.
+constexpr std::array kPartOfTheResult = {
+    "/plan_sha256",
+    "/acid_version",
+    "/git_commit",
+    "/git_diff_sha256",
+    "/compiler",
+    "/compiler_flags",
+    "/programs",
+    "/c_library",
+    "/cpu_features",
+    "/model_runtime/libtorch",
+    "/model_runtime/blas_library",
+    "/model_runtime/blas_config",  // its version and core type
+    "/model_runtime/blas_threads",
+    "/model_runtime/cpu_capability",
+    "/model_runtime/mkldnn",
+    "/cuda/driver",
+    "/cuda/runtime",
+    "/cuda/device/name",
+    "/cuda/device/capability",
+};
+
+json at_pointer(const json& document, const char* pointer) {
+  const json::json_pointer path(pointer);
+  return document.contains(path) ? document.at(path) : json();
+}
+
+std::string shown(const json& value) {
+  if (value.is_null()) return "nothing";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Throws UsageError when it may not be gone on from the checkpoint.
+void check_may_resume(const RunDetail& run, const Resumption& found, std::string_view layout,
+                      bool allow_changed) {
+  if (!found.changed.empty() && !allow_changed)
+    throw UsageError(fmt::format(
+        "run {} cannot go on from its checkpoint at {} gradients as if nothing had happened; "
+        "since then this changed:\n{}\n--allow-changed goes on all the same and records it; "
+        "'acid run RECIPE --force' starts again",
+        run.summary.id, found.row.position.gradients, describe_differences(found.changed)));
+  check_layout(*found.file, layout);
+}
+
+/// To start again would supersede what the missing files hold, and they may only be somewhere else:
+/// on a disk that is not there at the moment, or left behind when the store was copied.
+void refuse_without(const CheckpointRow& missing, const Store& store, const RunDetail& run) {
+  // Whoever executes the run meanwhile lets go of old files.
+  if (version_of(run_detail(store, run.summary.id)) != version_of(run))
+    throw Overtaken(fmt::format("run {} is executed by another process", run.summary.id));
+  throw StoreError(fmt::format(
+      "run {} cannot go on: its checkpoint {} at {} gradients is missing, and no other can be "
+      "used; put it back, or 'acid run RECIPE --force' starts again",
+      run.summary.id, checked_path(store, missing.path), missing.position.gradients));
+}
+
+}  // namespace
+
+json differences(const AttemptRow& then, const json& environment_now,
+                 const FileDigests& files_now) {
+  json changed = json::object();
+  for (const char* pointer : kPartOfTheResult) {
+    const json before = at_pointer(then.environment, pointer);
+    const json now = at_pointer(environment_now, pointer);
+    if (before != now) changed[pointer + 1] = {before, now};
+  }
+  // By content: a data set may lie somewhere else by now.
+  FileDigests before = then.file_digests, now = files_now;
+  const auto by_content = [](const auto& a, const auto& b) { return a.second < b.second; };
+  std::sort(before.begin(), before.end(), by_content);
+  std::sort(now.begin(), now.end(), by_content);
+  const auto same = [](const auto& a, const auto& b) { return a.second == b.second; };
+  if (!std::equal(before.begin(), before.end(), now.begin(), now.end(), same))
+    changed["data"] = {before, now};
+  return changed;
+}
+
+std::string describe_differences(const json& differences) {
+  std::string text;
+  for (const auto& [what, pair] : differences.items())
+    text += fmt::format("  {}: then {}, now {}\n", what, shown(pair.at(0)), shown(pair.at(1)));
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::optional<Resumption> find_resumption(const Store& store, const RunDetail& run,
+                                          const json& environment_now, const FileDigests& files_now,
+                                          std::string_view layout, bool allow_changed,
+                                          std::vector<std::string>& complaints) {
+  const CheckpointRow* missing = nullptr;
+  for (auto row = run.checkpoints.rbegin(); row != run.checkpoints.rend(); ++row) {
+    Resumption found{.row = *row, .file = nullptr, .changed = {}};
+    try {
+      found.file = std::make_unique<CheckpointFile>(checked_path(store, row->path), row->sha256);
+    } catch (const DamagedCheckpoint& damage) {
+      // Of one that was let go of nobody expects a file.
+      if (row->removed) continue;
+      const bool is_missing = dynamic_cast<const MissingCheckpoint*>(&damage) != nullptr;
+      if (is_missing && missing == nullptr) missing = &*row;
+      complaints.emplace_back(damage.what());
+      continue;
+    }
+    const auto writer = std::find_if(run.attempts.begin(), run.attempts.end(),
+                                     [&](const auto& a) { return a.number == row->attempt; });
+    ACID_ASSERT(writer != run.attempts.end(), "attempt {} of run {}", row->attempt, run.summary.id);
+    found.changed = differences(*writer, environment_now, files_now);
+    check_may_resume(run, found, layout, allow_changed);
+    if (!complaints.empty())
+      complaints.push_back(fmt::format("going on from checkpoint {} at {} gradients", row->number,
+                                       row->position.gradients));
+    return found;
+  }
+  // Of a run that somebody executes, files come and go; it cannot be begun anyway.
+  if (missing != nullptr && run.summary.state != RunState::running)
+    refuse_without(*missing, store, run);
+  if (!complaints.empty()) complaints.push_back("no checkpoint is left: starting again");
+  return std::nullopt;
+}
+
+}  // namespace acid

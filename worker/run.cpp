@@ -1,0 +1,73 @@
+#include "worker/run.hpp"
+
+#include <optional>
+
+#include "engine/base/clock.hpp"
+#include "engine/base/digest.hpp"
+#include "engine/environment/environment.hpp"
+#include "recipes/path_fields.hpp"
+#include "store/existing_store.hpp"
+#include "store/queries.hpp"
+#include "worker/attempt.hpp"
+#include "worker/claims.hpp"
+
+namespace acid {
+namespace {
+
+Outcome drive(ComposedRun& run, Recorder& recorder, const Continuity& continuity,
+              std::stop_token stop) {
+  if (run.driver == DriverKind::threads)
+    return run_threads(run.spec, run.threads_options, *run.objective, recorder, continuity,
+                       SteadyClock(), stop);
+  return run_virtual(run.spec, run.virtual_options, *run.objective, recorder, continuity, stop);
+}
+
+}  // namespace
+
+nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& settings,
+                              const std::string& command_line) {
+  nlohmann::json surroundings = environment(command_line);
+  surroundings["kernels"] = run.spec.backend->name();
+  surroundings["model_runtime"] = run.model_runtime;
+  if (!run.cuda.is_null()) surroundings["cuda"] = run.cuda;
+  // How often a run is saved, recorded and restarted, and where, is no part of its result.
+  nlohmann::json plan = settings;
+  plan.erase("checkpoint");
+  plan.at("record").erase("events");
+  nlohmann::json& execution = plan.at("execution");
+  execution.erase("max_restarts");
+  if (execution.contains("mpi"))
+    execution["mpi"] = {{"all_reduce", execution["mpi"].at("all_reduce")},
+                        {"slow_workers", execution["mpi"].at("slow_workers")}};
+  // Nor is where its files lie: its id and file_digests tell what they hold.
+  for_each_path(plan, [](nlohmann::json& path) { path = nullptr; });
+  surroundings["plan_sha256"] = sha256_hex(plan.dump());
+  return surroundings;
+}
+
+Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
+  Store store = open_existing_store(options.store_folder);
+  while (true) {
+    const RunDetail run = run_detail(store, options.run_id);
+    // Whoever else was asked for it may have been faster.
+    if (run.summary.state == RunState::finished && !options.fresh) return Exit::ok;
+    if (run.settings.at("execution").at("driver") == "mpi")
+      throw UsageError(
+          fmt::format("run {} has one process per worker: 'acid run' starts them", options.run_id));
+    refuse_altered_settings(run);
+    const auto composed = compose_stored(run, usable_cores());
+    options.begins();
+    std::optional<Attempt> attempt;
+    try {
+      attempt.emplace(options, store, run, *composed,
+                      environment_of(*composed, run.settings, options.command_line));
+    } catch (const Overtaken&) {
+      continue;
+    }
+    return attempt->execute([&](Recorder& recorder, const Continuity& continuity) {
+      return drive(*composed, recorder, continuity, stop);
+    });
+  }
+}
+
+}  // namespace acid

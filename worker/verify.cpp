@@ -1,0 +1,347 @@
+#include "worker/verify.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <set>
+
+#include "engine/drivers/replay/replay.hpp"
+#include "engine/environment/environment.hpp"
+#include "store/existing_store.hpp"
+#include "store/files.hpp"
+#include "worker/claims.hpp"
+#include "worker/comparison.hpp"
+#include "worker/resume.hpp"
+#include "worker/run.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+void refuse_what_cannot_be_verified(const Recording& recording, int from) {
+  const RunSummary& run = recording.run.summary;
+  if (run.state == RunState::running)
+    throw UsageError(
+        fmt::format("run {} is still being executed; verify it when it has ended", run.id));
+  if (run.state == RunState::finished || run.state == RunState::diverged) return;
+  if (!recording.cuts.empty() && recording.cuts.back().number == from)
+    throw UsageError(
+        fmt::format("run {} is {} and has nothing after checkpoint {} to compare; "
+                    "leave --from out, or 'acid resume {}' first",
+                    run.id, state_name(run.state), from, run.id));
+  if (!recording.cuts.empty()) return;
+  throw UsageError(
+      fmt::format("run {} is {} and has no checkpoint: there is nothing to compare "
+                  "with; 'acid resume {}' finishes it",
+                  run.id, state_name(run.state), run.id));
+}
+
+// What the library adds up, and in which order, is its own affair.
+void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
+  if (!run.mpi_library_sum || run.spec.method.pattern != Pattern::all_reduce) return;
+  throw UsageError(fmt::format(
+      "run {} cannot be executed again bit for bit: its all-reduce was left to the MPI library "
+      "(execution.mpi.all_reduce = \"library\"), which adds in an order that depends on the "
+      "processes; with \"ordered\", the default, runs can be verified",
+      run_id));
+}
+
+// Without a momentum copy there is nothing to mix, and both versions are one, but for when a
+// worker's last event was: a checkpoint tells of that.
+void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
+  const RunSummary& summary = recording.run.summary;
+  const json& environment = recording.run.attempts.back().environment;
+  const int version = recording.event_version();
+  if (version < kEventVersion && summary.driver == "virtual")
+    throw UsageError(fmt::format(
+        "run {} was simulated by acid {}, whose simulated seconds were others than those of this "
+        "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
+        "with the acid that recorded it, or run its recipe again with --force",
+        summary.id, environment.value("acid_version", "of an unknown version")));
+  if (version == kEventVersion || run.spec.method.pattern != Pattern::pairwise) return;
+  if (version < kEventVersion && !run.spec.method.mixing.has_momentum() && from == 0) return;
+  throw UsageError(fmt::format(
+      "run {} was recorded by acid {} with events of version {}, in which a gradient may begin at "
+      "other parameters than in those of version {} that this acid executes: it cannot be "
+      "repeated here; verify it {}with the acid that recorded it, or run its recipe again with "
+      "--force",
+      summary.id, environment.value("acid_version", "of an unknown version"), version,
+      kEventVersion, run.spec.method.mixing.has_momentum() ? "" : "without --from, or "));
+}
+
+int index_of_cut(const Recording& recording, int number) {
+  if (number == 0) return -1;
+  std::string known;
+  for (std::size_t k = 0; k < recording.cuts.size(); ++k) {
+    if (recording.cuts[k].number == number && !recording.cuts[k].removed)
+      return static_cast<int>(k);
+    if (!recording.cuts[k].removed)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", recording.cuts[k].number);
+  }
+  throw UsageError(fmt::format("run {} has no file of a checkpoint {} any more; {}",
+                               recording.run.summary.id, number,
+                               known.empty() ? "leave --from out" : "it has " + known));
+}
+
+/// Where the clock had samples taken, in gradients.
+std::vector<std::int64_t> samples_of(const Recording& recording) {
+  std::set<std::int64_t> places;
+  for (const Series& series : recording.series)
+    for (const SeriesPoint& point : series.points) places.insert(point.position.gradients);
+  return {places.begin(), places.end()};
+}
+
+/// The log as a script. Throws DamagedEvent at the first altered event.
+ReplayScript script_of(const Recording& recording, int from, DriverKind driver) {
+  ReplayScript script;
+  script.shared_clock = driver != DriverKind::mpi;
+  script.marks_before = from + 1;
+  for (std::size_t w = 0; w < recording.events.size(); ++w) {
+    auto& events = script.workers.emplace_back();
+    const int worker = static_cast<int>(w);
+    const std::int64_t count = event_count(recording, worker);
+    for (std::int64_t k = 0; k < count; ++k) events.push_back(event_of(recording, worker, k));
+  }
+  return script;
+}
+
+// When an event that can no longer be read happened: no earlier than the one before it.
+double time_before(const Recording& recording, int worker, std::int64_t number) {
+  return number == 0 ? 0 : event_of(recording, worker, number - 1).time;
+}
+
+class Reexecution {
+ public:
+  Reexecution(const VerifyOptions& options, const Recording& recording, ComposedRun& run,
+              std::stop_token stop)
+      : recording_(recording),
+        run_(run),
+        stop_(stop),
+        from_(index_of_cut(recording, options.from)),
+        comparison_(
+            recording, from_, [this] { enough_.request_stop(); },
+            [this](const Position& position) { show_progress(position); }),
+        store_folder_(options.store_folder) {}
+
+  void execute() {
+    std::stop_callback pass_on(stop_, [this] { enough_.request_stop(); });
+    try {
+      open_checkpoint();
+      comparison_.end(execute_again(), run_.spec);
+    } catch (const DamagedCheckpoint& damage) {
+      comparison_.depart(
+          {.time = recording_.cuts[static_cast<std::size_t>(from_)].position.normalised_time,
+           .what = damage.what(),
+           .worker = kWholeRun,
+           .event = {},
+           .tensor = ""});
+    } catch (const DamagedEvent& damage) {
+      comparison_.depart({.time = time_before(recording_, damage.worker(), damage.number()),
+                          .what = kAlteredEvent,
+                          .worker = damage.worker(),
+                          .event = damage.number(),
+                          .tensor = ""});
+    } catch (const BrokenScript& broken) {
+      comparison_.depart({.time = time_before(recording_, broken.worker(), broken.event()),
+                          .what = broken.what(),
+                          .worker = broken.worker(),
+                          .event = broken.event(),
+                          .tensor = ""});
+    }
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "\r\033[K";
+  }
+
+  const Comparison& comparison() const { return comparison_; }
+
+ private:
+  void open_checkpoint() {
+    if (from_ < 0) return;
+    const CheckpointRow& row = recording_.cuts[static_cast<std::size_t>(from_)];
+    const Store store(store_folder_, Store::Access::read);
+    file_ = std::make_unique<CheckpointFile>(checked_path(store, row.path), row.sha256);
+  }
+
+  Outcome execute_again() {
+    RunSpec& spec = run_.spec;
+    spec.keep_events = !recording_.events.empty();
+    const Continuity continuity{&comparison_, file_.get()};
+    const std::stop_token enough = enough_.get_token();
+    if (run_.driver == DriverKind::virtual_time)
+      return run_virtual(spec, run_.virtual_options, *run_.objective, comparison_, continuity,
+                         enough);
+    if (spec.method.pattern == Pattern::pairwise) return replay(continuity, enough);
+    // Rounds depend on nothing but themselves, whether their workers are threads or processes;
+    // where they ended is all the clock had a say in.
+    const bool end_known = ended() && recording_.run.result;
+    spec.end_at_gradients =
+        end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
+    spec.budget.seconds = spec.budget.bytes = kNever;
+    run_.threads_options.slow_factors.clear();
+    if (spec.cadence.every_seconds < kNever) spec.cadence.at_gradients = samples_of(recording_);
+    return run_threads(spec, run_.threads_options, *run_.objective, comparison_, continuity,
+                       SteadyClock(), enough);
+  }
+
+  Outcome replay(const Continuity& continuity, std::stop_token enough) {
+    const ReplayScript script = script_of(recording_, from_, run_.driver);
+    return run_replay(run_.spec, script, ended(), std::min(usable_cores(), run_.spec.workers),
+                      *run_.objective, comparison_, continuity, enough);
+  }
+
+  /// The recorded run came to an end of its own.
+  bool ended() const {
+    const RunState state = recording_.run.summary.state;
+    return state == RunState::finished || state == RunState::diverged;
+  }
+
+  // At most twice a second, on a terminal only. Several threads may come at once.
+  void show_progress(const Position& position) {
+    if (isatty(STDERR_FILENO) == 0) return;
+    MutexLock lock(showing_);
+    const double now = clock_.seconds();
+    if (now < next_look_) return;
+    next_look_ = now + 0.5;
+    std::cerr << fmt::format("\rverifying run {}: {:.0f} %", recording_.run.summary.id,
+                             100 * run_.spec.budget.progress(position))
+              << std::flush;
+  }
+
+  const Recording& recording_;
+  ComposedRun& run_;
+  const std::stop_token stop_;
+  const int from_;
+  std::stop_source enough_;
+  std::unique_ptr<CheckpointFile> file_;
+  const CoarseClock clock_;
+  Mutex showing_;
+  double next_look_ GUARDED_BY(showing_) = 0;
+  Comparison comparison_;
+  const std::string store_folder_;
+};
+
+std::string describe(const Departure& departure) {
+  std::string where;
+  if (departure.event)
+    where = fmt::format("event {} of worker {}: ", *departure.event, departure.worker);
+  else if (departure.worker != kWholeRun)
+    where = fmt::format("worker {}: ", departure.worker);
+  std::string text =
+      fmt::format("{}{} (normalised time {})", where, departure.what, departure.time);
+  if (!departure.tensor.empty())
+    text += fmt::format("; the first tensor seen to differ is {}", departure.tensor);
+  return text;
+}
+
+/// What came out.
+struct Verdict {
+  std::vector<std::string> untrue;  // false_claims()
+  std::optional<Departure> departure;
+  std::string compared;
+  bool equal() const { return untrue.empty() && !departure; }
+  std::string message() const {
+    if (equal()) return compared + ": equal bit for bit";
+    std::string text;
+    for (const std::string& claim : untrue)
+      text += fmt::format("{}{}", text.empty() ? "" : "; ", claim);
+    if (departure)
+      text += fmt::format("{}first difference: {}", text.empty() ? "" : "; ", describe(*departure));
+    return text;
+  }
+};
+
+json to_json(const VerifyOptions& options, const Verdict& verdict, const json& changed) {
+  const auto& departure = verdict.departure;
+  json document = {
+      {"schema_version", 1},          {"run", options.run_id},
+      {"equal", verdict.equal()},     {"message", verdict.message()},
+      {"compared", verdict.compared}, {"from", options.from == 0 ? json() : json(options.from)},
+      {"changed", changed},           {"untrue", verdict.untrue},
+      {"first_difference", nullptr}};
+  if (departure)
+    document["first_difference"] = {
+        {"what", departure->what},
+        {"worker", departure->worker == kWholeRun ? json() : json(departure->worker)},
+        {"event", departure->event ? json(*departure->event) : json()},
+        {"normalised_time", departure->time},
+        {"tensor", departure->tensor.empty() ? json() : json(departure->tensor)}};
+  return document;
+}
+
+// A verdict is worth having also where it cannot be written down.
+void record(const VerifyOptions& options, const Recording& recording, const Verdict& verdict,
+            const json& surroundings) {
+  Verification verification{.equal = verdict.equal(),
+                            .message = verdict.message(),
+                            .from = {},
+                            .environment = surroundings,
+                            .proof = recording.state};
+  const int from = index_of_cut(recording, options.from);
+  if (from >= 0) verification.from = recording.cuts[static_cast<std::size_t>(from)].id;
+  try {
+    open_existing_store(options.store_folder).add_verification(options.run_id, verification);
+  } catch (const StoreError& error) {
+    std::cerr << "the verdict is not recorded: " << error.what() << "\n";
+  }
+}
+
+void print(const VerifyOptions& options, const Verdict& verdict, const json& changed) {
+  std::cout << fmt::format("run {} {}\n  {}\n", options.run_id,
+                           verdict.equal() ? "verified" : "could NOT be reproduced",
+                           verdict.message());
+  if (!changed.empty())
+    std::cout << "what changed since it was recorded:\n" << describe_differences(changed) << "\n";
+  else if (!verdict.equal())
+    std::cout << "program, libraries and data are the same as when it was recorded\n";
+}
+
+}  // namespace
+
+Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
+  Recording recording;
+  {
+    const Store store(options.store_folder, Store::Access::read);
+    recording = read_recording(store, options.run_id);
+  }
+  refuse_what_cannot_be_verified(recording, options.from);
+  const json& settings = recording.run.settings;
+  const auto run = compose_stored(recording.run, usable_cores());
+  refuse_library_sums(*run, options.run_id);
+  refuse_other_events(recording, *run, options.from);
+  recording.segments = run->objective->segments();
+  recording.buffer_segments = run->objective->buffer_segments();
+  const json surroundings = environment_of(*run, settings, options.command_line);
+  AttemptRow newest = recording.run.attempts.back();
+  // Replay needs no MPI.
+  if (json& programs = newest.environment["programs"]; programs.is_object())
+    programs.erase("acid-mpi.so");
+  if (recording.event_version() < 2)  // then a file of edges was not among the data files
+    std::erase_if(run->file_digests, [&](const auto& file) {
+      return settings.at("topology").value("edges", json()) == file.first;
+    });
+  const json changed = differences(newest, surroundings, run->file_digests);
+
+  Verdict verdict;
+  verdict.untrue = false_claims(recording, *run, changed);
+  Reexecution verification(options, recording, *run, stop);
+  // Nobody knows whether other settings would come to an end.
+  const bool executable = changed.contains("data") || settings_have_their_digest(recording.run);
+  if (executable) verification.execute();
+  if (stop.stop_requested()) return Exit::interrupted;
+
+  const Comparison& comparison = verification.comparison();
+  if (executable) verdict.departure = comparison.first_departure();
+  verdict.compared = executable ? comparison.compared() : "nothing, for the settings were altered";
+  if (verdict.equal() && !comparison.compared_anything())
+    throw UsageError(fmt::format("run {} left nothing that could be compared", options.run_id));
+  record(options, recording, verdict, surroundings);
+  if (options.json)
+    std::cout << to_json(options, verdict, changed).dump(2) << "\n";
+  else
+    print(options, verdict, changed);
+  return verdict.equal() ? Exit::ok : Exit::mismatch;
+}
+
+}  // namespace acid
