@@ -88,7 +88,7 @@ class Consensus {
                        {{"dimension", kParameters}, {"curvature", 0.0}, {"initial_spread", 1.0}});
     const auto objective = quadratic->make(task, spec_.workers, 1, nullptr, spec_.seeds, 1);
     Progress progress;
-    run_virtual(spec_, virtual_, *objective, progress, {}, {});
+    run_virtual({spec_, *objective, progress}, virtual_);
     megabytes_ = std::max(megabytes_, 1e-6 * (progress.resident() - before));
     return {1e-6 * progress.exchanges_per_cpu_second(), {}};
   }

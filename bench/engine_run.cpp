@@ -159,10 +159,7 @@ Sample engine_round(ComposedRun& run, std::int64_t gradients) {
   spec.budget.gradients = gradients + 2 * spec.workers;
   TimedObjective timed(*run.objective, spec.workers, gradients + spec.workers);
   NullRecorder recorder;
-  const Outcome outcome =
-      run.driver == DriverKind::threads
-          ? run_threads(spec, run.threads_options, timed, recorder, {}, SteadyClock(), {})
-          : run_virtual(spec, run.virtual_options, timed, recorder, {}, {});
+  const Outcome outcome = driver(run.driver).run({spec, timed, recorder}, run.options);
   if (outcome.ending != Ending::finished)
     throw Error("the run did not end well: " + outcome.message);
   return timed.sample();

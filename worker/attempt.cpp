@@ -8,7 +8,6 @@
 
 #include "engine/base/names.hpp"
 #include "engine/checkpoint/safetensors.hpp"
-#include "engine/drivers/mpi/mpi.hpp"
 #include "store/writer.hpp"
 #include "worker/checkpoints.hpp"
 #include "worker/recording.hpp"
@@ -45,7 +44,7 @@ class ChosenMetrics final : public Recorder {
 // uneven, and then the run says little about the method.
 void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
   const bool mpi = run.driver == DriverKind::mpi;
-  const auto& slowed = mpi ? run.mpi_slow_factors : run.threads_options.slow_factors;
+  const auto& slowed = mpi ? run.mpi_slow_factors : run.options.threads.slow_factors;
   const bool some_lost =
       std::ranges::find(outcome.worker_digests, "") != outcome.worker_digests.end();
   if (run.driver == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
@@ -104,8 +103,9 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
       remarks_(std::move(remarks)) {
   std::vector<std::string> complaints;  // about checkpoints
   if (!options.fresh)
-    from_ = find_resumption(store, run, surroundings, run_.file_digests, layout(),
-                            options.allow_changed, complaints);
+    from_ = find_resumption(store, run, surroundings, run_.file_digests,
+                            driver(run_.driver).state_layout(run_.spec), options.allow_changed,
+                            complaints);
   remarks_.insert(remarks_.end(), complaints.begin(), complaints.end());
   std::optional<Continuation> continued;
   if (from_) {
@@ -173,13 +173,13 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
 AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
                                settings_.at("checkpoint"), writer);
-  Continuity continuity{&checkpoints, nullptr};
+  Checkpointing checkpointing{&checkpoints, nullptr};
   if (from_) {
     checkpoints.resumed_from(from_->row);
-    continuity.resume = from_->file.get();
+    checkpointing.resume = from_->file.get();
   }
   ChosenMetrics recorder(writer, settings_.at("record").at("metrics"));
-  const Outcome outcome = drive(recorder, continuity);
+  const Outcome outcome = drive(recorder, checkpointing);
   if (outcome.holds > 0)
     writer.note(Severity::info,
                 fmt::format("the throttle held {} of {} gradients until their worker had caught "
@@ -198,18 +198,6 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
     result.artifacts.push_back(
         save_mean(options_.store_folder, options_.run_id, id_, outcome, *run_.objective));
   return result;
-}
-
-std::string_view Attempt::layout() const {
-  switch (run_.driver) {
-    case DriverKind::threads:
-      return threads_state_layout(run_.spec);
-    case DriverKind::mpi:
-      return mpi_state_layout(run_.spec);
-    case DriverKind::virtual_time:
-      break;
-  }
-  return virtual_state_layout(run_.spec);
 }
 
 // The error on its way counts more than one from here: a run without an end shows as interrupted.

@@ -21,7 +21,7 @@ namespace acid {
 class Attempt {
  public:
   /// Executes the run, reporting to the recorder.
-  using Drive = std::function<Outcome(Recorder& recorder, const Continuity& continuity)>;
+  using Drive = std::function<Outcome(Recorder& recorder, const Checkpointing& checkpointing)>;
 
   /// Begins an attempt in the store, from the newest whole checkpoint unless options.fresh says
   /// otherwise. `surroundings`: environment_of(), and what else is to be recorded; `remarks`: what
@@ -38,7 +38,6 @@ class Attempt {
  private:
   AttemptResult drive_to_end(const Drive& drive);
   AttemptResult drive_and_save(const Drive& drive, RunWriter& writer);
-  std::string_view layout() const;
   void go_on_with_log(const RunDetail& run);
   void end_quietly(const AttemptResult& result);
 

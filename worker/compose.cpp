@@ -202,7 +202,7 @@ bool cheap(const AnalyticEntry& entry, const AnalyticEntry::Info& info, int batc
 int lanes_of(const ComposedRun& run, std::optional<int> rank) {
   if (rank) return *rank == 0 ? 2 : 1;  // Rank 0 alone evaluates.
   if (run.driver != DriverKind::virtual_time) return run.spec.workers + 1;
-  return std::max(1, run.virtual_options.threads);
+  return std::max(1, run.options.virtual_time.threads);
 }
 
 // As the models know it.
@@ -214,7 +214,7 @@ std::string device_name(const ComposedRun& run) {
 // this host.
 bool spare_core(const ComposedRun& run, int threads_per_worker, int cores) {
   const int computing =
-      run.driver == DriverKind::virtual_time ? run.virtual_options.threads : run.spec.workers;
+      run.driver == DriverKind::virtual_time ? run.options.virtual_time.threads : run.spec.workers;
   return computing * threads_per_worker < cores;
 }
 
@@ -225,10 +225,10 @@ void compose_objective(ComposedRun& run, const json& settings, int cores, std::o
   const int batch_size = batch.is_null() ? 1 : batch.get<int>();
   const json& partition = task.at("partition");
   const RunSpec& spec = run.spec;
-  run.virtual_options.threads = std::min(cores, spec.workers);
+  run.options.virtual_time.threads = std::min(cores, spec.workers);
   if (const AnalyticEntry* entry = find_analytic(text(dataset, "kind"))) {
     const AnalyticEntry::Info info = entry->inspect(dataset);
-    if (cheap(*entry, info, batch_size)) run.virtual_options.threads = 0;
+    if (cheap(*entry, info, batch_size)) run.options.virtual_time.threads = 0;
     for (const std::string& file : info.files)
       run.file_digests.emplace_back(file, sha256_file(file));
     run.objective =
@@ -286,12 +286,12 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   spec.average_buffers = settings.at("task").at("buffers") == "average";
   if (execution.at("driver") == "threads") run->driver = DriverKind::threads;
   if (execution.at("driver") == "mpi") run->driver = DriverKind::mpi;
-  run->virtual_options = virtual_options_of(execution.at("virtual"), spec.workers);
+  run->options.virtual_time = virtual_options_of(execution.at("virtual"), spec.workers);
   const json& threads = execution.at("threads");
-  run->threads_options.slow_factors = per_worker(threads.at("slow_workers"), spec.workers);
+  run->options.threads.slow_factors = per_worker(threads.at("slow_workers"), spec.workers);
   const json& exchangers = threads.at("exchange_threads");
   // Where cores are idle, half as many exchanges as workers can be in hand at once.
-  run->threads_options.exchange_threads =
+  run->options.threads.exchange_threads =
       exchangers.is_null() ? std::clamp(cores - spec.workers, 0, spec.workers / 2)
                            : exchangers.get<int>();
   if (execution.contains("mpi")) compose_mpi(*run, execution.at("mpi"));

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/drivers/threads/threads.hpp"
-#include "engine/drivers/virtual/virtual_time.hpp"
+#include "engine/drivers/driver.hpp"
 #include "engine/run/run_spec.hpp"
 #include "engine/topology/topology.hpp"
 #include "engine/transport/mpi_runtime.hpp"
@@ -16,16 +15,13 @@
 
 namespace acid {
 
-enum class DriverKind { virtual_time, threads, mpi };
-
 /// A run's settings turned into the engine's objects. Owns what the spec points to; not movable.
 struct ComposedRun {
   DriverKind driver = DriverKind::virtual_time;
   std::unique_ptr<Topology> topology;
   std::unique_ptr<Objective> objective;
   RunSpec spec;
-  VirtualOptions virtual_options;
-  ThreadsOptions threads_options;
+  DriverOptions options;  // of mpi nothing: each process has its own, as the next four lines say
   std::vector<double> mpi_slow_factors;  // by worker; empty: all 1
   bool mpi_library_sum = false;          // all-reduce by the MPI library: not reproducible
   bool mpi_goes_on = false;              // without processes that are lost

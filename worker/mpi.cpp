@@ -152,9 +152,10 @@ class Member {
 
   Exit execute() {
     if (leads()) {
-      const Exit exit = attempt_->execute([&](Recorder& recorder, const Continuity& continuity) {
-        return drive(recorder, continuity);
-      });
+      const Exit exit =
+          attempt_->execute([&](Recorder& recorder, const Checkpointing& checkpointing) {
+            return drive(recorder, checkpointing);
+          });
       company_->part();
       return exit;
     }
@@ -260,7 +261,7 @@ class Member {
     return devices;
   }
 
-  Outcome drive(Recorder& recorder, const Continuity& continuity) {
+  Outcome drive(Recorder& recorder, const Checkpointing& checkpointing) {
     auto transport = connect();
     MpiOptions options;
     if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
@@ -273,8 +274,9 @@ class Member {
     const DeviceConnection devices = connect_devices(recorder, *transport);
     options.link = devices.link.get();
     options.goes_on = composed_->mpi_goes_on;
-    Outcome outcome = run_mpi(composed_->spec, options, *composed_->objective, recorder, continuity,
-                              *transport, SteadyClock(), stop_);
+    options.transport = transport.get();
+    Outcome outcome =
+        run_mpi({composed_->spec, *composed_->objective, recorder, checkpointing, stop_}, options);
     if (leads())
       company_.emplace(std::move(transport));
     else

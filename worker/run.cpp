@@ -12,17 +12,7 @@
 #include "worker/claims.hpp"
 
 namespace acid {
-namespace {
-
-Outcome drive(ComposedRun& run, Recorder& recorder, const Continuity& continuity,
-              std::stop_token stop) {
-  if (run.driver == DriverKind::threads)
-    return run_threads(run.spec, run.threads_options, *run.objective, recorder, continuity,
-                       SteadyClock(), stop);
-  return run_virtual(run.spec, run.virtual_options, *run.objective, recorder, continuity, stop);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& settings,
                               const std::string& command_line) {
@@ -64,8 +54,10 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
     } catch (const Overtaken&) {
       continue;
     }
-    return attempt->execute([&](Recorder& recorder, const Continuity& continuity) {
-      return drive(*composed, recorder, continuity, stop);
+    return attempt->execute([&](Recorder& recorder, const Checkpointing& checkpointing) {
+      return driver(composed->driver)
+          .run({composed->spec, *composed->objective, recorder, checkpointing, stop},
+               composed->options);
     });
   }
 }

@@ -167,28 +167,21 @@ class Reexecution {
   Outcome execute_again() {
     RunSpec& spec = run_.spec;
     spec.keep_events = !recording_.events.empty();
-    const Continuity continuity{&comparison_, file_.get()};
-    const std::stop_token enough = enough_.get_token();
-    if (run_.driver == DriverKind::virtual_time)
-      return run_virtual(spec, run_.virtual_options, *run_.objective, comparison_, continuity,
-                         enough);
-    if (spec.method.pattern == Pattern::pairwise) return replay(continuity, enough);
+    const Run run{
+        spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
+    if (run_.driver == DriverKind::virtual_time) return run_virtual(run, run_.options.virtual_time);
+    if (spec.method.pattern == Pattern::pairwise)
+      return run_replay(run, script_of(recording_, from_, run_.driver), ended(),
+                        std::min(usable_cores(), spec.workers));
     // Rounds depend on nothing but themselves, whether their workers are threads or processes;
     // where they ended is all the clock had a say in.
     const bool end_known = ended() && recording_.run.result;
     spec.end_at_gradients =
         end_known ? recording_.run.result->position.gradients : spec.budget.gradients;
     spec.budget.seconds = spec.budget.bytes = kNever;
-    run_.threads_options.slow_factors.clear();
+    run_.options.threads.slow_factors.clear();
     if (spec.cadence.every_seconds < kNever) spec.cadence.at_gradients = samples_of(recording_);
-    return run_threads(spec, run_.threads_options, *run_.objective, comparison_, continuity,
-                       SteadyClock(), enough);
-  }
-
-  Outcome replay(const Continuity& continuity, std::stop_token enough) {
-    const ReplayScript script = script_of(recording_, from_, run_.driver);
-    return run_replay(run_.spec, script, ended(), std::min(usable_cores(), run_.spec.workers),
-                      *run_.objective, comparison_, continuity, enough);
+    return run_threads(run, run_.options.threads);
   }
 
   /// The recorded run came to an end of its own.

@@ -30,4 +30,9 @@ double cpu_seconds() {
   return cpu_seconds(usage);
 }
 
+const Clock& steady_clock() {
+  static const SteadyClock clock;
+  return clock;
+}
+
 }  // namespace acid

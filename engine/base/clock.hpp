@@ -18,6 +18,9 @@ class SteadyClock final : public Clock {
   double seconds() const override;
 };
 
+/// One that is always there.
+const Clock& steady_clock();
+
 /// The same time to a few milliseconds, at a fifth of the cost: for asking again and again.
 class CoarseClock final : public Clock {
  public:

@@ -43,7 +43,7 @@ class Checkpoints {
 };
 
 /// What a driver may be given besides the run itself. Outlives the run.
-struct Continuity {
+struct Checkpointing {
   Checkpoints* checkpoints = nullptr;      // absent: no cuts are taken
   const CheckpointFile* resume = nullptr;  // absent: the run starts from its beginning
 };

@@ -222,7 +222,7 @@ std::string behaviour_of(const PlannedRun& run) {
   const auto composed = compose(run.settings, 1);
   Witness witness;
   const Outcome outcome =
-      run_virtual(composed->spec, composed->virtual_options, *composed->objective, witness, {}, {});
+      run_virtual({composed->spec, *composed->objective, witness}, composed->options.virtual_time);
   return fmt::format("{}{} {} {} {} {}", witness.seen, outcome.position.seconds, outcome.message,
                      outcome.mean_digest, outcome.worker_digests.back(), outcome.holds);
 }

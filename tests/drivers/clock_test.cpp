@@ -235,7 +235,7 @@ TEST_CASE("threads: a limit in seconds holds while a sample is being evaluated")
   spec.cadence = {.consensus_every = kNever, .evaluate_every = kNever, .every_seconds = 0.2};
   Slow objective;
   test::MemoryRecorder recorder;
-  const Outcome outcome = run_threads(spec, {}, objective, recorder, {}, SteadyClock(), {});
+  const Outcome outcome = run_threads({spec, objective, recorder}, {});
   CHECK(outcome.position.seconds >= 0.2);
   CHECK(outcome.position.seconds < 0.5);  // the evaluation went on until 0.8
 }

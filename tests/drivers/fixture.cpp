@@ -95,9 +95,8 @@ Outcome Setup::run(std::stop_token stop) {
   spec.method = entry->make(resolved, nominal ? &*nominal : nullptr);
   const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
   const auto objective = with(before_gradient, quadratic(task, workers, spec.seeds, lanes));
-  if (on_threads)
-    return run_threads(spec, threads, *objective, recorder, continuity, SteadyClock(), stop);
-  return run_virtual(spec, virtual_time, *objective, recorder, continuity, stop);
+  const Run run{spec, *objective, recorder, checkpointing, stop};
+  return on_threads ? run_threads(run, threads) : run_virtual(run, virtual_time);
 }
 
 }  // namespace acid::test

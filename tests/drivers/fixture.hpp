@@ -85,7 +85,7 @@ struct Setup {
   BeforeGradient before_gradient = {};
 
   MemoryRecorder recorder;
-  Continuity continuity;
+  Checkpointing checkpointing;
   Outcome run(std::stop_token stop = {});
 };
 

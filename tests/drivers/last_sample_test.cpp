@@ -125,8 +125,7 @@ TEST_CASE("threads: a sample that comes too late is left to the end") {
         std::this_thread::sleep_for(std::chrono::milliseconds(500));  // the thread looks oftener
       },
       quadratic(run.task, 2, run.spec.seeds, 3));
-  const Outcome recorded =
-      run_threads(run.spec, run.options, *objective, recorder, {}, SteadyClock(), {});
+  const Outcome recorded = run_threads({run.spec, *objective, recorder}, run.options);
   MemoryRecorder again;
   check_same_end(run.replay(script_of(recorder.to, 2), again), recorded);
   CHECK(recorder.to.last("consensus_distance") == again.last("consensus_distance"));

@@ -7,7 +7,7 @@
 
 namespace acid::test {
 
-Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
+Outcome Processes::run(MemoryRecorder& recorder, const Checkpointing& checkpointing,
                        std::stop_token stop) {
   const auto n = static_cast<std::size_t>(spec.workers);
   LocalCluster cluster(spec.workers, windows);
@@ -26,9 +26,11 @@ Outcome Processes::run(MemoryRecorder& recorder, const Continuity& continuity,
             objective ? objective(rank)
                       : with(before_gradient,
                              quadratic(task, spec.workers, spec.seeds, rank == 0 ? 2 : 1));
-        Outcome own = run_mpi(spec, options[r], *own_objective, rank == 0 ? recorder : nobody,
-                              rank == 0 ? continuity : Continuity{}, cluster.at(rank),
-                              SteadyClock(), rank == asks_to_stop ? stop : std::stop_token());
+        options[r].transport = &cluster.at(rank);
+        Outcome own = run_mpi({spec, *own_objective, rank == 0 ? recorder : nobody,
+                               rank == 0 ? checkpointing : Checkpointing{},
+                               rank == asks_to_stop ? stop : std::stop_token()},
+                              options[r]);
         if (rank == 0) outcome = std::move(own);
         cluster.at(rank).leave();
       } catch (const std::exception& error) {

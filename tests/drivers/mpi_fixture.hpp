@@ -32,7 +32,7 @@ struct Processes {
   std::vector<std::string> errors = {};
 
   /// Rank 0's outcome.
-  Outcome run(MemoryRecorder& recorder, const Continuity& continuity = {},
+  Outcome run(MemoryRecorder& recorder, const Checkpointing& checkpointing = {},
               std::stop_token stop = {});
 };
 

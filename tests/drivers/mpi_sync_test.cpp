@@ -127,7 +127,7 @@ TEST_CASE("mpi: synchronous methods have the bits of threads and of virtual time
         check_same_run(mpi, outcome, threads, run.record(threads), workers);
         CHECK(outcome.position.gradients == 41 * workers);
         const auto objective = test::quadratic(run.task, workers, run.spec.seeds, 1);
-        const Outcome again = run_virtual(run.spec, {}, *objective, simulated, {}, {});
+        const Outcome again = run_virtual({run.spec, *objective, simulated}, {});
         CHECK(again.worker_digests == outcome.worker_digests);
         CHECK(test::other_series(mpi, simulated) == "");
       }
@@ -252,7 +252,7 @@ TEST_CASE("mpi: a loss that is not finite is told as threads tell it") {
         const Outcome outcome = processes.run(mpi);
         check_no_errors(processes);
         const auto again = objective(0);
-        const Outcome told = run_threads(run.spec, {}, *again, threads, {}, SteadyClock(), {});
+        const Outcome told = run_threads({run.spec, *again, threads}, {});
         CHECK(outcome.ending == Ending::diverged);
         CHECK(outcome.message == told.message);
         CHECK(outcome.position.gradients == told.position.gradients);

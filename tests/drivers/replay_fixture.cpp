@@ -35,17 +35,18 @@ Replayable::Replayable(const Settings& settings)
   spec.keep_events = true;
 }
 
-Outcome Replayable::record(MemoryRecorder& recorder, const Continuity& continuity,
+Outcome Replayable::record(MemoryRecorder& recorder, const Checkpointing& checkpointing,
                            std::stop_token stop) {
   const auto objective =
       with(before_gradient, quadratic(task, spec.workers, spec.seeds, spec.workers + 1));
-  return run_threads(spec, options, *objective, recorder, continuity, SteadyClock(), stop);
+  return run_threads({spec, *objective, recorder, checkpointing, stop}, options);
 }
 
 Outcome Replayable::replay(const ReplayScript& script, MemoryRecorder& recorder, int threads,
-                           const Continuity& continuity, bool complete, std::stop_token stop) {
+                           const Checkpointing& checkpointing, bool complete,
+                           std::stop_token stop) {
   const auto objective = quadratic(task, spec.workers, spec.seeds, threads);
-  return run_replay(spec, script, complete, threads, *objective, recorder, continuity, stop);
+  return run_replay({spec, *objective, recorder, checkpointing, stop}, script, complete, threads);
 }
 
 ReplayScript script_of(const MemoryRecorder& recorder, int workers) {

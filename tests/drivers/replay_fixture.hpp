@@ -22,10 +22,10 @@ struct Replayable {
   };
   explicit Replayable(const Settings& settings);
 
-  Outcome record(MemoryRecorder& recorder, const Continuity& continuity = {},
+  Outcome record(MemoryRecorder& recorder, const Checkpointing& checkpointing = {},
                  std::stop_token stop = {});
   Outcome replay(const ReplayScript& script, MemoryRecorder& recorder, int threads = 2,
-                 const Continuity& continuity = {}, bool complete = true,
+                 const Checkpointing& checkpointing = {}, bool complete = true,
                  std::stop_token stop = {});
 
   Topology graph;

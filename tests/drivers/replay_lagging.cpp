@@ -15,10 +15,10 @@ ParallelFor one_after_the_other() {
 }  // namespace
 
 LaggingRun::LaggingRun(const Replayable& run, std::uint64_t seed, Recorder& recorder,
-                       const Continuity& continuity)
+                       const Checkpointing& checkpointing)
     : spec_(run.spec),
       random_(Seeds(seed).derived(Purpose::compute_model, 0)),
-      continuity_(continuity),
+      checkpointing_(checkpointing),
       objective_(quadratic(run.task, spec_.workers, spec_.seeds, 1)),
       ensemble_(spec_, *objective_),
       log_(spec_.workers, true, recorder),
@@ -68,7 +68,7 @@ void LaggingRun::act() {
   }
   const double now = time_of(commits_);
   if (sampler_.sample_times().next() <= now && random_.below(4) == 0) return measure();
-  Checkpoints* const checkpoints = continuity_.checkpoints;
+  Checkpoints* const checkpoints = checkpointing_.checkpoints;
   if (checkpoints != nullptr && checkpoints->due(commits_, position(now))) save_cut(*checkpoints);
 }
 

@@ -18,7 +18,7 @@ namespace acid::test {
 class LaggingRun {
  public:
   LaggingRun(const Replayable& run, std::uint64_t seed, Recorder& recorder,
-             const Continuity& continuity = {});
+             const Checkpointing& checkpointing = {});
   /// Until the budget is spent or something is not finite.
   Outcome finish();
   /// Only so many gradients, and nothing is brought to an end.
@@ -67,7 +67,7 @@ class LaggingRun {
 
   const RunSpec& spec_;
   Stream random_;
-  const Continuity continuity_;
+  const Checkpointing checkpointing_;
   std::unique_ptr<Objective> objective_;
   Ensemble ensemble_;
   EventLog log_;

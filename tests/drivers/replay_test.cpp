@@ -275,6 +275,6 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
     }
     bool has_accuracy() const override { return false; }
   } failing;
-  CHECK_THROWS_WITH(run_replay(run.spec, script_of(recorder, 3), true, 2, failing, again, {}, {}),
+  CHECK_THROWS_WITH(run_replay({run.spec, failing, again}, script_of(recorder, 3), true, 2),
                     "gradient 50 of worker 2");
 }

@@ -168,7 +168,7 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
       noisy_task(watched);
       one.change(watched);
       watched.virtual_time.threads = threads;
-      watched.continuity.checkpoints = &cuts;
+      watched.checkpointing.checkpoints = &cuts;
       check_same_run(plain, whole, watched, watched.run());
       REQUIRE(cuts.files.size() >= 4);
 
@@ -178,7 +178,7 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
         noisy_task(resumed);
         one.change(resumed);
         resumed.virtual_time.threads = threads;
-        resumed.continuity.resume = &from;
+        resumed.checkpointing.resume = &from;
         resumed.recorder.events_may_start_late();
         check_same_run(plain, whole, resumed, resumed.run());
       }
@@ -201,8 +201,8 @@ TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same b
       Setup part;
       noisy_task(part);
       one.change(part);
-      if (!file.empty()) part.continuity.resume = &from.emplace(file);
-      part.continuity.checkpoints = &cuts;
+      if (!file.empty()) part.checkpointing.resume = &from.emplace(file);
+      part.checkpointing.checkpoints = &cuts;
       part.recorder.events_may_start_late();
       part.recorder.stop_after_samples(4, stop);
       const Outcome outcome = part.run(stop.get_token());
@@ -235,14 +235,14 @@ TEST_CASE("synchronous runs on threads resume with the same bits") {
       CutFiles cuts(13);
       Setup watched;
       prepare(watched);
-      watched.continuity.checkpoints = &cuts;
+      watched.checkpointing.checkpoints = &cuts;
       CHECK(watched.run().worker_digests == whole.worker_digests);
       REQUIRE(cuts.files.size() >= 4);
       for (const std::string& file : cuts.files) {
         const CheckpointFile from(file);
         Setup resumed;
         prepare(resumed);
-        resumed.continuity.resume = &from;
+        resumed.checkpointing.resume = &from;
         resumed.recorder.events_may_start_late();
         const Outcome outcome = resumed.run();
         CHECK(outcome.worker_digests == whole.worker_digests);
@@ -267,7 +267,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
     CutFiles cuts(200);
     Setup first;
     prepare(first);
-    first.continuity.checkpoints = &cuts;
+    first.checkpointing.checkpoints = &cuts;
     // Nobody gets far before the calling thread has had a look.
     first.before_gradient = [&](int, std::int64_t step) {
       if (step >= 50 && !cuts.any) comes_true([&] { return cuts.any.load(); });
@@ -280,7 +280,7 @@ TEST_CASE("asynchronous runs on threads go on from a cut and do all that is left
       const CheckpointFile from(cuts.files[k]);
       Setup resumed;
       prepare(resumed);
-      resumed.continuity.resume = &from;
+      resumed.checkpointing.resume = &from;
       resumed.recorder.events_may_start_late();
       const Outcome outcome = resumed.run();
       CHECK(outcome.ending == Ending::finished);
@@ -312,8 +312,8 @@ TEST_CASE("a stopped run on threads goes on until it is done") {
     part.task["dimension"] = 2000;
     part.spec.budget.gradients = 6000;
     part.on_threads = true;
-    part.continuity.checkpoints = &cuts;
-    if (!file.empty()) part.continuity.resume = &from.emplace(file);
+    part.checkpointing.checkpoints = &cuts;
+    if (!file.empty()) part.checkpointing.resume = &from.emplace(file);
     part.recorder.events_may_start_late();
     part.recorder.stop_after_samples(attempt + 1, stop);
     const Outcome outcome = part.run(stop.get_token());
@@ -333,14 +333,14 @@ TEST_CASE("a checkpoint of another driver is refused") {
   CutFiles cuts(50);
   Setup setup;
   noisy_task(setup);
-  setup.continuity.checkpoints = &cuts;
+  setup.checkpointing.checkpoints = &cuts;
   setup.run();
   REQUIRE(!cuts.files.empty());
   const CheckpointFile from(cuts.files.front());
   Setup other;
   noisy_task(other);
   other.on_threads = true;
-  other.continuity.resume = &from;
+  other.checkpointing.resume = &from;
   CHECK_THROWS_WITH(other.run(),
                     ContainsSubstring("virtual-async/4") && ContainsSubstring("--force"));
 }

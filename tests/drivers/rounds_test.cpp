@@ -226,10 +226,10 @@ TEST_CASE("CORRECTNESS 31: a slow worker's rate is a fast one's at the same glob
     if (std::string(driver) == "virtual") {
       VirtualOptions options;
       options.compute.slow_factors = slow;
-      run_virtual(run.spec, options, slope, recorder, {}, {});
+      run_virtual({run.spec, slope, recorder}, options);
     } else {
       run.options.slow_factors = {6, 1, 1, 1};
-      run_threads(run.spec, run.options, slope, recorder, {}, SteadyClock(), {});
+      run_threads({run.spec, slope, recorder}, run.options);
     }
     // Commits of all workers, in order, by worker.
     std::vector<std::pair<double, int>> commits;

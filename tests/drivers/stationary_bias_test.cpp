@@ -104,7 +104,7 @@ Biases biases(const char* algorithm, std::uint64_t seed) {
   test::MemoryRecorder recorder;
   GradientPoints points(test::quadratic({{"dimension", kBiasDimension}, {"heterogeneity", 1.0}},
                                         kRing, spec.seeds, 1));
-  run_virtual(spec, options, points, recorder, {}, {});
+  run_virtual({spec, points, recorder}, options);
   std::vector<std::vector<double>> means, optima;
   for (int w = 0; w < kRing; ++w) {
     means.push_back(points.mean_of(w));

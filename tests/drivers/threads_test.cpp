@@ -226,7 +226,7 @@ TEST_CASE("threads: a failing gradient ends the run with its message, and nobody
       test::MemoryRecorder recorder;
       ThreadsOptions options;
       options.exchange_threads = exchange_threads;
-      CHECK_THROWS_WITH(run_threads(spec, options, objective, recorder, {}, SteadyClock(), {}),
+      CHECK_THROWS_WITH(run_threads({spec, objective, recorder}, options),
                         "gradient 50 of worker 2");
     }
 }
@@ -262,8 +262,7 @@ TEST_CASE("threads: a recorder that fails ends the run with its message, and nob
       ThreadsOptions options;
       options.exchange_threads = exchange_threads;
       INFO(algorithm);
-      CHECK_THROWS_WITH(run_threads(spec, options, *objective, recorder, {}, SteadyClock(), {}),
-                        "disk full");
+      CHECK_THROWS_WITH(run_threads({spec, *objective, recorder}, options), "disk full");
     }
 }
 

@@ -44,7 +44,7 @@ PartialEvaluation WatchedTask::evaluate(int lane, EvaluationSet set, int chunk,
   return sum;
 }
 
-Outcome WatchedRun::execute(const Continuity& continuity, std::stop_token stop) {
+Outcome WatchedRun::execute(const Checkpointing& checkpointing, std::stop_token stop) {
   run.spec.topology = &run.graph;
   evaluated.clear();
   const auto task = [this](int lanes) {
@@ -53,14 +53,14 @@ Outcome WatchedRun::execute(const Continuity& continuity, std::stop_token stop) 
   if (driver == "mpi") {
     Processes processes{run.spec, run.task};
     processes.objective = [&](int) { return task(2); };  // rank 0 alone evaluates
-    Outcome outcome = processes.run(recorder, continuity, stop);
+    Outcome outcome = processes.run(recorder, checkpointing, stop);
     check_no_errors(processes);
     return outcome;
   }
   const auto watched = task(run.spec.workers + 1);
   if (driver == "virtual")
-    return run_virtual(run.spec, simulated, *watched, recorder, continuity, stop);
-  return run_threads(run.spec, run.options, *watched, recorder, continuity, SteadyClock(), stop);
+    return run_virtual({run.spec, *watched, recorder, checkpointing, stop}, simulated);
+  return run_threads({run.spec, *watched, recorder, checkpointing, stop}, run.options);
 }
 
 }  // namespace acid::test

@@ -58,7 +58,7 @@ struct WatchedRun {
 
   MemoryRecorder recorder = {};
   std::vector<WatchedTask::Model> evaluated = {};
-  Outcome execute(const Continuity& continuity = {}, std::stop_token stop = {});
+  Outcome execute(const Checkpointing& checkpointing = {}, std::stop_token stop = {});
 };
 
 }  // namespace acid::test

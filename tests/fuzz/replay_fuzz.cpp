@@ -18,12 +18,12 @@ constexpr int kWorkers = 3;
 constexpr int kCommits = 24;
 constexpr std::size_t kMostEvents = 400;  // of one worker
 
-struct Run {
+struct FuzzedRun {
   Topology graph = make_topology(kWorkers, {{"kind", "ring"}});
   RunSpec spec;
   std::unique_ptr<Objective> objective;
 
-  Run() {
+  FuzzedRun() {
     spec.workers = kWorkers;
     spec.topology = &graph;
     spec.seeds = Seeds(1);
@@ -178,13 +178,16 @@ struct Options {
 };
 
 // Nothing when the script was refused.
-std::optional<Outcome> replay(Run& run, const ReplayScript& script, const Options& options,
+std::optional<Outcome> replay(FuzzedRun& run, const ReplayScript& script, const Options& options,
                               CutKeeper keeper = CutKeeper()) {
   StrictRecorder recorder;
   std::optional<Outcome> outcome;
   accepted([&] {
-    outcome = run_replay(run.spec, script, options.complete, options.threads, *run.objective,
-                         recorder, {.checkpoints = &keeper, .resume = options.resume}, {});
+    outcome = run_replay({.spec = run.spec,
+                          .objective = *run.objective,
+                          .recorder = recorder,
+                          .checkpointing = {.checkpoints = &keeper, .resume = options.resume}},
+                         script, options.complete, options.threads);
   });
   if (outcome && outcome->ending != Ending::diverged) recorder.expect(script);
   return outcome;
@@ -192,7 +195,7 @@ std::optional<Outcome> replay(Run& run, const ReplayScript& script, const Option
 
 // A valid script is accepted, and gives the same bits from a checkpoint; if not, the fuzzer would
 // look at refusals only.
-std::unique_ptr<CheckpointFile> checked_checkpoint(Run& run, const ReplayScript& script) {
+std::unique_ptr<CheckpointFile> checked_checkpoint(FuzzedRun& run, const ReplayScript& script) {
   const Folder folder;
   const std::string path = folder.path("cut.safetensors");
   const auto whole = replay(run, script, {}, CutKeeper(path));
@@ -206,7 +209,7 @@ std::unique_ptr<CheckpointFile> checked_checkpoint(Run& run, const ReplayScript&
 }
 
 struct Valid {
-  Valid(Run& run, bool shared_clock)
+  Valid(FuzzedRun& run, bool shared_clock)
       : script(ValidScript(run.spec, shared_clock).script()),
         file(checked_checkpoint(run, script)) {}
   const ReplayScript script;
@@ -255,7 +258,7 @@ void edit(Input& input, ReplayScript& script) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace acid::fuzz;
-  static Run run;
+  static FuzzedRun run;
   static const Valid with_one_clock(run, true), with_own_clocks(run, false);
   Input input(data, size);
   const std::uint8_t choice = input.number<std::uint8_t>();

@@ -42,6 +42,7 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"engine/drivers/threads/", kUnderDrivers},
     {"engine/drivers/mpi/", kUnderDrivers},
     {"engine/drivers/replay/", kUnderDrivers},
+    {"engine/drivers/", {"engine/"}},
     {"recipes/",
      {"engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/", "engine/data/",
       "engine/models/"}},

@@ -19,17 +19,14 @@ bool any_diverged(const GradientNotes& notes) {
 
 }  // namespace
 
-Director::Director(const RunSpec& spec, Objective& objective, Recorder& recorder,
-                   const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
-                   Collector& collector)
-    : spec_(spec),
-      continuity_(continuity),
+Director::Director(const Run& run, Post& post, Lead& lead, Collector& collector)
+    : run_(run),
+      spec_(run.spec),
       post_(post),
-      clock_(clock),
       lead_(lead),
       collector_(collector),
-      ensemble_(on_host(spec), objective),
-      sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)) {}
+      ensemble_(on_host(run.spec), run.objective),
+      sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)) {}
 
 template <class Archive>
 void Director::persist(Archive& archive) {
@@ -37,17 +34,17 @@ void Director::persist(Archive& archive) {
 }
 
 void Director::load() {
-  if (continuity_.resume == nullptr) return;
-  load_state(*continuity_.resume, kLayout, *this);
-  ensemble_.restore(*continuity_.resume);
+  if (run_.checkpointing.resume == nullptr) return;
+  load_state(*run_.checkpointing.resume, kLayout, *this);
+  ensemble_.restore(*run_.checkpointing.resume);
 }
 
 void Director::begin() {
-  started_seconds_ = clock_.seconds();
+  started_seconds_ = run_.clock.seconds();
   Ensemble* resumed = nullptr;
   std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
   std::vector<std::int64_t> exchanges(committed.size());
-  if (continuity_.resume != nullptr) {
+  if (run_.checkpointing.resume != nullptr) {
     started_seconds_ -= kept_.seconds;
     resumed = &ensemble_;
     for (std::size_t w = 0; w < committed.size(); ++w) {
@@ -68,7 +65,7 @@ void Director::begin() {
 
 Outcome Director::direct(const std::function<bool()>& failed) {
   while (!failed()) {
-    const Checkpoints* const checkpoints = continuity_.checkpoints;
+    const Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
     const bool soon = checkpoints != nullptr && checkpoints->next_time() != kNever;
     auto gathered = collector_.wait(soon ? kLookSoonSeconds : kLookSeconds);
     if (!gathered) {
@@ -97,7 +94,7 @@ void Director::look() {
   const Position here = lead_.position();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return lead_.request_end(false);
-  Checkpoints* const checkpoints = continuity_.checkpoints;
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   if (checkpoints == nullptr || cut_requested_ || lead_.lost() > 0 ||
       !checkpoints->due(here.gradients, here))
     return;
@@ -111,7 +108,7 @@ Position Director::position(const Gathered& gathered) const {
       gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
   return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
 }
 
@@ -131,18 +128,18 @@ void Director::take_sample(Gathered& gathered) {
 
 void Director::save(Gathered& gathered) {
   // Without the state of all there is nothing that a run of all could go on from.
-  if (continuity_.checkpoints != nullptr && gathered.complete()) {
+  if (run_.checkpointing.checkpoints != nullptr && gathered.complete()) {
     gathered.restore(ensemble_);
     const Position here = position(gathered);
     kept_ = {.gradients = gathered.gradients,
              .count = std::llround(gathered.time * spec_.workers),
              .seconds = here.seconds,
              .reports = gathered.reports};
-    continuity_.checkpoints->save({.step = here.gradients,
-                                   .position = here,
-                                   .vectors = ensemble_.vectors(),
-                                   .layout = kLayout,
-                                   .state = saved_state(*this)});
+    run_.checkpointing.checkpoints->save({.step = here.gradients,
+                                          .position = here,
+                                          .vectors = ensemble_.vectors(),
+                                          .layout = kLayout,
+                                          .state = saved_state(*this)});
   }
   collector_.go_on();
 }
@@ -193,28 +190,25 @@ void Director::count_edges(const Gathered& gathered, Outcome& outcome) const {
   outcome.edges = edges.list();
 }
 
-Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                      Recorder& recorder, const Continuity& continuity, Transport& transport,
-                      const Clock& clock, std::stop_token stop) {
-  Post post(transport);
+Outcome run_mpi_async(const Run& run, const MpiOptions& options) {
+  Post post(*options.transport);
   if (options.goes_on) post.outlive_losses();
   std::optional<Lead> lead;
   std::optional<Collector> collector;
   std::optional<Director> director;
   if (post.rank() == 0) {
-    collector.emplace(spec, recorder, post);
-    lead.emplace(spec, objective.dimension(), post, clock, recorder,
-                 [&] { return collector->crowded(); });
+    collector.emplace(run.spec, run.recorder, post);
+    lead.emplace(run, post, [&] { return collector->crowded(); });
     post.stay_in_touch([&] {
-      director.emplace(spec, objective, recorder, continuity, post, clock, *lead, *collector);
+      director.emplace(run, post, *lead, *collector);
       director->load();
     });
     director->begin();
   }
   Lead* const leading = lead ? &*lead : nullptr;
   Collector* const collecting = collector ? &*collector : nullptr;
-  MpiAsync process(spec, options, objective, post, clock, leading, collecting);
-  return run_process(process, director ? &*director : nullptr, collecting, post, stop);
+  MpiAsync process(run, options, post, leading, collecting);
+  return run_process(process, director ? &*director : nullptr, collecting, post);
 }
 
 }  // namespace acid

@@ -8,7 +8,6 @@
 #include "engine/drivers/mpi/lead.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/run/cut.hpp"
 #include "engine/run/outcome.hpp"
 
 namespace acid {
@@ -17,9 +16,7 @@ namespace acid {
 /// saves what was collected, and sees ends coming that no worker does. The calling thread's.
 class Director {
  public:
-  Director(const RunSpec& spec, Objective& objective, Recorder& recorder,
-           const Continuity& continuity, Post& post, const Clock& clock, Lead& lead,
-           Collector& collector);
+  Director(const Run& run, Post& post, Lead& lead, Collector& collector);
 
   /// Reads the checkpoint that the run goes on from, if it does. Any thread, alone.
   void load();
@@ -43,10 +40,9 @@ class Director {
   Position position(const Gathered& gathered) const;
   Totals totals(const Gathered& gathered) const;
 
+  const Run& run_;
   const RunSpec& spec_;
-  const Continuity continuity_;
   Post& post_;
-  const Clock& clock_;
   Lead& lead_;
   Collector& collector_;
   double started_seconds_ = 0;
@@ -69,8 +65,6 @@ class Director {
 };
 
 /// An asynchronous run under the mpi driver; run_mpi() says the rest.
-Outcome run_mpi_async(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                      Recorder& recorder, const Continuity& continuity, Transport& transport,
-                      const Clock& clock, std::stop_token stop);
+Outcome run_mpi_async(const Run& run, const MpiOptions& options);
 
 }  // namespace acid

@@ -15,15 +15,13 @@ constexpr double kSpreadSeconds = 0.5e-3;
 
 }  // namespace
 
-Lead::Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
-           Recorder& recorder, std::function<bool()> crowded)
-    : spec_(spec),
+Lead::Lead(const Run& run, Post& post, std::function<bool()> crowded)
+    : run_(run),
+      spec_(run.spec),
       post_(post),
-      clock_(clock),
-      recorder_(recorder),
-      bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * dimension)),
+      bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * run.objective.dimension())),
       crowded_(std::move(crowded)),
-      workers_(static_cast<std::size_t>(spec.workers)) {}
+      workers_(static_cast<std::size_t>(run.spec.workers)) {}
 
 void Lead::begin(const std::vector<std::int64_t>& committed,
                  const std::vector<std::int64_t>& exchanges, std::int64_t cut,
@@ -39,7 +37,7 @@ void Lead::begin(const std::vector<std::int64_t>& committed,
   for (Own& one : workers_) one.told_total = total;
   gradients_.store(total);
   add_exchanges();
-  permits_.emplace(spec_.budget.gradients, committed, clock_.seconds());
+  permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
 // Each is counted by both its workers.
@@ -50,7 +48,8 @@ void Lead::add_exchanges() {
 }
 
 std::int64_t Lead::first_grant(int worker) {
-  return own(worker).told_grant = permits_->grant(worker, own(worker).committed, clock_.seconds());
+  return own(worker).told_grant =
+             permits_->grant(worker, own(worker).committed, run_.clock.seconds());
 }
 
 std::int64_t Lead::grant(int worker, double now) {
@@ -62,7 +61,7 @@ Position Lead::position() const {
   const std::int64_t gradients = gradients_.load();
   return {.gradients = gradients,
           .normalised_time = static_cast<double>(gradients) / spec_.workers,
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = exchanges_.load() * bytes_per_exchange_};
 }
 
@@ -105,7 +104,7 @@ void Lead::progress(int from, MailReader& reader) {
   sender.committed = committed;
   sender.exchanges = exchanges;
   add_exchanges();
-  recorder_.progress(position());
+  run_.recorder.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
 }
@@ -158,7 +157,7 @@ void Lead::all_closed() {
 // ones are used up.
 double Lead::spread() {
   if (!permits_ || ending_.load()) return kIdleSeconds;
-  const double now = clock_.seconds();
+  const double now = run_.clock.seconds();
   const double wait = spread_seconds_ + kSpreadSeconds - now;
   if (wait > 0) return wait;
   bool told = false;
@@ -210,7 +209,7 @@ void Lead::lose(const Mail& mail, const Life& life) {
 }
 
 void Lead::note_loss(const Mail& mail, const Life& life) {
-  recorder_.note(
+  run_.recorder.note(
       Severity::warning,
       fmt::format(
           "{} at normalised time {:.6g}; the run goes on with {} of {} workers and takes no "

@@ -10,7 +10,7 @@
 #include "engine/drivers/mpi/clock.hpp"
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/run/run_spec.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -21,12 +21,11 @@ class Lead {
  public:
   /// While `crowded` says so, because rank 0 cannot keep up with what it is to look at, nobody is
   /// given more gradients.
-  Lead(const RunSpec& spec, std::size_t dimension, Post& post, const Clock& clock,
-       Recorder& recorder, std::function<bool()> crowded);
+  Lead(const Run& run, Post& post, std::function<bool()> crowded);
 
   /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
   /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
-  /// on `clock`.
+  /// on the clock.
   void begin(const std::vector<std::int64_t>& committed, const std::vector<std::int64_t>& exchanges,
              std::int64_t cut, double started_seconds);
   /// Gradients that a worker may commit at first.
@@ -70,10 +69,9 @@ class Lead {
   void add_exchanges();
   Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
 
+  const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  const Clock& clock_;
-  Recorder& recorder_;
   const std::int64_t bytes_per_exchange_;
   const std::function<bool()> crowded_;
   double started_seconds_ = 0;

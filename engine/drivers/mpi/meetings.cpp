@@ -20,32 +20,31 @@ const Backend& offer_memory(const RunSpec& spec, const MpiOptions& options) {
 
 }  // namespace
 
-MpiAsync::MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
-                   const Clock& clock, Lead* lead, Collector* collector)
-    : spec_(spec),
+MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Lead* lead,
+                   Collector* collector)
+    : run_(run),
+      spec_(run.spec),
       options_(options),
-      objective_(objective),
       post_(post),
-      clock_(clock),
       lead_(lead),
       collector_(collector),
       rank_(post.rank()),
-      backlog_limit_(spec.backlog_limit(rank_)),
-      settings_(worker_settings(spec, objective)),
+      backlog_limit_(run.spec.backlog_limit(rank_)),
+      settings_(worker_settings(run.spec, run.objective)),
       memory_(settings_, 1,
-              spec.backend->is_host_memory() ? post.open_window(Worker::shared_size(settings_))
-                                             : std::span<float>{}),
+              run.spec.backend->is_host_memory() ? post.open_window(Worker::shared_size(settings_))
+                                                 : std::span<float>{}),
       worker_(settings_, memory_),
-      reporter_(spec, post),
-      time_(spec.workers),
-      schedule_(*spec.topology, spec.method.rate, spec.seeds),
-      gone_(static_cast<std::size_t>(spec.workers)),
-      sample_times_(spec, objective, nobody_, {}),
+      reporter_(run.spec, post),
+      time_(run.spec.workers),
+      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
+      gone_(static_cast<std::size_t>(run.spec.workers)),
+      sample_times_(run.spec, run.objective, nobody_, {}),
       start_(post, worker_, [this](Start& start) { started(start); }),
-      own_offer_(settings_.dimension, offer_memory(spec, options)),
-      partner_offer_(settings_.dimension, offer_memory(spec, options)) {
+      own_offer_(settings_.dimension, offer_memory(run.spec, options)),
+      partner_offer_(settings_.dimension, offer_memory(run.spec, options)) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
-  objective.start(rank_, x0, buffers);
+  run.objective.start(rank_, x0, buffers);
   worker_.start(x0, buffers);
 }
 
@@ -54,14 +53,14 @@ MpiAsync::~MpiAsync() {
   if (swapping_) options_.link->abort();
 }
 
-void MpiAsync::converse(std::stop_token stop) {
-  std::stop_callback wake_up(stop, [this] { post_.wake(); });
+void MpiAsync::converse() {
+  std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
   double patience = 0;
   while (!over_ && !abandoned_.load()) {
     post_.pump(patience, [this](const Mail& mail) { deliver(mail); });
     finish_swap();
     act();
-    if (stop.stop_requested() && !told_stop_) {
+    if (run_.stop.stop_requested() && !told_stop_) {
       post_.send(0, mail_header(MailKind::stop, true));
       told_stop_ = true;
     }
@@ -121,7 +120,7 @@ void MpiAsync::started(Start& start) {
   more(known, count, granted, seconds, sample_times_);
   {
     MutexLock lock(mutex_);
-    started_seconds_ = clock_.seconds() - seconds;
+    started_seconds_ = run_.clock.seconds() - seconds;
     if (start.resumed) {
       report_ = std::move(start.report);
       reporter_.log().resume_at(rank_, report_.events);
@@ -247,7 +246,7 @@ bool MpiAsync::place_mark() {
 void MpiAsync::tell_progress() {
   MutexLock lock(mutex_);
   untold_ = committed_ > told_committed_ || diverged_ != told_diverged_;
-  if (untold_ && clock_.seconds() >= told_seconds_ + kReportSeconds) send_progress();
+  if (untold_ && run_.clock.seconds() >= told_seconds_ + kReportSeconds) send_progress();
 }
 
 // What rank 0 knows of a worker's gradients may never be more than what it has of the events.
@@ -259,12 +258,13 @@ void MpiAsync::send_progress() {
   post_.send(0, mail_header(MailKind::progress, committed_, report_.exchanges, diverged_));
   told_committed_ = committed_;
   told_diverged_ = diverged_;
-  told_seconds_ = clock_.seconds();
+  told_seconds_ = run_.clock.seconds();
   untold_ = false;
 }
 
 double MpiAsync::seconds_to_next_report() const {
-  return untold_ ? std::max(0.0, told_seconds_ + kReportSeconds - clock_.seconds()) : kIdleSeconds;
+  return untold_ ? std::max(0.0, told_seconds_ + kReportSeconds - run_.clock.seconds())
+                 : kIdleSeconds;
 }
 
 }  // namespace acid

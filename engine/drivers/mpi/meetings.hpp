@@ -25,14 +25,13 @@ namespace acid {
 class MpiAsync {
  public:
   /// `lead`, `collector`: on rank 0 only.
-  MpiAsync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
-           const Clock& clock, Lead* lead, Collector* collector);
+  MpiAsync(const Run& run, const MpiOptions& options, Post& post, Lead* lead, Collector* collector);
   ~MpiAsync();
 
   /// The gradient thread, from the start of the run to its end.
   void train() EXCLUDES_LOCK(mutex_);
   /// The communication thread, likewise.
-  void converse(std::stop_token stop) EXCLUDES_LOCK(mutex_);
+  void converse() EXCLUDES_LOCK(mutex_);
   /// Ends both threads without an end of the run; any thread.
   void abandon() EXCLUDES_LOCK(mutex_);
 
@@ -50,7 +49,7 @@ class MpiAsync {
   /// The next gradient begins with it unless the throttle holds it. False when nothing was
   /// committed, or nothing should be any more.
   bool commit(double loss, double began) EXCLUDES_LOCK(mutex_);
-  /// What the worker has done since then, by clock_, ends now. Returns how long that was.
+  /// What the worker has done since then, by the clock, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex_);
   void wait_for_start() EXCLUDES_LOCK(mutex_);
   /// Begins the next gradient, once the throttle lets it, unless one is in hand. False when the run
@@ -96,11 +95,10 @@ class MpiAsync {
   void queue(const DueEdge& edge) REQUIRES_LOCK(mutex_);
   double seconds_to_next_report() const;
 
+  const Run& run_;
   const RunSpec& spec_;
   const MpiOptions& options_;
-  Objective& objective_;
   Post& post_;
-  const Clock& clock_;
   Lead* const lead_;
   Collector* const collector_;
   const int rank_;
@@ -134,7 +132,7 @@ class MpiAsync {
   Stage stage_ = Stage::none;
   DueEdge edge_;               // of stage_
   std::int64_t offered_ = 0;   // count at which edge_ was offered
-  double exchange_began_ = 0;  // by clock_
+  double exchange_began_ = 0;  // by the clock
   bool leaving_ = false;       // our offer is on its way to the partner
   bool swapping_ = false;      // both are, by options_.link
   Arena<float> own_offer_, partner_offer_;

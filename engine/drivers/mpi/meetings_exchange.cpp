@@ -15,7 +15,7 @@ void MpiAsync::start_exchange() {
   MutexLock lock(mutex_);
   if (!starts_exchange()) return;
   edge_ = edges_.front();
-  exchange_began_ = clock_.seconds();
+  exchange_began_ = run_.clock.seconds();
   if (!leads() || ready_partners_.contains(edge_.number)) testify();
   if (!leads()) {
     post_.send(partner(), mail_header(MailKind::ready, edge_.number, time_.known()));

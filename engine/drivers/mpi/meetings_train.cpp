@@ -9,12 +9,12 @@ namespace acid {
 
 void MpiAsync::train() {
   wait_for_start();
-  GradientPace pace(options_.slow_factor, clock_);
+  GradientPace pace(options_.slow_factor, run_.clock);
   while (has_gradient()) {
-    const double began = clock_.seconds();
+    const double began = run_.clock.seconds();
     pace.begin();
-    const double loss = objective_.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
-                                            worker_.gradient_buffers(), worker_.gradient());
+    const double loss = run_.objective.gradient(0, rank_, worker_.gradients(), worker_.snapshot(),
+                                                worker_.gradient_buffers(), worker_.gradient());
     hold_until(pace.end());
     if (!commit(loss, began)) break;
     post_.wake();
@@ -36,7 +36,7 @@ bool MpiAsync::has_gradient() {
   std::optional<double> held_since;
   while (!closing_ && (behind() || lent_)) {
     if (!held_since && behind()) {
-      held_since = clock_.seconds();
+      held_since = run_.clock.seconds();
       ++report_.holds;
     }
     changed_.wait(mutex_);
@@ -67,7 +67,7 @@ bool MpiAsync::commit(double loss, double began) {
   MutexLock lock(mutex_);
   end_span(SpanKind::compute, began);
   if (committed_ >= allowed_ || lent_) {
-    const double since = clock_.seconds();
+    const double since = run_.clock.seconds();
     while ((committed_ >= allowed_ || lent_) && !closing_) changed_.wait(mutex_);
     report_.idle_seconds += end_span(SpanKind::wait, since);
   }
@@ -99,7 +99,7 @@ bool MpiAsync::behind() {
 }
 
 double MpiAsync::end_span(SpanKind kind, double since) {
-  const double until = clock_.seconds();
+  const double until = run_.clock.seconds();
   timeline_.add(0, kind, since - started_seconds_, until - started_seconds_);
   return until - since;
 }
@@ -117,7 +117,8 @@ void MpiAsync::abandon() {
 void MpiAsync::hold_until(double until) {
   if (options_.slow_factor <= 1) return;
   MutexLock lock(mutex_);
-  while (!closing_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
+  while (!closing_ && run_.clock.seconds() < until)
+    changed_.wait_for(mutex_, until - run_.clock.seconds());
 }
 
 }  // namespace acid

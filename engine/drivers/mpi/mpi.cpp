@@ -7,13 +7,11 @@
 
 namespace acid {
 
-Outcome run_mpi(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                Recorder& recorder, const Continuity& continuity, Transport& transport,
-                const Clock& clock, std::stop_token stop) {
-  ACID_ASSERT(transport.size() == spec.workers, "{} processes for {} workers", transport.size(),
-              spec.workers);
-  const auto run = spec.method.pattern == Pattern::pairwise ? run_mpi_async : run_mpi_sync;
-  return run(spec, options, objective, recorder, continuity, transport, clock, stop);
+Outcome run_mpi(const Run& run, const MpiOptions& options) {
+  ACID_ASSERT(options.transport->size() == run.spec.workers, "{} processes for {} workers",
+              options.transport->size(), run.spec.workers);
+  const auto run_it = run.spec.method.pattern == Pattern::pairwise ? run_mpi_async : run_mpi_sync;
+  return run_it(run, options);
 }
 
 std::string_view mpi_state_layout(const RunSpec& spec) {

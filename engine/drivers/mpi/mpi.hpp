@@ -2,20 +2,17 @@
 
 #include <functional>
 #include <span>
-#include <stop_token>
 #include <string_view>
 
-#include "engine/base/clock.hpp"
-#include "engine/run/cut.hpp"
-#include "engine/run/run_spec.hpp"
+#include "engine/run/run.hpp"
 #include "engine/transport/device_link.hpp"
 #include "engine/transport/transport.hpp"
-#include "engine/worker/objective.hpp"
 
 namespace acid {
 
 struct MpiOptions {
-  double slow_factor = 1;  // how many times longer this process takes over a gradient
+  Transport* transport = nullptr;  // must be there; its rank is this process's worker
+  double slow_factor = 1;          // how many times longer this process takes over a gradient
   /// all-reduce: sums the values of all processes, by the MPI library; absent: our own reduction,
   /// whose bits depend on nothing.
   std::function<void(std::span<float>)> library_sum;
@@ -31,16 +28,14 @@ struct MpiOptions {
 /// with the same spec; worker i is rank i. Uses the objective's lanes 0 (gradients) and, on rank 0,
 /// 1 (evaluation).
 ///
-/// Only rank 0 looks at `recorder` and `continuity`, and only it has an outcome. A stop request in
-/// any process stops all. Throws LostProcess when one of them cannot be reached any more, unless
-/// the run goes on without it (`goes_on`).
+/// Only rank 0 looks at the recorder and the checkpointing, and only it has an outcome. A stop
+/// request in any process stops all. Throws LostProcess when one of them cannot be reached any
+/// more, unless the run goes on without it (`goes_on`).
 ///
 /// Asynchronous methods: every worker has a clock of its own, the number of gradients of all
 /// workers that it knows of ÷ n, which is never ahead of the truth. Exchanges follow the drawn list
 /// without anybody handing them out: docs/MPI.md tells how.
-Outcome run_mpi(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                Recorder& recorder, const Continuity& continuity, Transport& transport,
-                const Clock& clock, std::stop_token stop);
+Outcome run_mpi(const Run& run, const MpiOptions& options);
 
 /// Cut::layout of such a run.
 std::string_view mpi_state_layout(const RunSpec& spec);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <stop_token>
 
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/mpi/report.hpp"
@@ -30,8 +29,7 @@ void deliver_to_rank_zero(const Mail& mail, Lead* lead, Collector* collector) {
 /// director on the calling thread. When one of them fails the others are let go, and its exception
 /// is rethrown.
 template <class Process, class Director>
-Outcome run_process(Process& process, Director* director, Collector* collector, Post& post,
-                    std::stop_token stop) {
+Outcome run_process(Process& process, Director* director, Collector* collector, Post& post) {
   std::atomic<bool> failed{false};
   ThreadGroup crew([&] {
     failed.store(true);
@@ -39,7 +37,7 @@ Outcome run_process(Process& process, Director* director, Collector* collector, 
     if (collector != nullptr) collector->wake();
   });
   crew.start([&] { process.train(); });
-  crew.start([&] { process.converse(stop); });
+  crew.start([&] { process.converse(); });
   Outcome outcome;
   if (director != nullptr) try {
       outcome = director->direct([&] { return failed.load(); });

@@ -15,20 +15,18 @@ constexpr double kMostRoundsAhead = 4;
 
 }  // namespace
 
-RoundLead::RoundLead(const RunSpec& spec, Post& post, const Clock& clock, Recorder& recorder,
-                     Checkpoints* checkpoints, const Sampler& sampler,
+RoundLead::RoundLead(const Run& run, Post& post, const Sampler& sampler,
                      std::int64_t bytes_per_round, double started_seconds, std::int64_t round)
-    : spec_(spec),
+    : run_(run),
+      spec_(run.spec),
       post_(post),
-      clock_(clock),
-      recorder_(recorder),
-      checkpoints_(checkpoints),
+      checkpoints_(run.checkpointing.checkpoints),
       bytes_per_round_(bytes_per_round),
       started_seconds_(started_seconds),
       first_round_(round),
-      first_seconds_(clock.seconds()),
+      first_seconds_(run.clock.seconds()),
       sample_times_(sampler),
-      committed_(static_cast<std::size_t>(spec.workers), round),
+      committed_(static_cast<std::size_t>(run.spec.workers), round),
       whole_(round) {
   directive_.allowed = round;
 }
@@ -36,7 +34,7 @@ RoundLead::RoundLead(const RunSpec& spec, Post& post, const Clock& clock, Record
 Position RoundLead::position(std::int64_t rounds) const {
   return {.gradients = rounds * spec_.workers,
           .normalised_time = static_cast<double>(rounds),
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = rounds * bytes_per_round_};
 }
 
@@ -64,7 +62,7 @@ void RoundLead::progress(int from, MailReader& reader) {
   const std::int64_t whole = *std::min_element(committed_.begin(), committed_.end());
   if (whole == whole_) return;
   whole_ = whole;
-  recorder_.progress(position(whole));
+  run_.recorder.progress(position(whole));
 }
 
 void RoundLead::act() {
@@ -82,7 +80,7 @@ bool RoundLead::must_end(const Position& here) const {
 std::int64_t RoundLead::rounds_ahead() const {
   const std::int64_t done = whole_ - first_round_;
   if (done == 0) return 1;
-  const double each = (clock_.seconds() - first_seconds_) / static_cast<double>(done);
+  const double each = (run_.clock.seconds() - first_seconds_) / static_cast<double>(done);
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
 }
@@ -153,21 +151,19 @@ bool RoundLead::diverged() {
   return diverged_;
 }
 
-RoundDirector::RoundDirector(const RunSpec& spec, Objective& objective, Recorder& recorder,
-                             const Continuity& continuity, Post& post, const Clock& clock,
-                             Collector& collector)
-    : spec_(spec),
-      continuity_(continuity),
+RoundDirector::RoundDirector(const Run& run, Post& post, Collector& collector)
+    : run_(run),
+      spec_(run.spec),
       post_(post),
       collector_(collector),
-      ensemble_(on_host(spec), objective),
-      log_(spec.workers, spec.keep_events, recorder),
-      sampler_(spec, objective, recorder, sequential_for(kEvaluationLane)),
-      idle_seconds_(static_cast<std::size_t>(spec.workers)),
-      notes_(static_cast<std::size_t>(spec.workers)),
-      resumed_(resume(continuity.resume)),
-      lead_(spec, post, clock, recorder, continuity.checkpoints, sampler_,
-            bytes_per_round(spec, ensemble_.dimension()), clock.seconds() - seconds_, round_) {}
+      ensemble_(on_host(run.spec), run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)),
+      idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
+      notes_(static_cast<std::size_t>(run.spec.workers)),
+      resumed_(resume(run.checkpointing.resume)),
+      lead_(run, post, sampler_, bytes_per_round(run.spec, ensemble_.dimension()),
+            run.clock.seconds() - seconds_, round_) {}
 
 SyncState RoundDirector::state() {
   return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};
@@ -238,11 +234,11 @@ void RoundDirector::save(const Gathered& gathered) {
     log_.resume_at(static_cast<int>(w), report.events);
   }
   SyncState kept = state();
-  continuity_.checkpoints->save({.step = round_,
-                                 .position = here,
-                                 .vectors = ensemble_.vectors(),
-                                 .layout = kSyncLayout,
-                                 .state = saved_state(kept)});
+  run_.checkpointing.checkpoints->save({.step = round_,
+                                        .position = here,
+                                        .vectors = ensemble_.vectors(),
+                                        .layout = kSyncLayout,
+                                        .state = saved_state(kept)});
 }
 
 Outcome RoundDirector::end(Gathered& gathered) {

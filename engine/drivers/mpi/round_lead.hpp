@@ -35,9 +35,8 @@ struct Directive {
 class RoundLead {
  public:
   /// `sampler`: stands where the run begins; it only counts. `bytes_per_round`: by
-  /// all workers. A run that began at `started_seconds` on `clock`, at `round`.
-  RoundLead(const RunSpec& spec, Post& post, const Clock& clock, Recorder& recorder,
-            Checkpoints* checkpoints, const Sampler& sampler, std::int64_t bytes_per_round,
+  /// all workers. A run that began at `started_seconds` on the clock, at `round`.
+  RoundLead(const Run& run, Post& post, const Sampler& sampler, std::int64_t bytes_per_round,
             double started_seconds, std::int64_t round);
 
   /// Takes a message of the kinds progress, stop and farewell_wanted.
@@ -62,10 +61,9 @@ class RoundLead {
   bool must_end(const Position& here) const REQUIRES_LOCK(mutex_);
   std::int64_t rounds_ahead() const REQUIRES_LOCK(mutex_);
 
+  const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  const Clock& clock_;
-  Recorder& recorder_;
   Checkpoints* const checkpoints_;  // while cutting_ is set the calling thread's, else ours
   const std::int64_t bytes_per_round_;
   const double started_seconds_;
@@ -88,8 +86,7 @@ class RoundLead {
 /// collected, while the rounds go on.
 class RoundDirector {
  public:
-  RoundDirector(const RunSpec& spec, Objective& objective, Recorder& recorder,
-                const Continuity& continuity, Post& post, const Clock& clock, Collector& collector);
+  RoundDirector(const Run& run, Post& post, Collector& collector);
 
   /// Tells all processes how the run begins; before any other thread uses the post.
   void begin();
@@ -105,8 +102,8 @@ class RoundDirector {
   SyncState state();
   bool resume(const CheckpointFile* file);
 
+  const Run& run_;
   const RunSpec& spec_;
-  const Continuity continuity_;
   Post& post_;
   Collector& collector_;
   Ensemble ensemble_;  // all workers, as of the last mark that was not only measured

@@ -23,50 +23,49 @@ std::int64_t rounds_of(const RunSpec& spec) {
 
 }  // namespace
 
-MpiSync::MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
-                 const Clock& clock, RoundLead* lead, Collector* collector)
-    : spec_(spec),
+MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post, RoundLead* lead,
+                 Collector* collector)
+    : run_(run),
+      spec_(run.spec),
       options_(options),
-      objective_(objective),
       post_(post),
-      clock_(clock),
-      pace_(options.slow_factor, clock),
+      pace_(options.slow_factor, run.clock),
       lead_(lead),
       collector_(collector),
       rank_(post.rank()),
-      all_reduces_(spec.method.pattern == Pattern::all_reduce),
-      combines_first_(!all_reduces_ && spec.method.order == Order::combine_while_adapt),
-      bytes_per_round_(bytes_per_round(spec, objective.dimension())),
-      last_round_(rounds_of(spec)),
-      settings_(worker_settings(spec, objective)),
-      weights_(weights_of(spec)),
+      all_reduces_(run.spec.method.pattern == Pattern::all_reduce),
+      combines_first_(!all_reduces_ && run.spec.method.order == Order::combine_while_adapt),
+      bytes_per_round_(bytes_per_round(run.spec, run.objective.dimension())),
+      last_round_(rounds_of(run.spec)),
+      settings_(worker_settings(run.spec, run.objective)),
+      weights_(weights_of(run.spec)),
       buckets_(settings_.dimension),
       memory_(settings_, 1),
       worker_(settings_, memory_),
-      sent_gradient_(spec.backend->is_host_memory() ? 0 : settings_.dimension,
-                     spec.backend->messages()),
-      gradient_(spec.backend->is_host_memory() ? worker_.gradient() : sent_gradient_.span()),
-      average_(all_reduces_ ? 0 : settings_.dimension, spec.backend->messages()),
-      reporter_(spec, post),
+      sent_gradient_(run.spec.backend->is_host_memory() ? 0 : settings_.dimension,
+                     run.spec.backend->messages()),
+      gradient_(run.spec.backend->is_host_memory() ? worker_.gradient() : sent_gradient_.span()),
+      average_(all_reduces_ ? 0 : settings_.dimension, run.spec.backend->messages()),
+      reporter_(run.spec, post),
       missing_(buckets_.size()),
-      started_seconds_(clock.seconds()),
+      started_seconds_(run.clock.seconds()),
       start_(post, worker_, [this](Start& start) { started(start); }) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
-  objective.start(rank_, x0, buffers);
+  run.objective.start(rank_, x0, buffers);
   worker_.start(x0, buffers);
   const auto over = [this] { exchange_is_over(); };
   if (all_reduces_)
-    all_reduce_.emplace(post, buckets_, gradient_, spec.backend->messages(), options.library_sum,
-                        over);
+    all_reduce_.emplace(post, buckets_, gradient_, run.spec.backend->messages(),
+                        options.library_sum, over);
   else
     neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(rank_)],
-                        settings_.dimension, spec.backend->messages(), over);
+                        settings_.dimension, run.spec.backend->messages(), over);
 }
 
 Position MpiSync::position(std::int64_t rounds) const {
   return {.gradients = rounds * spec_.workers,
           .normalised_time = static_cast<double>(rounds),
-          .seconds = clock_.seconds() - started_seconds_,
+          .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = rounds * bytes_per_round_};
 }
 
@@ -93,7 +92,7 @@ std::optional<std::int64_t> MpiSync::wait_for_start() {
 
 // A slow process has its gradient late, and all parts of it.
 void MpiSync::compute() {
-  const double began = clock_.seconds();
+  const double began = run_.clock.seconds();
   pace_.begin();
   worker_.begin_gradient(worker_.last_event());
   if (combines_first_) publish();
@@ -103,8 +102,8 @@ void MpiSync::compute() {
   GradientReady ready;
   if (all_reduces_ && options_.slow_factor <= 1)
     ready = [this](std::size_t begin, std::size_t end) { hand_over_parts(begin, end); };
-  loss_ = objective_.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
-                                       worker_.gradient_buffers(), gradient_, ready);
+  loss_ = run_.objective.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
+                                           worker_.gradient_buffers(), gradient_, ready);
   hold_until(pace_.end());
   end_span(SpanKind::compute, began);
   if (all_reduces_) hand_over_rest();
@@ -153,7 +152,8 @@ void MpiSync::publish() {
 void MpiSync::hold_until(double until) {
   if (options_.slow_factor <= 1) return;
   MutexLock lock(mutex_);
-  while (!closing_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
+  while (!closing_ && run_.clock.seconds() < until)
+    changed_.wait_for(mutex_, until - run_.clock.seconds());
 }
 
 // Leaves the marks that rank 0 wants before a round's commit.
@@ -187,7 +187,7 @@ bool MpiSync::may_commit(std::int64_t round) {
 }
 
 MpiSync::Next MpiSync::wait_for_directive(std::int64_t round) {
-  const double since = clock_.seconds();
+  const double since = run_.clock.seconds();
   MutexLock lock(mutex_);
   while (true) {
     if (const auto what = next(round)) {
@@ -207,7 +207,7 @@ std::optional<MpiSync::Next> MpiSync::next(std::int64_t round) const {
 }
 
 bool MpiSync::wait_for_exchange() {
-  const double since = clock_.seconds();
+  const double since = run_.clock.seconds();
   MutexLock lock(mutex_);
   while (exchanging_ && !closing_) changed_.wait(mutex_);
   report_.idle_seconds += end_span(SpanKind::exchange, since);
@@ -215,7 +215,7 @@ bool MpiSync::wait_for_exchange() {
 }
 
 double MpiSync::end_span(SpanKind kind, double since) {
-  const double until = clock_.seconds();
+  const double until = run_.clock.seconds();
   timeline_.add(0, kind, since - started_seconds_, until - started_seconds_);
   return until - since;
 }
@@ -273,12 +273,12 @@ void MpiSync::abandon() {
 // ---------------------------------------------------------------------------------------------
 // The communication thread.
 
-void MpiSync::converse(std::stop_token stop) {
-  std::stop_callback wake_up(stop, [this] { post_.wake(); });
+void MpiSync::converse() {
+  std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
   while (!abandoned_.load() && !(over_ && post_.idle())) {
     post_.pump(kIdleSeconds, [this](const Mail& mail) { deliver(mail); });
     take_handed_over();
-    if (stop.stop_requested() && !told_stop_) {
+    if (run_.stop.stop_requested() && !told_stop_) {
       post_.send(0, mail_header(MailKind::stop));
       told_stop_ = true;
     }
@@ -318,7 +318,7 @@ void MpiSync::started(Start& start) {
   double seconds = 0;
   ArchiveReader more(start.more);
   more(seconds);
-  started_seconds_ = clock_.seconds() - seconds;
+  started_seconds_ = run_.clock.seconds() - seconds;
   if (start.resumed) {
     report_ = std::move(start.report);
     reporter_.log().resume_at(rank_, report_.events);
@@ -346,22 +346,18 @@ void MpiSync::exchange_is_over() {
   changed_.notify_all();
 }
 
-Outcome run_mpi_sync(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                     Recorder& recorder, const Continuity& continuity, Transport& transport,
-                     const Clock& clock, std::stop_token stop) {
-  Post post(transport);
+Outcome run_mpi_sync(const Run& run, const MpiOptions& options) {
+  Post post(*options.transport);
   std::optional<Collector> collector;
   std::optional<RoundDirector> director;
   if (post.rank() == 0) {
-    collector.emplace(spec, recorder, post);
-    post.stay_in_touch(
-        [&] { director.emplace(spec, objective, recorder, continuity, post, clock, *collector); });
+    collector.emplace(run.spec, run.recorder, post);
+    post.stay_in_touch([&] { director.emplace(run, post, *collector); });
     director->begin();
   }
   Collector* const collecting = collector ? &*collector : nullptr;
-  MpiSync process(spec, options, objective, post, clock, director ? &director->lead() : nullptr,
-                  collecting);
-  return run_process(process, director ? &*director : nullptr, collecting, post, stop);
+  MpiSync process(run, options, post, director ? &director->lead() : nullptr, collecting);
+  return run_process(process, director ? &*director : nullptr, collecting, post);
 }
 
 }  // namespace acid

@@ -26,13 +26,13 @@ namespace acid {
 class MpiSync {
  public:
   /// `lead`, `collector`: on rank 0 only.
-  MpiSync(const RunSpec& spec, const MpiOptions& options, Objective& objective, Post& post,
-          const Clock& clock, RoundLead* lead, Collector* collector);
+  MpiSync(const Run& run, const MpiOptions& options, Post& post, RoundLead* lead,
+          Collector* collector);
 
   /// The gradient thread, from the start of the run to its end.
   void train() EXCLUDES_LOCK(mutex_);
   /// The communication thread, likewise.
-  void converse(std::stop_token stop) EXCLUDES_LOCK(mutex_);
+  void converse() EXCLUDES_LOCK(mutex_);
   /// Ends both threads without an end of the run; any thread.
   void abandon() EXCLUDES_LOCK(mutex_);
 
@@ -55,7 +55,7 @@ class MpiSync {
   void commit(std::span<const float> gradient);
   void assign_average(std::int64_t round);
   Position position(std::int64_t rounds) const;
-  /// What the worker has done since then, by clock_, ends now. Returns how long that was.
+  /// What the worker has done since then, by the clock, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since);
 
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
@@ -63,11 +63,10 @@ class MpiSync {
   void take_handed_over() EXCLUDES_LOCK(mutex_);
   void exchange_is_over() EXCLUDES_LOCK(mutex_);
 
+  const Run& run_;
   const RunSpec& spec_;
   const MpiOptions& options_;
-  Objective& objective_;
   Post& post_;
-  const Clock& clock_;
   GradientPace pace_;  // the gradient thread's
   RoundLead* const lead_;
   Collector* const collector_;
@@ -111,8 +110,6 @@ class MpiSync {
 };
 
 /// A synchronous run under the mpi driver; run_mpi() says the rest.
-Outcome run_mpi_sync(const RunSpec& spec, const MpiOptions& options, Objective& objective,
-                     Recorder& recorder, const Continuity& continuity, Transport& transport,
-                     const Clock& clock, std::stop_token stop);
+Outcome run_mpi_sync(const Run& run, const MpiOptions& options);
 
 }  // namespace acid

@@ -24,31 +24,28 @@ constexpr std::string_view kLayout = "replay/1";
 /// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
 class Replay {
  public:
-  Replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
-         Objective& objective, Recorder& recorder, const Continuity& continuity)
-      : spec_(spec),
+  Replay(const Run& run, const ReplayScript& script, bool complete, int threads)
+      : run_(run),
+        spec_(run.spec),
         complete_(complete),
-        objective_(objective),
-        recorder_(recorder),
-        continuity_(continuity),
         script_(script),
-        order_(spec, script, complete),
-        ensemble_(spec, objective),
-        log_(spec.workers, true, recorder),
-        offered_(static_cast<std::size_t>(spec.workers)),
+        order_(run.spec, script, complete),
+        ensemble_(run.spec, run.objective),
+        log_(run.spec.workers, true, run.recorder),
+        offered_(static_cast<std::size_t>(run.spec.workers)),
         losses_(offered_.size()),
         noted_(losses_.size()),
         unheard_(losses_.size()),
-        sampler_(spec, objective, recorder,
+        sampler_(run.spec, run.objective, run.recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
-        pool_(2 * spec.workers, threads) {}
+        pool_(2 * run.spec.workers, threads) {}
 
-  Outcome run(std::stop_token stop);
+  Outcome execute();
 
  private:
   void resume(const CheckpointFile& file);
   void check_standing(int w) const;
-  void execute(const ReplayStep& step);
+  void take(const ReplayStep& step);
   void begin(const ReplayStep& step);
   void compute(int w);
   void commit(const ReplayStep& step);
@@ -71,11 +68,9 @@ class Replay {
   Position position_at_mark(double time) const;
   Totals totals(const Position& here, std::int64_t exchanges) const;
 
+  const Run& run_;
   const RunSpec& spec_;
   const bool complete_;
-  Objective& objective_;
-  Recorder& recorder_;
-  const Continuity continuity_;
   const ReplayScript& script_;
   ReplayOrder order_;
   Ensemble ensemble_;
@@ -94,13 +89,13 @@ class Replay {
   ChainPool pool_;         // last: its threads end before what they work on
 };
 
-Outcome Replay::run(std::stop_token stop) {
-  if (continuity_.resume != nullptr) resume(*continuity_.resume);
+Outcome Replay::execute() {
+  if (run_.checkpointing.resume != nullptr) resume(*run_.checkpointing.resume);
   while (!given_up_) {
-    if (stop.stop_requested()) return ended_early(Ending::stopped, "", position());
+    if (run_.stop.stop_requested()) return ended_early(Ending::stopped, "", position());
     const auto step = order_.next();
     if (!step) break;
-    execute(*step);
+    take(*step);
   }
   pool_.wait_all();
   log_.flush();
@@ -154,10 +149,10 @@ void Replay::check_standing(int w) const {
         fmt::format("the worker has {} gradients and changed at {} here, and {} and {} in the "
                     "checkpoint {}",
                     standing.gradients, standing.last_change, worker.gradients(),
-                    worker.last_event(), continuity_.resume->path()));
+                    worker.last_event(), run_.checkpointing.resume->path()));
 }
 
-void Replay::execute(const ReplayStep& step) {
+void Replay::take(const ReplayStep& step) {
   count_edge(step);
   switch (step.kind) {
     case EventKind::begin_gradient:
@@ -198,8 +193,8 @@ void Replay::compute(int w) {
                [this, w](int lane) {
                  Worker& worker = ensemble_.worker(w);
                  losses_[static_cast<std::size_t>(w)] =
-                     objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                         worker.gradient_buffers(), ensemble_.gradient(w));
+                     run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                             worker.gradient_buffers(), ensemble_.gradient(w));
                });
 }
 
@@ -226,7 +221,7 @@ void Replay::commit(const ReplayStep& step) {
                  log_.add(w, kind, t, worker);
                });
   if (step.computes) compute(w);
-  if (order_.commits() % 16 == 0) recorder_.progress(position());
+  if (order_.commits() % 16 == 0) run_.recorder.progress(position());
 }
 
 void Replay::exchange(const ReplayStep& step) {
@@ -357,7 +352,7 @@ void Replay::measure(double time) {
   const MeanModel mean = log_.measure(time, ensemble_, sampler_.sample_times().evaluates_workers(),
                                       {}, order_.absent_at_mark());
   sampler_.take(mean, totals(position_at_mark(time), order_.exchanges_at_mark()), collect_notes());
-  recorder_.progress(position());
+  run_.recorder.progress(position());
 }
 
 void Replay::save_cut(double time) {
@@ -366,13 +361,13 @@ void Replay::save_cut(double time) {
   for (int w = 0; w < spec_.workers; ++w)
     if (!absent[static_cast<std::size_t>(w)])
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
-  if (continuity_.checkpoints == nullptr || !all_at_mark()) return;
+  if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  continuity_.checkpoints->save({.step = order_.commits_at_mark(),
-                                 .position = position_at_mark(time),
-                                 .vectors = ensemble_.vectors(),
-                                 .layout = kLayout,
-                                 .state = saved_state(ensemble_)});
+  run_.checkpointing.checkpoints->save({.step = order_.commits_at_mark(),
+                                        .position = position_at_mark(time),
+                                        .vectors = ensemble_.vectors(),
+                                        .layout = kLayout,
+                                        .state = saved_state(ensemble_)});
 }
 
 Outcome Replay::finish(const GradientNotes& notes) {
@@ -388,12 +383,10 @@ Outcome Replay::finish(const GradientNotes& notes) {
 
 }  // namespace
 
-Outcome run_replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
-                   Objective& objective, Recorder& recorder, const Continuity& continuity,
-                   std::stop_token stop) {
-  ACID_ASSERT(spec.method.pattern == Pattern::pairwise && threads >= 1,
+Outcome run_replay(const Run& run, const ReplayScript& script, bool complete, int threads) {
+  ACID_ASSERT(run.spec.method.pattern == Pattern::pairwise && threads >= 1,
               "replay of a synchronous method or on {} threads", threads);
-  return Replay(spec, script, complete, threads, objective, recorder, continuity).run(stop);
+  return Replay(run, script, complete, threads).execute();
 }
 
 }  // namespace acid

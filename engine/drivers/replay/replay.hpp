@@ -1,11 +1,8 @@
 #pragma once
 
-#include <stop_token>
 #include <vector>
 
-#include "engine/run/cut.hpp"
-#include "engine/run/run_spec.hpp"
-#include "engine/worker/objective.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -27,7 +24,7 @@ struct ReplayScript {
   /// never ahead. Numbers of commits then repeat, even those of one worker, and a mark may be
   /// earlier than commits that lie before it.
   bool shared_clock = true;
-  /// With Continuity::resume: how many checkpoint marks of each worker lie at or before the
+  /// With Checkpointing::resume: how many checkpoint marks of each worker lie at or before the
   /// checkpoint that is resumed from, its own included.
   int marks_before = 0;
 };
@@ -53,16 +50,14 @@ class BrokenScript : public Error {
 /// asynchronous methods. The objective must have as many lanes as there are threads. Waits, holds
 /// and idle times are not in a log: the outcome has none.
 ///
-/// With Continuity::resume it starts at that checkpoint, and what it reports does too; of the first
-/// sample the part is missing that tells of gradients, some of which are older. Any checkpoint will
-/// do whose state begins with Ensemble::persist.
+/// With Checkpointing::resume it starts at that checkpoint, and what it reports does too; of the
+/// first sample the part is missing that tells of gradients, some of which are older. Any
+/// checkpoint will do whose state begins with Ensemble::persist.
 ///
 /// `complete` false: the recorded run was interrupted, and its workers' events may break off
 /// anywhere; replays them as far as they lead and returns Ending::stopped.
 ///
 /// Throws BrokenScript where it comes to what no run can have done, at the latest at the end.
-Outcome run_replay(const RunSpec& spec, const ReplayScript& script, bool complete, int threads,
-                   Objective& objective, Recorder& recorder, const Continuity& continuity,
-                   std::stop_token stop);
+Outcome run_replay(const Run& run, const ReplayScript& script, bool complete, int threads);
 
 }  // namespace acid

@@ -7,26 +7,22 @@
 
 namespace acid {
 
-ThreadsAsync::ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                           Recorder& recorder, const Continuity& continuity, const Clock& clock)
-    : spec_(spec),
+ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
+    : run_(run),
+      spec_(run.spec),
       options_(options),
       pace_(options),
-      start_line_(spec.workers),
-      objective_(objective),
-      recorder_(recorder),
-      continuity_(continuity),
-      clock_(clock),
-      ensemble_(spec, objective),
-      log_(spec.workers, spec.keep_events, recorder),
-      timeline_(spec.workers),
-      slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(spec.workers))),
-      schedule_(*spec.topology, spec.method.rate, spec.seeds),
-      matchmaker_(spec.workers),
-      sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
-  for (int w = 0; w < spec.workers; ++w) slot(w).backlog_limit = spec.backlog_limit(w);
-  started_seconds_ = clock.seconds();
-  if (continuity.resume != nullptr) resume(*continuity.resume);
+      start_line_(run.spec.workers),
+      ensemble_(run.spec, run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      timeline_(run.spec.workers),
+      slots_(std::make_unique<Slot[]>(static_cast<std::size_t>(run.spec.workers))),
+      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
+      matchmaker_(run.spec.workers),
+      sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
+  for (int w = 0; w < run.spec.workers; ++w) slot(w).backlog_limit = run.spec.backlog_limit(w);
+  started_seconds_ = run.clock.seconds();
+  if (run.checkpointing.resume != nullptr) resume(*run.checkpointing.resume);
 }
 
 Position ThreadsAsync::position(std::int64_t gradients) const {
@@ -49,17 +45,17 @@ void ThreadsAsync::fail() {
   close();
 }
 
-Outcome ThreadsAsync::run(std::stop_token stop) {
+Outcome ThreadsAsync::execute() {
   trained_seconds_.store(seconds());
-  if (continuity_.resume == nullptr) take_sample();
+  if (run_.checkpointing.resume == nullptr) take_sample();
   ThreadGroup exchangers([this] { fail(); });
   for (int e = 0; e < options_.exchange_threads; ++e)
     exchangers.start([this] { exchange_until_over(); });
   std::int64_t waiting = 0;
   bool stopped = false;
   try {
-    train(stop);
-    stopped = stop.stop_requested() && commits_.load() < spec_.budget.gradients &&
+    train();
+    stopped = run_.stop.stop_requested() && commits_.load() < spec_.budget.gradients &&
               !sampler_.target_reached() && !sampler_.diverged() && !diverged_.load();
     if (!stopped) waiting = drain();
     release_exchangers();
@@ -73,7 +69,7 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   // Neither the drain nor an evaluation that goes on when the last gradient has committed is
   // charged to the run.
   end.seconds = std::max(trained_seconds_.load(), sampled_seconds_);
-  Checkpoints* const checkpoints = continuity_.checkpoints;
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   if (stopped && checkpoints != nullptr && !checkpoints->has(end.gradients)) save_cut();
   log_.flush();
   if (stopped) return ended_early(Ending::stopped, "", end);
@@ -81,11 +77,11 @@ Outcome ThreadsAsync::run(std::stop_token stop) {
   return finish(end, waiting);
 }
 
-void ThreadsAsync::train(std::stop_token stop) {
+void ThreadsAsync::train() {
   ThreadGroup workers([this] { fail(); });
   for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
   try {
-    watch(stop);
+    watch();
   } catch (...) {
     fail();
     throw;
@@ -137,8 +133,8 @@ void ThreadsAsync::work(int w) {
     const double started = seconds();
     Worker& worker = ensemble_.worker(w);
     // The snapshot, its buffers and the count of gradients change only in this thread's own events.
-    const double loss = objective_.gradient(w, w, worker.gradients(), worker.snapshot(),
-                                            worker.gradient_buffers(), ensemble_.gradient(w));
+    const double loss = run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
+                                                worker.gradient_buffers(), ensemble_.gradient(w));
     pace_.keep(w, seconds() - started, closing_);
     if (!commit(w, loss, started)) return;
     MutexLock lock(matching_);
@@ -209,7 +205,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   s.computing = begin_next;
   timeline_.add(w, SpanKind::compute, started, here.seconds);
   log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
-  recorder_.progress(here);
+  run_.recorder.progress(here);
   if (!std::isfinite(loss)) {
     diverged_.store(true);
     closing_.set();
@@ -298,13 +294,13 @@ void ThreadsAsync::perform(const DueEdge& edge) {
 
 // The calling thread's part: samples and cuts when they are due, and the ends that no worker sees
 // coming.
-void ThreadsAsync::watch(std::stop_token stop) {
+void ThreadsAsync::watch() {
   const Budget& budget = spec_.budget;
   while (!closing_.is_set()) {
     const Position here = position(commits_.load());
     if (here.gradients >= budget.gradients) return;
-    if (stop.stop_requested() || budget.spent(here)) return close();
-    Checkpoints* const checkpoints = continuity_.checkpoints;
+    if (run_.stop.stop_requested() || budget.spent(here)) return close();
+    Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
     if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();
     const double cut = checkpoints == nullptr ? kNever : checkpoints->next_time();
     const SampleTimes& sample_times = sampler_.sample_times();

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 #include "engine/base/cyclic_barrier.hpp"
@@ -10,10 +9,10 @@
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/shared/matchmaker.hpp"
 #include "engine/drivers/threads/pace.hpp"
-#include "engine/run/cut.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
 #include "engine/run/timeline.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
@@ -27,9 +26,8 @@ namespace acid {
 /// for a worker's mutex with matching_ in hand.
 class ThreadsAsync {
  public:
-  ThreadsAsync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-               Recorder& recorder, const Continuity& continuity, const Clock& clock);
-  Outcome run(std::stop_token stop);
+  ThreadsAsync(const Run& run, const ThreadsOptions& options);
+  Outcome execute();
 
   static constexpr std::string_view kLayout = "threads-async/3";
 
@@ -48,7 +46,7 @@ class ThreadsAsync {
     double backlog_limit = 0;  // constant
   };
 
-  void train(std::stop_token stop) EXCLUDES_LOCK(matching_);
+  void train() EXCLUDES_LOCK(matching_);
   std::int64_t drain() EXCLUDES_LOCK(matching_);
   void release_exchangers() EXCLUDES_LOCK(matching_);
   Outcome finish(const Position& end, std::int64_t waiting) NO_LOCK_ANALYSIS;
@@ -72,7 +70,7 @@ class ThreadsAsync {
   void perform(const DueEdge& edge) EXCLUDES_LOCK(matching_);
   void done(const DueEdge& edge) REQUIRES_LOCK(matching_);
 
-  void watch(std::stop_token stop);
+  void watch();
   /// Until this normalised time, these seconds, or a little while.
   void sleep_until(double time, double until_seconds) EXCLUDES_LOCK(matching_);
   void take_sample() NO_LOCK_ANALYSIS;
@@ -89,20 +87,17 @@ class ThreadsAsync {
   void close() EXCLUDES_LOCK(matching_);
   void fail() EXCLUDES_LOCK(matching_);  // a thread threw
   GradientNotes collect_notes() NO_LOCK_ANALYSIS;
-  double seconds() const { return clock_.seconds() - started_seconds_; }
+  double seconds() const { return run_.clock.seconds() - started_seconds_; }
   double now() const {
     return static_cast<double>(commits_.load()) / static_cast<double>(spec_.workers);
   }
   Slot& slot(int w) { return slots_[static_cast<std::size_t>(w)]; }
 
+  const Run& run_;
   const RunSpec& spec_;
   const ThreadsOptions& options_;
   Pace pace_;
   CyclicBarrier start_line_;
-  Objective& objective_;
-  Recorder& recorder_;
-  const Continuity continuity_;
-  const Clock& clock_;
   double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
   Ensemble ensemble_;           // worker i: guarded by slots_[i].mutex
   EventLog log_;                // worker i's: guarded by slots_[i].mutex

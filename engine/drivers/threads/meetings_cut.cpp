@@ -6,7 +6,7 @@ namespace acid {
 template <class Archive>
 void ThreadsAsync::persist(Archive& archive) {
   std::int64_t commits = commits_.load(), exchanges = exchanges_.load();
-  double seconds = clock_.seconds() - started_seconds_;
+  double seconds = run_.clock.seconds() - started_seconds_;
   archive(ensemble_, log_, commits, exchanges, seconds, schedule_, matchmaker_, edges_, holds_,
           sampler_);
   for (int w = 0; w < spec_.workers; ++w)
@@ -69,11 +69,11 @@ void ThreadsAsync::save_settled() {
   const Position here = position(commits_.load());
   log_.mark(EventKind::checkpoint, here.normalised_time, ensemble_);
   log_.flush();
-  continuity_.checkpoints->save({.step = here.gradients,
-                                 .position = here,
-                                 .vectors = ensemble_.vectors(),
-                                 .layout = kLayout,
-                                 .state = saved_state(*this)});
+  run_.checkpointing.checkpoints->save({.step = here.gradients,
+                                        .position = here,
+                                        .vectors = ensemble_.vectors(),
+                                        .layout = kLayout,
+                                        .state = saved_state(*this)});
 }
 
 }  // namespace acid

@@ -6,31 +6,27 @@
 
 namespace acid {
 
-ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                         Recorder& recorder, const Continuity& continuity, const Clock& clock)
-    : spec_(spec),
+ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
+    : run_(run),
+      spec_(run.spec),
       pace_(options),
-      objective_(objective),
-      recorder_(recorder),
-      continuity_(continuity),
-      clock_(clock),
-      all_reduce_(spec.method.pattern == Pattern::all_reduce),
-      ensemble_(spec, objective),
-      log_(spec.workers, spec.keep_events, recorder),
-      timeline_(spec.workers),
-      notes_(static_cast<std::size_t>(spec.workers)),
-      losses_(static_cast<std::size_t>(spec.workers)),
-      idle_seconds_(static_cast<std::size_t>(spec.workers)),
-      barrier_(spec.workers),
-      sample_times_(spec.cadence),
-      sampler_(spec, objective, recorder, sequential_for(spec.workers)) {
-  bytes_per_round_ = bytes_per_round(spec, ensemble_.dimension());
-  started_seconds_ = clock.seconds();
-  if (continuity.resume != nullptr) {
+      all_reduce_(run.spec.method.pattern == Pattern::all_reduce),
+      ensemble_(run.spec, run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      timeline_(run.spec.workers),
+      notes_(static_cast<std::size_t>(run.spec.workers)),
+      losses_(static_cast<std::size_t>(run.spec.workers)),
+      idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
+      barrier_(run.spec.workers),
+      sample_times_(run.spec.cadence),
+      sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
+  bytes_per_round_ = bytes_per_round(run.spec, ensemble_.dimension());
+  started_seconds_ = run.clock.seconds();
+  if (run.checkpointing.resume != nullptr) {
     double seconds = 0;
     SyncState kept{ensemble_, log_, first_round_, seconds, idle_seconds_, sampler_, notes_};
-    load_state(*continuity.resume, kLayout, kept);
-    ensemble_.restore(*continuity.resume);
+    load_state(*run.checkpointing.resume, kLayout, kept);
+    ensemble_.restore(*run.checkpointing.resume);
     rounds_done_.store(first_round_);
     started_seconds_ -= seconds;
     sample_times_ = sampler_.sample_times();
@@ -39,9 +35,9 @@ ThreadsSync::ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Obj
     averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
     return;
   }
-  weights_ = spec.method.uniform_weights ? uniform_weights(*spec.topology)
-                                         : metropolis_weights(*spec.topology);
-  for (int w = 0; w < spec.workers; ++w) {
+  weights_ = run.spec.method.uniform_weights ? uniform_weights(*run.spec.topology)
+                                             : metropolis_weights(*run.spec.topology);
+  for (int w = 0; w < run.spec.workers; ++w) {
     averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
     for (auto& published : published_)
       published.emplace_back(ensemble_.dimension(), *spec_.backend);
@@ -65,15 +61,15 @@ void ThreadsSync::save_cut(std::int64_t round) {
   const Position here = position(round);
   double seconds = here.seconds;
   SyncState kept{ensemble_, log_, round, seconds, idle_seconds_, sampler_, notes_};
-  continuity_.checkpoints->save({.step = round,
-                                 .position = here,
-                                 .vectors = ensemble_.vectors(),
-                                 .layout = kLayout,
-                                 .state = saved_state(kept)});
+  run_.checkpointing.checkpoints->save({.step = round,
+                                        .position = here,
+                                        .vectors = ensemble_.vectors(),
+                                        .layout = kLayout,
+                                        .state = saved_state(kept)});
 }
 
-Outcome ThreadsSync::run(std::stop_token stop) {
-  train(stop);
+Outcome ThreadsSync::execute() {
+  train();
   log_.flush();
   Totals totals;
   totals.position = position(rounds_done_.load());
@@ -90,9 +86,9 @@ Outcome ThreadsSync::run(std::stop_token stop) {
   return outcome;
 }
 
-void ThreadsSync::train(std::stop_token stop) {
+void ThreadsSync::train() {
   ThreadGroup workers([this] { abort(); });
-  for (int w = 0; w < spec_.workers; ++w) workers.start([this, w, stop] { work(w, stop); });
+  for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
   try {
     watch();
   } catch (...) {
@@ -133,7 +129,7 @@ double ThreadsSync::end_span(int w, SpanKind kind, double since) {
   return until;
 }
 
-void ThreadsSync::work(int w, std::stop_token stop) {
+void ThreadsSync::work(int w) {
   Worker& worker = ensemble_.worker(w);
   const bool combine_first = spec_.method.order == Order::combine_while_adapt;
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
@@ -142,15 +138,15 @@ void ThreadsSync::work(int w, std::stop_token stop) {
     worker.begin_gradient(worker.last_event());
     if (!all_reduce_ && combine_first) publish(w, round);
     losses_[static_cast<std::size_t>(w)] =
-        objective_.gradient(w, w, worker.gradients(), worker.snapshot(), worker.gradient_buffers(),
-                            ensemble_.gradient(w));
+        run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
+                                worker.gradient_buffers(), ensemble_.gradient(w));
     pace_.keep(w, seconds() - started, closing_);
     end_span(w, SpanKind::compute, started);
-    if (!wait(w, [&] { between_rounds(round, stop); }) || ended_.load()) return;
+    if (!wait(w, [&] { between_rounds(round); }) || ended_.load()) return;
     if (!(all_reduce_ ? all_reduce(w) : neighbour_average_round(w, round))) return;
   }
   // The last round is whole once everybody has come through it.
-  wait(w, [&] { between_rounds(worker.gradients(), stop); });
+  wait(w, [&] { between_rounds(worker.gradients()); });
 }
 
 bool ThreadsSync::must_end(const Position& here) const {
@@ -158,12 +154,12 @@ bool ThreadsSync::must_end(const Position& here) const {
          here.gradients >= spec_.end_at_gradients;
 }
 
-void ThreadsSync::between_rounds(std::int64_t round, std::stop_token stop) {
+void ThreadsSync::between_rounds(std::int64_t round) {
   rounds_done_.store(round);
   const Position here = position(round);
-  recorder_.progress(here);
-  Checkpoints* const checkpoints = continuity_.checkpoints;
-  const bool stopping = stop.stop_requested();
+  run_.recorder.progress(here);
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
+  const bool stopping = run_.stop.stop_requested();
   if (checkpoints != nullptr && !must_end(here) &&
       (stopping ? !checkpoints->has(round) : checkpoints->due(round, here)))
     save_cut(round);

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <deque>
-#include <stop_token>
 #include <vector>
 
 #include "engine/base/cyclic_barrier.hpp"
@@ -10,10 +9,10 @@
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/shared/sync_state.hpp"
 #include "engine/drivers/threads/pace.hpp"
-#include "engine/run/cut.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
 #include "engine/run/timeline.hpp"
 
 namespace acid {
@@ -24,9 +23,8 @@ namespace acid {
 /// i.
 class ThreadsSync {
  public:
-  ThreadsSync(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-              Recorder& recorder, const Continuity& continuity, const Clock& clock);
-  Outcome run(std::stop_token stop);
+  ThreadsSync(const Run& run, const ThreadsOptions& options);
+  Outcome execute();
 
   static constexpr std::string_view kLayout = kSyncLayout;
 
@@ -38,7 +36,7 @@ class ThreadsSync {
     GradientNotes notes;
   };
 
-  void work(int w, std::stop_token stop);
+  void work(int w);
   bool all_reduce(int w);
   bool neighbour_average_round(int w, std::int64_t round);
   void commit(int w, std::span<const float> gradient);
@@ -46,25 +44,22 @@ class ThreadsSync {
   void publish(int w, std::int64_t round);
   bool wait(int w, const std::function<void()>& leader = {});
   /// The last thread at the barrier of a round; alone.
-  void between_rounds(std::int64_t round, std::stop_token stop);
+  void between_rounds(std::int64_t round);
   bool must_end(const Position& here) const;
   void save_cut(std::int64_t round) EXCLUDES_LOCK(samples_mutex_);
   void watch();
   void stop_watching() EXCLUDES_LOCK(samples_mutex_);
   void abort() EXCLUDES_LOCK(samples_mutex_);
-  void train(std::stop_token stop);
+  void train();
   /// Adds what worker w has done since then to its timeline, and returns the time that it is.
   double end_span(int w, SpanKind kind, double since);
-  double seconds() const { return clock_.seconds() - started_seconds_; }
+  double seconds() const { return run_.clock.seconds() - started_seconds_; }
   Position position(std::int64_t rounds) const;
   GradientNotes collect_notes();
 
+  const Run& run_;
   const RunSpec& spec_;
   Pace pace_;
-  Objective& objective_;
-  Recorder& recorder_;
-  const Continuity continuity_;
-  const Clock& clock_;
   double started_seconds_ = 0;    // earlier attempts' time is before it
   std::int64_t first_round_ = 0;  // of this attempt
   const bool all_reduce_;

@@ -5,12 +5,9 @@
 
 namespace acid {
 
-Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                    Recorder& recorder, const Continuity& continuity, const Clock& clock,
-                    std::stop_token stop) {
-  if (spec.method.pattern == Pattern::pairwise)
-    return ThreadsAsync(spec, options, objective, recorder, continuity, clock).run(stop);
-  return ThreadsSync(spec, options, objective, recorder, continuity, clock).run(stop);
+Outcome run_threads(const Run& run, const ThreadsOptions& options) {
+  if (run.spec.method.pattern == Pattern::pairwise) return ThreadsAsync(run, options).execute();
+  return ThreadsSync(run, options).execute();
 }
 
 std::string_view threads_state_layout(const RunSpec& spec) {

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <stop_token>
 #include <vector>
 
-#include "engine/base/clock.hpp"
-#include "engine/run/cut.hpp"
-#include "engine/run/run_spec.hpp"
-#include "engine/worker/objective.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -27,9 +23,7 @@ struct ThreadsOptions {
 /// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the
 /// last. Evaluation runs on the calling thread beside the training. A cut waits for the exchanges
 /// in hand and holds everybody up while it is saved. Blocks until the run has ended.
-Outcome run_threads(const RunSpec& spec, const ThreadsOptions& options, Objective& objective,
-                    Recorder& recorder, const Continuity& continuity, const Clock& clock,
-                    std::stop_token stop);
+Outcome run_threads(const Run& run, const ThreadsOptions& options);
 
 /// Cut::layout of the cuts that run_threads takes.
 std::string_view threads_state_layout(const RunSpec& spec);

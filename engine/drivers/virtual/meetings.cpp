@@ -24,26 +24,23 @@ constexpr std::size_t kMostNotes = 1 << 16;
 
 }  // namespace
 
-VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                           Recorder& recorder, const Continuity& continuity)
-    : spec_(spec),
+VirtualAsync::VirtualAsync(const Run& run, const VirtualOptions& options)
+    : run_(run),
+      spec_(run.spec),
       options_(options),
-      objective_(objective),
-      recorder_(recorder),
-      continuity_(continuity),
-      ensemble_(spec, objective, options.gradient_clock != GradientClock::none),
-      log_(spec.workers, spec.keep_events, recorder),
+      ensemble_(run.spec, run.objective, options.gradient_clock != GradientClock::none),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
       instant_(!takes_time(options.network, ensemble_.vector_bytes())),
       fetches_ahead_(options.threads == 0 && ensemble_.vector_bytes() <= kLongestFetched),
-      states_(static_cast<std::size_t>(spec.workers)),
-      schedule_(*spec.topology, spec.method.rate, spec.seeds),
-      matchmaker_(spec.workers),
-      clock_(spec.workers, options.compute.gradient_seconds),
-      timeline_(spec.workers),
-      pool_(2 * spec.workers, options.threads),
-      sampler_(spec, objective, recorder,
+      states_(static_cast<std::size_t>(run.spec.workers)),
+      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
+      matchmaker_(run.spec.workers),
+      clock_(run.spec.workers, options.compute.gradient_seconds),
+      timeline_(run.spec.workers),
+      pool_(2 * run.spec.workers, options.threads),
+      sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
-  ACID_ASSERT(!consensus_only() || spec.budget.normalised_time < kNever,
+  ACID_ASSERT(!consensus_only() || run.spec.budget.normalised_time < kNever,
               "exchanges alone without an end");
   ACID_ASSERT(
       options.gradient_clock == GradientClock::duration || options.compute.slow_factors.empty(),
@@ -51,15 +48,15 @@ VirtualAsync::VirtualAsync(const RunSpec& spec, const VirtualOptions& options, O
   if (!instant_) {
     constexpr std::size_t kLine = 64 / sizeof(float);
     offer_stride_ = (ensemble_.dimension() + kLine - 1) / kLine * kLine;
-    offers_ = Arena<float>(states_.size() * offer_stride_, *spec.backend);
+    offers_ = Arena<float>(states_.size() * offer_stride_, *run.spec.backend);
   }
-  if (poisson()) rings_.emplace(spec.workers, options.compute.mean_seconds(0), spec.seeds);
-  for (int w = 0; w < spec.workers; ++w) {
+  if (poisson()) rings_.emplace(run.spec.workers, options.compute.mean_seconds(0), run.spec.seeds);
+  for (int w = 0; w < run.spec.workers; ++w) {
     state(w).duration = options.compute.mean_seconds(w) * with_optimizer();
-    state(w).backlog_limit = spec.backlog_limit(w);
+    state(w).backlog_limit = run.spec.backlog_limit(w);
   }
-  if (continuity.resume != nullptr)
-    resume(*continuity.resume);
+  if (run.checkpointing.resume != nullptr)
+    resume(*run.checkpointing.resume);
   else
     begin();
 }
@@ -79,10 +76,10 @@ void VirtualAsync::push(Occurrence occurrence) {
   occurrences_.push(occurrence);
 }
 
-Outcome VirtualAsync::run(std::stop_token stop) {
-  Checkpoints* const checkpoints = continuity_.checkpoints;
+Outcome VirtualAsync::execute() {
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   bool over = false;
-  while (!over && !ended_ && !stop.stop_requested() &&
+  while (!over && !ended_ && !run_.stop.stop_requested() &&
          !not_finite_.load(std::memory_order_relaxed)) {
     if (checkpoints != nullptr && checkpoints->due(steps_, totals_.position)) save_cut();
     over = !step();
@@ -249,8 +246,8 @@ void VirtualAsync::submit_compute(int w) {
   pool_.submit(
       spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
         Worker& worker = ensemble_.worker(w);
-        state(w).loss = objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                            worker.gradient_buffers(), ensemble_.gradient(w));
+        state(w).loss = run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                                worker.gradient_buffers(), ensemble_.gradient(w));
       });
 }
 
@@ -277,7 +274,7 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
                  log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
                           t, worker);
                });
-  if (position.gradients % 16 == 0) recorder_.progress(position);
+  if (position.gradients % 16 == 0) run_.recorder.progress(position);
 }
 
 // So many commits between two samples need not be kept one by one.
@@ -336,7 +333,7 @@ void VirtualAsync::take_sample(double time) {
   const double t = std::max(time_, ensemble_.latest_event());
   const bool with_workers = sampler_.sample_times().evaluates_workers();
   sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_hand()), totals_, notes_);
-  recorder_.progress(totals_.position);
+  run_.recorder.progress(totals_.position);
   notes_.clear();
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <queue>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "engine/drivers/shared/chain_pool.hpp"
@@ -12,10 +11,10 @@
 #include "engine/drivers/shared/normalised_clock.hpp"
 #include "engine/drivers/virtual/gradient_rings.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
-#include "engine/run/cut.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
 #include "engine/run/sampler.hpp"
 #include "engine/run/timeline.hpp"
 #include "engine/topology/edge_schedule.hpp"
@@ -26,9 +25,8 @@ namespace acid {
 /// worker i, which belong to chain i of the pool (its gradient in hand: chain n + i).
 class VirtualAsync {
  public:
-  VirtualAsync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-               Recorder& recorder, const Continuity& continuity);
-  Outcome run(std::stop_token stop);
+  VirtualAsync(const Run& run, const VirtualOptions& options);
+  Outcome execute();
 
   /// Bytes of a vector up to which fetching it ahead is worth while.
   static constexpr double kLongestFetched = 1024;
@@ -136,11 +134,9 @@ class VirtualAsync {
   std::span<const float> offer(int w) const;
   WorkerState& state(int w) { return states_[static_cast<std::size_t>(w)]; }
 
+  const Run& run_;
   const RunSpec& spec_;
   const VirtualOptions& options_;
-  Objective& objective_;
-  Recorder& recorder_;
-  const Continuity continuity_;
   Ensemble ensemble_;
   EventLog log_;  // worker i's: chain i
   /// Every exchange takes no time: it is over before another begins, and nobody ever waits.

@@ -57,7 +57,7 @@ void VirtualAsync::count_exchange(const DueEdge& edge) {
   if (!consensus_only()) return;  // commits tell how far the run is
   totals_.position.normalised_time = time_;
   totals_.position.seconds = seconds_;
-  if (totals_.exchanges % kExchangesPerReport == 0) recorder_.progress(totals_.position);
+  if (totals_.exchanges % kExchangesPerReport == 0) run_.recorder.progress(totals_.position);
   budget_spent();
 }
 

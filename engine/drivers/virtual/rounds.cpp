@@ -51,42 +51,39 @@ RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network,
   return plan;
 }
 
-VirtualSync::VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                         Recorder& recorder, const Continuity& continuity)
-    : spec_(spec),
+VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
+    : run_(run),
+      spec_(run.spec),
       options_(options),
-      objective_(objective),
-      recorder_(recorder),
-      continuity_(continuity),
-      ensemble_(spec, objective),
-      log_(spec.workers, spec.keep_events, recorder),
+      ensemble_(run.spec, run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
       bucket_shares_(options.cost.bucket_shares(ensemble_.vector_bytes())),
-      round_plan_(plan_round(spec, options.network, bucket_shares_, ensemble_.vector_bytes())),
-      round_clock_(spec.workers, options.cost.forward_share, bucket_shares_),
-      timeline_(spec.workers),
-      losses_(static_cast<std::size_t>(spec.workers)),
-      pool_(spec.workers, options.threads),
-      sampler_(spec, objective, recorder,
+      round_plan_(plan_round(run.spec, options.network, bucket_shares_, ensemble_.vector_bytes())),
+      round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
+      timeline_(run.spec.workers),
+      losses_(static_cast<std::size_t>(run.spec.workers)),
+      pool_(run.spec.workers, options.threads),
+      sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
-  const bool all_reduce = spec.method.pattern == Pattern::all_reduce;
-  for (int i = 0; i < (all_reduce ? 1 : spec.workers); ++i)
+  const bool all_reduce = run.spec.method.pattern == Pattern::all_reduce;
+  for (int i = 0; i < (all_reduce ? 1 : run.spec.workers); ++i)
     averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
-  for (int i = 0; i < (all_reduce ? 0 : spec.workers); ++i)
+  for (int i = 0; i < (all_reduce ? 0 : run.spec.workers); ++i)
     published_.emplace_back(ensemble_.dimension(), *spec_.backend);
-  if (continuity.resume == nullptr) return;
-  load_state(*continuity.resume, kLayout, *this);
-  ensemble_.restore(*continuity.resume);
+  if (run.checkpointing.resume == nullptr) return;
+  load_state(*run.checkpointing.resume, kLayout, *this);
+  ensemble_.restore(*run.checkpointing.resume);
 }
 
 void VirtualSync::save_cut() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
   log_.mark(EventKind::checkpoint, t, ensemble_);
   log_.flush();
-  continuity_.checkpoints->save({.step = round_,
-                                 .position = totals_.position,
-                                 .vectors = ensemble_.vectors(),
-                                 .layout = kLayout,
-                                 .state = saved_state(*this)});
+  run_.checkpointing.checkpoints->save({.step = round_,
+                                        .position = totals_.position,
+                                        .vectors = ensemble_.vectors(),
+                                        .layout = kLayout,
+                                        .state = saved_state(*this)});
 }
 
 bool VirtualSync::budget_spent() {
@@ -101,11 +98,11 @@ bool VirtualSync::budget_spent() {
   return ahead_->seconds > budget.seconds * (1 + 1e-9);
 }
 
-Outcome VirtualSync::run(std::stop_token stop) {
-  Checkpoints* const checkpoints = continuity_.checkpoints;
+Outcome VirtualSync::execute() {
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   while (true) {
     // Before the sample of this round, like every cut: one step names one moment.
-    const bool stopping = stop.stop_requested() && !budget_spent();
+    const bool stopping = run_.stop.stop_requested() && !budget_spent();
     if (checkpoints != nullptr &&
         (stopping ? !checkpoints->has(round_) : checkpoints->due(round_, totals_.position)))
       save_cut();
@@ -117,7 +114,7 @@ Outcome VirtualSync::run(std::stop_token stop) {
       all_reduce_round();
     else
       neighbour_round();
-    recorder_.progress(totals_.position);
+    run_.recorder.progress(totals_.position);
     if (not_finite_.load(std::memory_order_relaxed)) return diverged_now();
   }
   log_.flush();
@@ -139,8 +136,8 @@ void VirtualSync::compute_gradients() {
       Worker& worker = ensemble_.worker(w);
       worker.begin_gradient(worker.last_event());
       losses_[static_cast<std::size_t>(w)] =
-          objective_.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                              worker.gradient_buffers(), ensemble_.gradient(w));
+          run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                  worker.gradient_buffers(), ensemble_.gradient(w));
     });
 }
 

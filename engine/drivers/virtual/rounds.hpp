@@ -2,16 +2,15 @@
 
 #include <atomic>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "engine/drivers/shared/chain_pool.hpp"
 #include "engine/drivers/virtual/round_clock.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
-#include "engine/run/cut.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
 #include "engine/run/sampler.hpp"
 #include "engine/run/timeline.hpp"
 
@@ -34,9 +33,8 @@ RoundPlan plan_round(const RunSpec& spec, const NetworkModel& network,
 /// worker has ended by then. The vectors of worker i belong to chain i of the pool.
 class VirtualSync {
  public:
-  VirtualSync(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-              Recorder& recorder, const Continuity& continuity);
-  Outcome run(std::stop_token stop);
+  VirtualSync(const Run& run, const VirtualOptions& options);
+  Outcome execute();
 
   static constexpr std::string_view kLayout = "virtual-sync/4";
 
@@ -68,11 +66,9 @@ class VirtualSync {
   /// Also when the next round would end too late.
   bool budget_spent();
 
+  const Run& run_;
   const RunSpec& spec_;
   const VirtualOptions& options_;
-  Objective& objective_;
-  Recorder& recorder_;
-  const Continuity continuity_;
   Ensemble ensemble_;
   EventLog log_;  // worker i's: chain i
   const std::vector<double> bucket_shares_;

@@ -5,11 +5,9 @@
 
 namespace acid {
 
-Outcome run_virtual(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                    Recorder& recorder, const Continuity& continuity, std::stop_token stop) {
-  if (spec.method.pattern == Pattern::pairwise)
-    return VirtualAsync(spec, options, objective, recorder, continuity).run(stop);
-  return VirtualSync(spec, options, objective, recorder, continuity).run(stop);
+Outcome run_virtual(const Run& run, const VirtualOptions& options) {
+  if (run.spec.method.pattern == Pattern::pairwise) return VirtualAsync(run, options).execute();
+  return VirtualSync(run, options).execute();
 }
 
 std::string_view virtual_state_layout(const RunSpec& spec) {

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <stop_token>
-
 #include "engine/drivers/virtual/machine.hpp"
 #include "engine/drivers/virtual/round_clock.hpp"
 #include "engine/methods/network.hpp"
-#include "engine/run/cut.hpp"
-#include "engine/run/run_spec.hpp"
-#include "engine/worker/objective.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 
@@ -41,8 +37,7 @@ struct VirtualOptions {
 /// Returns at the end of the budget, when `stop` is requested (Ending::stopped, after a last cut),
 /// or when a loss or the consensus distance is no longer finite (Ending::diverged). The objective
 /// must have max(1, threads) lanes. Blocks; call from one thread.
-Outcome run_virtual(const RunSpec& spec, const VirtualOptions& options, Objective& objective,
-                    Recorder& recorder, const Continuity& continuity, std::stop_token stop);
+Outcome run_virtual(const Run& run, const VirtualOptions& options);
 
 /// Cut::layout of the cuts that run_virtual takes.
 std::string_view virtual_state_layout(const RunSpec& spec);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stop_token>
+
+#include "engine/base/clock.hpp"
+#include "engine/recorder/recorder.hpp"
+#include "engine/run/cut.hpp"
+#include "engine/run/run_spec.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+/// What every driver is given. All that it refers to outlives the run.
+struct Run {
+  const RunSpec& spec;
+  Objective& objective;  // each driver says how many lanes it needs
+  Recorder& recorder;
+  Checkpointing checkpointing = {};
+  std::stop_token stop = {};            // asks the run to save itself and to end
+  const Clock& clock = steady_clock();  // of drivers that run against the wall clock
+};
+
+}  // namespace acid
