@@ -22,7 +22,7 @@ std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, int cores);
 
 /// What the store says of a run and is not so, as far as it takes no execution to see that: that
 /// its digest, seed, method and graph are those of its settings, that its files and the summaries
-/// of its series are as they were written. `changed`: differences() (worker_resume.hpp), for the
+/// of its series are as they were written. `changed`: differences() (resume.hpp), for the
 /// data. A sentence each; empty: nothing. Throws Error when a file that the settings name cannot be
 /// read.
 std::vector<std::string> false_claims(const Recording& recording, const ComposedRun& run,

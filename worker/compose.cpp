@@ -290,7 +290,7 @@ std::unique_ptr<ComposedRun> compose(const nlohmann::json& settings, int cores,
   const json& threads = execution.at("threads");
   run->options.threads.slow_factors = per_worker(threads.at("slow_workers"), spec.workers);
   const json& exchangers = threads.at("exchange_threads");
-  // Where cores are idle, half as many exchanges as workers can be in hand at once.
+  // Where cores are idle, half as many exchanges as workers can be in flight at once.
   run->options.threads.exchange_threads =
       exchangers.is_null() ? std::clamp(cores - spec.workers, 0, spec.workers / 2)
                            : exchangers.get<int>();

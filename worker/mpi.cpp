@@ -28,8 +28,8 @@
 #include "worker/attempt.hpp"
 #include "worker/claims.hpp"
 #include "worker/device.hpp"
-#include "worker/patience.hpp"
 #include "worker/ranks.hpp"
+#include "worker/watchdog.hpp"
 
 namespace acid {
 namespace {
@@ -52,8 +52,8 @@ void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<d
 
 /// What every process does `job` says, in its words, by rank; never empty. Each works at its own
 /// pace on a thread of its own while all show each other now and then that they are alive.
-std::vector<std::string> together(MpiRuntime& mpi, double start_seconds,
-                                  const std::function<std::string()>& job) {
+std::vector<std::string> gather_while_alive(MpiRuntime& mpi, double start_seconds,
+                                            const std::function<std::string()>& job) {
   StopLatch done;
   std::string words;
   std::exception_ptr failure;
@@ -71,7 +71,7 @@ std::vector<std::string> together(MpiRuntime& mpi, double start_seconds,
       sleep(pause);
     else
       done.sleep(pause);
-    const Patience patience(start_seconds, "the processes did not all answer");
+    const Watchdog watchdog(start_seconds, "the processes did not all answer");
     all = mpi.gather(done.is_set() ? "=" + words : "");
     if (std::find(all.begin(), all.end(), "") != all.end()) all.clear();
   }
@@ -84,9 +84,9 @@ std::vector<std::string> together(MpiRuntime& mpi, double start_seconds,
 /// Keeps a process in company between the end of its run and the end of MPI: the others must not
 /// wait for rank 0 inside MPI while it records the run, where they would burn a core each and miss
 /// its death.
-class Company {
+class KeepAlive {
  public:
-  explicit Company(std::unique_ptr<Transport> transport)
+  explicit KeepAlive(std::unique_ptr<Transport> transport)
       : transport_(std::move(transport)), thread_([this](std::stop_token over) { keep(over); }) {}
 
   /// Rank 0 has recorded the run: lets the others go.
@@ -129,23 +129,24 @@ class Company {
 };
 
 /// This process's part in one run.
-class Member {
+class MpiRun {
  public:
-  Member(const ExecuteOptions& options, std::stop_token stop, MpiRuntime& mpi)
+  MpiRun(const ExecuteOptions& options, std::stop_token stop, MpiRuntime& mpi)
       : options_(options), stop_(stop), mpi_(mpi), mpi_environment_(mpi.environment()) {}
 
   /// False, in all processes alike, when the run is not to be executed.
   bool prepare() {
-    const std::string order = together(mpi_, options_.start_seconds, [&] {
+    const std::string order = gather_while_alive(mpi_, options_.start_seconds, [&] {
                                 return leads() ? order_of_run() : "";
                               }).front();
     if (order.empty()) return false;
     settings_ = nlohmann::json::parse(order);
     std::vector<RankReport> reports;
     for (const std::string& text :
-         together(mpi_, options_.start_seconds, [&] { return compose_and_report(); }))
+         gather_while_alive(mpi_, options_.start_seconds, [&] { return compose_and_report(); }))
       reports.push_back(RankReport::from_text(text));
-    return !together(mpi_, options_.start_seconds, [&] { return leads() ? begin(reports) : ""; })
+    return !gather_while_alive(mpi_, options_.start_seconds,
+                               [&] { return leads() ? begin(reports) : ""; })
                 .front()
                 .empty();
   }
@@ -156,7 +157,7 @@ class Member {
           attempt_->execute([&](Recorder& recorder, const Checkpointing& checkpointing) {
             return drive(recorder, checkpointing);
           });
-      company_->part();
+      keep_alive_->part();
       return exit;
     }
     NullRecorder nothing;
@@ -241,7 +242,7 @@ class Member {
   }
 
   std::unique_ptr<Transport> connect() {
-    const Patience patience(kSecondsToMeet, "the processes did not all connect");
+    const Watchdog watchdog(kSecondsToMeet, "the processes did not all connect");
     return mpi_.connect(composed_->mpi_transport);
   }
 
@@ -251,7 +252,7 @@ class Member {
     if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2 ||
         composed_->mpi_goes_on)
       return {};
-    const Patience patience(kSecondsToMeet, "the GPUs of the processes did not all connect");
+    const Watchdog watchdog(kSecondsToMeet, "the GPUs of the processes did not all connect");
     DeviceConnection devices = connect_devices_of(*composed_, mpi_, transport.places());
     if (devices.link == nullptr)
       recorder.note(Severity::info,
@@ -268,7 +269,7 @@ class Member {
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
     if (composed_->mpi_library_sum)
       options.library_sum = [this](std::span<float> values) {
-        const Patience patience(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
+        const Watchdog watchdog(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
         mpi_.library_sum(values);
       };
     const DeviceConnection devices = connect_devices(recorder, *transport);
@@ -278,9 +279,9 @@ class Member {
     Outcome outcome =
         run_mpi({composed_->spec, *composed_->objective, recorder, checkpointing, stop_}, options);
     if (leads())
-      company_.emplace(std::move(transport));
+      keep_alive_.emplace(std::move(transport));
     else
-      Company::await_parting(*transport);
+      KeepAlive::await_parting(*transport);
     return outcome;
   }
 
@@ -295,7 +296,7 @@ class Member {
   std::optional<Store> store_;
   RunDetail run_;
   std::optional<Attempt> attempt_;
-  std::optional<Company> company_;
+  std::optional<KeepAlive> keep_alive_;
 };
 
 // Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
@@ -326,7 +327,7 @@ void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
 }
 
 MpiRuntime& start(double start_seconds) {
-  const Patience patience(start_seconds, "MPI did not start", [] { return waiting_words(0, 0); });
+  const Watchdog watchdog(start_seconds, "MPI did not start", [] { return waiting_words(0, 0); });
   try {
     return start_mpi();
   } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
@@ -338,13 +339,13 @@ MpiRuntime& start(double start_seconds) {
 // As long as others come, which is no matter of seconds on a host with much else to do.
 void assemble(MpiRuntime& mpi, double start_seconds) {
   std::atomic<int> here = 0;
-  const Patience patience(start_seconds * mpi.size(), "the processes did not all answer",
+  const Watchdog watchdog(start_seconds * mpi.size(), "the processes did not all answer",
                           [&] { return waiting_words(here, mpi.size()); });
   mpi.assemble(start_seconds, [&](int count) { here = count; });
 }
 
 void finish(MpiRuntime& mpi, bool all = true) {
-  const Patience patience(kSecondsToAnswer, "MPI did not end");
+  const Watchdog watchdog(kSecondsToAnswer, "MPI did not end");
   mpi.finish(all);
 }
 
@@ -357,11 +358,11 @@ Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
   bool goes_on = false;
   try {
     assemble(mpi, options.start_seconds);
-    Member member(options, stop, mpi);
-    const bool executes = member.prepare();
-    goes_on = executes && member.goes_on();
-    if (executes) exit = member.execute();
-    refusal = member.refusal();
+    MpiRun run(options, stop, mpi);
+    const bool executes = run.prepare();
+    goes_on = executes && run.goes_on();
+    if (executes) exit = run.execute();
+    refusal = run.refusal();
   } catch (const LostProcess& loss) {
     give_up(mpi, loss, goes_on);
   } catch (const Error& error) {

@@ -169,13 +169,13 @@ void MeanModel::name_members(const std::vector<int>& workers_in_order) {
   if (not_finite >= 0) not_finite = members[static_cast<std::size_t>(not_finite)];
 }
 
-MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
+MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_flight,
                             const Look& look) const {
   std::vector<int> members;
   for (int w = 0; w < size(); ++w)
     if (look.absent.empty() || !look.absent[static_cast<std::size_t>(w)]) members.push_back(w);
-  ACID_ASSERT(in_hand.empty() || members.size() == workers_.size(),
-              "exchanges in hand and {} workers of {}", members.size(), size());
+  ACID_ASSERT(in_flight.empty() || members.size() == workers_.size(),
+              "exchanges in flight and {} workers of {}", members.size(), size());
   const auto member = [&](std::size_t k) -> const Worker& { return worker(members[k]); };
   // Of memory that is not the host's many blocks at once, because every access has its price.
   constexpr std::size_t kValuesAtOnce = 1u << 22;
@@ -203,7 +203,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInHand> in_hand,
         taken[i].add(
             HostView(*settings_.backend, member(i).x().subspan(first, std::min(chunk, d - first)))
                 .values());
-    for (const ExchangeInHand& exchange : in_hand) {
+    for (const ExchangeInFlight& exchange : in_flight) {
       const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
       float* xi = values.data() + static_cast<std::size_t>(exchange.i) * chunk + first % chunk;
       float* xj = values.data() + static_cast<std::size_t>(exchange.j) * chunk + first % chunk;

@@ -42,7 +42,7 @@ struct Look {
 };
 
 /// An exchange between its offers and its applies.
-struct ExchangeInHand {
+struct ExchangeInFlight {
   int i = 0, j = 0;
   double offered = 0;  // normalised time
   const float* offer_i = nullptr;
@@ -82,9 +82,9 @@ class Ensemble {
   double vector_bytes() const { return 4.0 * static_cast<double>(dimension()); }
 
   /// Mean and consensus distance (1/n) Σ‖xᵢ − x̄‖² of all workers mixed to time t, which is not
-  /// before any worker's last event, with the exchanges in hand applied. Works on copies: reads
+  /// before any worker's last event, with the exchanges in flight applied. Works on copies: reads
   /// every worker, changes none.
-  MeanModel mean_at(double t, std::span<const ExchangeInHand> in_hand = {},
+  MeanModel mean_at(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const Look& look = {}) const;
 
   /// Largest last_event() over the workers.
@@ -92,7 +92,7 @@ class Ensemble {
 
   /// The vectors of all workers, for a checkpoint; x comes first.
   std::vector<StateVectors> vectors() const;
-  /// Fills them from a checkpoint. The gradients in hand will be computed anew.
+  /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
   /// What the workers hold besides vectors.
   template <class Archive>
@@ -109,8 +109,8 @@ class Ensemble {
 };
 
 /// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)
-/// are these vectors, with these buffers and so many committed gradients, and no exchange in hand.
-/// All are indexed by worker, and there is at least one.
+/// are these vectors, with these buffers and so many committed gradients, and no exchange in
+/// flight. All are indexed by worker, and there is at least one.
 MeanModel mean_of(std::span<const std::span<const float>> x,
                   std::span<const std::span<const float>> buffers,
                   std::span<const std::int64_t> gradients, bool average_buffers,

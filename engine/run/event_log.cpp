@@ -34,10 +34,10 @@ void EventLog::mark(EventKind kind, double time, const Ensemble& ensemble) {
 }
 
 MeanModel EventLog::measure(double time, const Ensemble& ensemble, bool with_workers,
-                            std::span<const ExchangeInHand> in_hand,
+                            std::span<const ExchangeInFlight> in_flight,
                             const std::vector<bool>& absent) {
   MeanModel mean = ensemble.mean_at(
-      time, in_hand, {.fingerprints = kept_, .workers = with_workers, .absent = absent});
+      time, in_flight, {.fingerprints = kept_, .workers = with_workers, .absent = absent});
   std::size_t member = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w)
     if (absent.empty() || !absent[w])

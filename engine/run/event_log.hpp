@@ -29,7 +29,7 @@ class EventLog {
   /// Ensemble::mean_at, and the mark of a measurement in the log of every worker that is not
   /// absent, in one pass. `with_workers`, `absent`: as Look has them.
   MeanModel measure(double time, const Ensemble& ensemble, bool with_workers,
-                    std::span<const ExchangeInHand> in_hand = {},
+                    std::span<const ExchangeInFlight> in_flight = {},
                     const std::vector<bool>& absent = {});
   /// The end of the log of a worker that is lost, `missed` of whose last marks were taken without
   /// it.

@@ -49,7 +49,7 @@ Outcome ended_early(Ending ending, std::string message, const Position& position
   return outcome;
 }
 
-Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end) {
+Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position& end) {
   if (sampler.diverged()) return ended_early(Ending::diverged, *sampler.diverged(), end);
   Position where;
   std::string what = sampler.take_diverged(notes, &where);
@@ -57,7 +57,7 @@ Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& e
 }
 
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
-                 const GradientNotes& notes, const std::vector<bool>& absent) {
+                 const GradientRecords& notes, const std::vector<bool>& absent) {
   Outcome outcome;
   for (int i = 0; i < ensemble.size(); ++i) {
     Worker& worker = ensemble.worker(i);

@@ -50,12 +50,12 @@ Outcome ended_early(Ending ending, std::string message, const Position& position
 
 /// The outcome of a run that diverged: as a sample saw it, at `end`, or else as the first of the
 /// notes whose loss is not finite tells it.
-Outcome diverged(Sampler& sampler, const GradientNotes& notes, const Position& end);
+Outcome diverged(Sampler& sampler, const GradientRecords& notes, const Position& end);
 
 /// The end of every other run, whatever the driver (docs/SEMANTICS.md, The end): all workers are
 /// mixed to t_end, the exact mean is taken and evaluated, and what the run leaves behind is
 /// digested. Those `absent` (by worker; empty: nobody) have no part in it, and an empty digest.
 Outcome conclude(Ensemble& ensemble, Sampler& sampler, double t_end, const Totals& totals,
-                 const GradientNotes& notes, const std::vector<bool>& absent = {});
+                 const GradientRecords& notes, const std::vector<bool>& absent = {});
 
 }  // namespace acid

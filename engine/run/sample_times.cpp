@@ -57,7 +57,8 @@ bool SampleTimes::evaluates() const {
   return std::abs(moment(cadence_->evaluate_every, evaluation_count_) - next) <= rounding(next);
 }
 
-SampleTimes::Passed SampleTimes::move_on(double every, std::int64_t& count, double now, int workers) {
+SampleTimes::Passed SampleTimes::move_on(double every, std::int64_t& count, double now,
+                                         int workers) {
   const std::int64_t until = std::max(count, multiples_until(every, now));
   if (until == count) return {};
   const auto gradients = [workers](double time) { return std::ceil(time * workers - kRounding); };

@@ -31,10 +31,12 @@ Position later(const Position& a, const Position& b) {
 
 }  // namespace
 
-void sort_by_commit(GradientNotes& notes) {
-  std::stable_sort(notes.begin(), notes.end(), [](const GradientNote& a, const GradientNote& b) {
-    return std::pair(a.position.gradients, a.worker) < std::pair(b.position.gradients, b.worker);
-  });
+void sort_by_commit(GradientRecords& notes) {
+  std::stable_sort(notes.begin(), notes.end(),
+                   [](const GradientRecord& a, const GradientRecord& b) {
+                     return std::pair(a.position.gradients, a.worker) <
+                            std::pair(b.position.gradients, b.worker);
+                   });
 }
 
 Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
@@ -53,8 +55,8 @@ void Sampler::diverge(std::string what) {
   diverged_ = std::move(what);
 }
 
-void Sampler::gather(const GradientNotes& notes) {
-  for (const GradientNote& note : notes) {
+void Sampler::gather(const GradientRecords& notes) {
+  for (const GradientRecord& note : notes) {
     ++gathered_.count;
     gathered_.loss += note.loss;
     gathered_.staleness += static_cast<double>(note.staleness);
@@ -72,7 +74,7 @@ void Sampler::gather(const GradientNotes& notes) {
   }
 }
 
-void Sampler::add_notes(Values& values, const GradientNotes& notes) {
+void Sampler::add_notes(Values& values, const GradientRecords& notes) {
   gather(notes);
   const NoteSums sums = std::exchange(gathered_, {});
   const auto count = static_cast<double>(sums.count);
@@ -88,7 +90,7 @@ void Sampler::count_staleness(std::int64_t staleness) {
 }
 
 void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
-                    const GradientNotes& notes) {
+                    const GradientRecords& notes) {
   values.add("consensus_distance", mean.consensus_distance);
   if (!notes.empty() || gathered_.count > 0) {
     add_notes(values, notes);
@@ -103,9 +105,10 @@ void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
     values.add("idle_share", totals.idle_seconds / (totals.position.seconds * spec_.workers));
 }
 
-std::string Sampler::take_diverged(GradientNotes notes, Position* position) {
-  const auto bad = std::find_if(notes.begin(), notes.end(),
-                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
+std::string Sampler::take_diverged(GradientRecords notes, Position* position) {
+  const auto bad = std::find_if(notes.begin(), notes.end(), [](const GradientRecord& note) {
+    return !std::isfinite(note.loss);
+  });
   ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
   *position = last_ ? later(bad->position, last_->position) : bad->position;
   notes.erase(bad + 1, notes.end());
@@ -162,7 +165,7 @@ void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models)
   values.add("worker_accuracy_spread", highest - lowest);
 }
 
-void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes) {
+void Sampler::take(const MeanModel& mean, const Totals& totals, const GradientRecords& notes) {
   Values values;
   begin(values, mean, totals, notes);
   if (sample_times_.evaluates()) evaluate_mean(values, mean);
@@ -184,7 +187,7 @@ void Sampler::pass(const Position& here, std::int64_t exchanges) {
 }
 
 void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
-                         const GradientNotes& notes) {
+                         const GradientRecords& notes) {
   const bool sampled = last_ && last_->position.gradients == totals.position.gradients &&
                        last_->position.normalised_time == totals.position.normalised_time &&
                        last_->exchanges == totals.exchanges;

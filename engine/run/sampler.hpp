@@ -12,7 +12,7 @@
 namespace acid {
 
 /// What one committed gradient tells; gathered between samples.
-struct GradientNote {
+struct GradientRecord {
   int worker = 0;
   std::int64_t step = 0;
   double loss = 0;
@@ -25,12 +25,12 @@ struct GradientNote {
   }
 };
 /// A deque: notes are filled in where they stand while more are added.
-using GradientNotes = std::deque<GradientNote>;
+using GradientRecords = std::deque<GradientRecord>;
 
 /// Brings notes, those of each worker in its own order, into the order in which samples take them:
 /// by position.gradients, then by worker. That is the order of the commits where one clock counts
 /// them all; under mpi numbers repeat.
-void sort_by_commit(GradientNotes& notes);
+void sort_by_commit(GradientRecords& notes);
 
 /// Totals a driver keeps while it runs.
 struct Totals {
@@ -63,10 +63,10 @@ class Sampler {
 
   /// Takes the sample that is due (or wherever the run stands now, if later) and moves on
   /// past it. `notes` are the gradients committed since the last sample, in commit order.
-  void take(const MeanModel& mean, const Totals& totals, const GradientNotes& notes);
+  void take(const MeanModel& mean, const Totals& totals, const GradientRecords& notes);
   /// The next sample will count these notes, which come before those it is given: for a driver that
   /// does not want to keep them all that long.
-  void gather(const GradientNotes& notes);
+  void gather(const GradientRecords& notes);
   /// What has been gathered since the last sample. Not part of persist(): only drivers that gather
   /// have any.
   NoteSums& gathered() { return gathered_; }
@@ -76,13 +76,13 @@ class Sampler {
   /// The sample at the end, after the last event: always evaluates, and evaluates workers when the
   /// spec says so. What a sample of this very state has recorded is not recorded twice.
   void take_final(const MeanModel& mean, const Ensemble& ensemble, const Totals& totals,
-                  const GradientNotes& notes);
+                  const GradientRecords& notes);
 
   /// A loss was not finite: records the notes up to the first such gradient, at its position, so
   /// that what is recorded does not depend on how far other workers had run ahead. Whatever of that
   /// position is before the last sample's, under a worker's own clock, is raised to it. Returns
   /// what happened; asserts that one of the notes has a loss that is not finite.
-  std::string take_diverged(GradientNotes notes, Position* position);
+  std::string take_diverged(GradientRecords notes, Position* position);
 
   /// Set once a budget target has been reached.
   const std::optional<std::string>& target_reached() const { return target_reached_; }
@@ -107,10 +107,10 @@ class Sampler {
  private:
   struct Values;
   void diverge(std::string what);
-  void add_notes(Values& values, const GradientNotes& notes);
+  void add_notes(Values& values, const GradientRecords& notes);
   void count_staleness(std::int64_t staleness);
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
-             const GradientNotes& notes);
+             const GradientRecords& notes);
   void evaluate_mean(Values& values, const MeanModel& mean);
   /// A worker's own model, wherever it is kept.
   struct Model {

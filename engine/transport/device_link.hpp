@@ -24,7 +24,7 @@ class DeviceLink {
   /// Whether the swap is over. It and swap() throw LostProcess when the peer is gone, Error for
   /// what failed here; then, too, the memory is in use until abort().
   virtual bool done() = 0;
-  /// Gives up the swap in hand, whose memory is nobody's any more when this returns, and with it
+  /// Gives up the current swap, whose memory is nobody's any more when this returns, and with it
   /// the link: there is no other swap.
   virtual void abort() noexcept = 0;
 };

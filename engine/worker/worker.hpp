@@ -80,12 +80,12 @@ class alignas(64) BasicWorker {
   std::span<const T> x() const { return {x_, dimension()}; }
   /// Empty when the method keeps no momentum copy.
   std::span<const T> x_tilde() const { return {tilde(), tilde() == nullptr ? 0 : dimension()}; }
-  /// Where the gradient in hand is computed: x() itself where none is kept. Empty in a run without
-  /// gradients.
+  /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
+  /// without gradients.
   std::span<const T> snapshot() const { return settings_->snapshots ? own(kSnapshot) : x(); }
-  /// Where the gradient in hand may be computed: the worker itself does not look at it.
+  /// Where the gradient in flight may be computed: the worker itself does not look at it.
   std::span<T> gradient() { return own(kGradient); }
-  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in hand
+  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in flight
   /// works on a copy of its own, gradient_buffers(), which its commit makes current.
   std::span<const float> buffers() const { return buffers_at(0); }
   std::span<float> gradient_buffers() { return buffers_at(1); }
@@ -93,7 +93,7 @@ class alignas(64) BasicWorker {
   const Backend& backend() const { return *settings_->backend; }
 
   /// Calls visit(name, span) for every vector of the state, empty ones too. With the numbers that
-  /// persist() keeps they are all of it between two events, the gradient in hand apart: that is
+  /// persist() keeps they are all of it between two events, the gradient in flight apart: that is
   /// computed again, from the snapshot and after restart_gradient().
   template <class Visit>
   void for_each_vector(Visit visit) {
@@ -115,7 +115,7 @@ class alignas(64) BasicWorker {
   void persist(Archive& archive) {
     archive(last_, gradients_, updates_, snapshot_updates_, staleness_);
   }
-  /// The gradient in hand will be computed anew.
+  /// The gradient in flight will be computed anew.
   void restart_gradient();
 
   double last_event() const { return last_; }
@@ -136,7 +136,7 @@ class alignas(64) BasicWorker {
     if (index >= layout().own_vectors()) return {};
     return {reinterpret_cast<T*>(own_) + index * layout().stride(), dimension()};
   }
-  /// 0: the current buffers; 1: those of the gradient in hand.
+  /// 0: the current buffers; 1: those of the gradient in flight.
   std::span<float> buffers_at(std::size_t which) const {
     return {reinterpret_cast<float*>(own_ + layout().buffers_at(which)), settings_->buffer_size};
   }

@@ -41,7 +41,7 @@ class WorkerLayout {
     if (settings_.optimizer.kind != OptimizerKind::sgd) return snapshot_and_gradient + 2;
     return snapshot_and_gradient + (settings_.optimizer.momentum > 0 ? 1 : 0);
   }
-  /// Where the buffers begin, and after them those of the gradient in hand.
+  /// Where the buffers begin, and after them those of the gradient in flight.
   std::size_t buffers_at(std::size_t which) const {
     return own_vectors() * stride() * sizeof(T) +
            which * whole_lines(settings_.buffer_size * sizeof(float));

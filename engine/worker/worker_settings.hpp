@@ -19,7 +19,7 @@ struct WorkerSettings {
   const Backend* backend = &cpu_backend();
   int threads = 1;        // share a kernel's work on long vectors in host memory; changes no bit
   bool gradients = true;  // false: none will be computed, and nothing is kept for any
-  bool snapshots = true;  // false: x never changes while a gradient is in hand, and is not copied
+  bool snapshots = true;  // false: x never changes while a gradient is in flight, and is not copied
 };
 
 }  // namespace acid

@@ -54,7 +54,7 @@ Interrupted interrupt(const std::vector<int>& numbers, double pause = 0, bool wo
   return {};
 }
 
-// The event in hand is finished and then saved: nothing has to be computed again.
+// The current event is finished and then saved: nothing has to be computed again.
 void check_saved(const Bench& bench) {
   const auto shown = bench.call({"show", "@latest", "--json"}).json();
   const auto& checkpoints = shown["checkpoints"];

@@ -75,7 +75,7 @@ TEST_CASE("a virtual run has the same bits, samples and events with a second bac
   }
 }
 
-TEST_CASE("vectors of a second backend are measured in pieces, with exchanges in hand") {
+TEST_CASE("vectors of a second backend are measured in pieces, with exchanges in flight") {
   constexpr int kDimension = 300'001;  // more than one piece
   const Result there = run_virtually("a2cid2", 0.3, strict_backend(), kDimension, 15);
   const Result here = run_virtually("a2cid2", 0.3, cpu_backend(), kDimension, 15);

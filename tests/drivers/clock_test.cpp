@@ -52,7 +52,7 @@ constexpr Tail kTails[] = {{"constant", ComputeKind::constant, 0},
 }  // namespace
 
 TEST_CASE("CORRECTNESS 13: r exchanges per gradient hold for any tail of the durations") {
-  // Normalised time is gradients ÷ n, up to the shares of the n − 1 gradients that are in hand.
+  // Normalised time is gradients ÷ n, up to the shares of the n − 1 gradients that are in flight.
   const double units = static_cast<double>(kGradients) / kWorkers;
   for (const Tail& tail : kTails)
     for (const std::uint64_t seed : {1, 2, 3}) {

@@ -148,7 +148,7 @@ TEST_CASE("CORRECTNESS 11: the mean model follows e^(−γt), whatever the graph
 }
 
 TEST_CASE("a longer exchange keeps A²CiD² stable and close to instantaneous ones", "[release]") {
-  // Momentum noise on rings; one exchange in hand per worker makes this hold (docs/SEMANTICS.md).
+  // Momentum noise on rings; one exchange in flight per worker makes this hold (docs/SEMANTICS.md).
   const auto consensus = [](double exchange_seconds) {
     Average all;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {

@@ -43,7 +43,7 @@ WatchedRun watched(const Way& way, Replayable& run) {
   VirtualOptions simulated;
   simulated.compute.kind = ComputeKind::lognormal;
   simulated.compute.parameter = 0.3;
-  simulated.network.link.latency_seconds = 0.2;  // exchanges are in hand at a sample
+  simulated.network.link.latency_seconds = 0.2;  // exchanges are in flight at a sample
   return WatchedRun{.driver = way.driver, .run = run, .simulated = simulated};
 }
 
@@ -300,7 +300,7 @@ TEST_CASE("buffers survive a cut in every driver") {
       rest.recorder.events_may_start_late();
       const Outcome again = rest.execute({nullptr, &from});
       REQUIRE(again.ending == Ending::finished);
-      // One count per gradient: none of those before the cut is forgotten, none in hand counts
+      // One count per gradient: none of those before the cut is forgotten, none in flight counts
       // twice.
       const auto workers = std::span(rest.evaluated).last(kWatched);
       for (std::size_t w = 0; w < kWatched; ++w)

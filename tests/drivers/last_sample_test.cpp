@@ -19,7 +19,7 @@ using test::script_of;
 namespace {
 
 /// The largest number of due edges that any worker had waiting when a gradient began, by its log.
-/// One more may be in hand, which the log does not tell from those.
+/// One more may be in flight, which the log does not tell from those.
 int most_waiting(const MemoryRecorder& recorder, const RunSpec& spec) {
   std::vector<std::vector<double>> due(static_cast<std::size_t>(spec.workers));
   EdgeSchedule list(*spec.topology, spec.method.rate, spec.seeds);

@@ -25,7 +25,7 @@ TEST_CASE("an edge waits for an earlier one of either partner, even if it could 
   REQUIRE(first);
   CHECK(first->number == 0);
   CHECK_FALSE(matchmaker.take());
-  CHECK(matchmaker.backlog(0) == 0);  // the exchange in hand does not count
+  CHECK(matchmaker.backlog(0) == 0);  // the exchange in flight does not count
   CHECK(matchmaker.backlog(2) == 2);
   CHECK(matchmaker.waiting() == 2);
   matchmaker.finish(*first);
@@ -56,11 +56,11 @@ TEST_CASE("an edge passes at once where nothing waits, and only there") {
   CHECK(matchmaker.waiting() == 0);
   matchmaker.add(edge(1, 0, 1));
   CHECK_THROWS_AS(matchmaker.pass(), AssertionError);
-  CHECK(matchmaker.in_hand(1).number == 1);
-  CHECK_THROWS_AS(matchmaker.in_hand(2), AssertionError);
+  CHECK(matchmaker.in_flight(1).number == 1);
+  CHECK_THROWS_AS(matchmaker.in_flight(2), AssertionError);
 }
 
-TEST_CASE("finishing an edge that is not in hand is a bug") {
+TEST_CASE("finishing an edge that is not in flight is a bug") {
   Matchmaker matchmaker(3);
   CHECK_THROWS_AS(matchmaker.finish(edge(0, 0, 1)), AssertionError);
 }
@@ -73,25 +73,25 @@ TEST_CASE("CORRECTNESS 21: no deadlock and the drawn order in a million random s
     const int n = 2 + static_cast<int>(stream.below(9));
     Matchmaker matchmaker(n);
     std::vector<std::set<std::uint64_t>> open(static_cast<std::size_t>(n));
-    std::vector<DueEdge> in_hand;
+    std::vector<DueEdge> in_flight;
     std::uint64_t number = 0;
     const auto take = [&] {
       while (const auto taken = matchmaker.take()) {
         REQUIRE(*open[static_cast<std::size_t>(taken->i)].begin() == taken->number);
         REQUIRE(*open[static_cast<std::size_t>(taken->j)].begin() == taken->number);
-        in_hand.push_back(*taken);
+        in_flight.push_back(*taken);
       }
     };
     const auto finish_one = [&] {
-      const auto k = static_cast<std::ptrdiff_t>(stream.below(in_hand.size()));
-      const DueEdge done = in_hand[static_cast<std::size_t>(k)];
-      in_hand.erase(in_hand.begin() + k);
+      const auto k = static_cast<std::ptrdiff_t>(stream.below(in_flight.size()));
+      const DueEdge done = in_flight[static_cast<std::size_t>(k)];
+      in_flight.erase(in_flight.begin() + k);
       matchmaker.finish(done);
       open[static_cast<std::size_t>(done.i)].erase(done.number);
       open[static_cast<std::size_t>(done.j)].erase(done.number);
     };
     for (int decision = 0; decision < 200; ++decision) {
-      if (stream.uniform() < 0.5 || in_hand.empty()) {
+      if (stream.uniform() < 0.5 || in_flight.empty()) {
         const int i = static_cast<int>(stream.below(static_cast<std::uint64_t>(n)));
         const int j =
             (i + 1 + static_cast<int>(stream.below(static_cast<std::uint64_t>(n - 1)))) % n;
@@ -104,7 +104,7 @@ TEST_CASE("CORRECTNESS 21: no deadlock and the drawn order in a million random s
       }
       take();
     }
-    while (!in_hand.empty()) {  // With anything unfinished, something is in hand: no deadlock.
+    while (!in_flight.empty()) {  // With anything unfinished, something is in flight: no deadlock.
       finish_one();
       take();
     }
@@ -119,7 +119,7 @@ TEST_CASE("CORRECTNESS 21: no deadlock in 10⁶ random schedules on a bipartite 
   constexpr std::uint64_t kEdges = 10;
   for (int schedule = 0; schedule < 1'000'000; ++schedule) {
     Matchmaker matchmaker(5);
-    std::array<DueEdge, kEdges> in_hand;
+    std::array<DueEdge, kEdges> in_flight;
     std::size_t held = 0;
     std::uint64_t number = 0;
     std::int64_t finished = 0;
@@ -130,11 +130,11 @@ TEST_CASE("CORRECTNESS 21: no deadlock in 10⁶ random schedules on a bipartite 
         matchmaker.add(edge(number++, static_cast<int>(stream.below(2)),
                             2 + static_cast<int>(stream.below(3))));
       } else {
-        std::swap(in_hand[stream.below(held)], in_hand[held - 1]);
-        matchmaker.finish(in_hand[--held]);
+        std::swap(in_flight[stream.below(held)], in_flight[held - 1]);
+        matchmaker.finish(in_flight[--held]);
         ++finished;
       }
-      while (const auto taken = matchmaker.take()) in_hand[held++] = *taken;
+      while (const auto taken = matchmaker.take()) in_flight[held++] = *taken;
     }
     if (!matchmaker.idle()) FAIL("something is left of schedule " << schedule);
   }

@@ -77,11 +77,11 @@ TEST_CASE("CORRECTNESS 13: mpi executes a prefix of the list, in each worker's d
   // Exchanges run beside gradients: some worker commits between an offer and its apply.
   bool overlapped = false;
   for (int w = 0; w < 4; ++w) {
-    bool in_hand = false;
+    bool in_flight = false;
     for (const Event& event : recorder.events_of(w)) {
-      if (event.kind == EventKind::offer) in_hand = true;
-      if (event.kind == EventKind::apply) in_hand = false;
-      overlapped = overlapped || (in_hand && event.kind == EventKind::commit_and_begin);
+      if (event.kind == EventKind::offer) in_flight = true;
+      if (event.kind == EventKind::apply) in_flight = false;
+      overlapped = overlapped || (in_flight && event.kind == EventKind::commit_and_begin);
     }
   }
   CHECK(overlapped != windows);  // there an exchange is one event

@@ -89,7 +89,7 @@ void LaggingRun::commit(int w) {
   if (over()) return;
   Own& self = own(w);
   Worker& worker = ensemble_.worker(w);
-  GradientNote note;
+  GradientRecord note;
   note.worker = w;
   note.step = worker.gradients();
   note.loss = objective_->gradient(0, w, worker.gradients(), worker.snapshot(),
@@ -158,7 +158,7 @@ void LaggingRun::apply(int w) {
   self.last = std::move(self.hand);
 }
 
-// No exchange is in hand, and all clocks show one time.
+// No exchange is in flight, and all clocks show one time.
 void LaggingRun::settle(double at_least) {
   while (std::any_of(own_.begin(), own_.end(), [](const Own& o) { return o.hand != nullptr; }))
     apply(any_worker());
@@ -197,8 +197,8 @@ void LaggingRun::drain() {
   }
 }
 
-GradientNotes LaggingRun::collect_notes() {
-  GradientNotes notes;
+GradientRecords LaggingRun::collect_notes() {
+  GradientRecords notes;
   for (Own& each : own_) {
     notes.insert(notes.end(), each.notes.begin(), each.notes.end());
     each.notes.clear();

@@ -43,7 +43,7 @@ class LaggingRun {
     bool computing = false;
     std::shared_ptr<Hand> hand, last;  // last: the one applied before
     std::deque<DueEdge> edges;         // drawn, not offered
-    GradientNotes notes;
+    GradientRecords notes;
   };
   void act();
   void hear(int w);
@@ -56,7 +56,7 @@ class LaggingRun {
   void settle(double at_least);
   void drain();
   void draw();
-  GradientNotes collect_notes();
+  GradientRecords collect_notes();
   MeanModel mean();
   Position position(double time) const;
   Totals totals(double time) const;

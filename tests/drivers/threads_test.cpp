@@ -13,8 +13,9 @@ using test::Setup;
 
 namespace {
 
-// One optimum for all: on a crowded machine a thread may compute hundreds of these tiny gradients
-// while the others wait for a core, and heterogeneous data would then pull the mean its way.
+// One optimum for all: on a overloaded machine a thread may compute hundreds of these tiny
+// gradients while the others wait for a core, and heterogeneous data would then pull the mean its
+// way.
 void noisy(Setup& setup, const char* algorithm) {
   setup.on_threads = true;
   setup.algorithm = algorithm;
@@ -91,12 +92,12 @@ TEST_CASE("CORRECTNESS 13: threads execute a prefix of the list, in each worker'
       }
       CHECK(order == expected[w]);
       CHECK(committed == outcome.worker_gradients[w]);
-      CHECK((begun == committed || begun == committed + 1));  // one in hand at the end
+      CHECK((begun == committed || begun == committed + 1));  // one in flight at the end
     }
   }
 }
 
-TEST_CASE("threads: exchanges happen while gradients are in hand") {
+TEST_CASE("threads: exchanges happen while gradients are in flight") {
   Setup setup;
   noisy(setup, "ad-psgd");
   setup.options = {{"communication_rate", 4.0}};

@@ -74,8 +74,8 @@ class ValidScript {
                                   .exchange = exchange & kExchangeMask});
   }
   void apply(std::size_t w) {
-    if (in_hand_[w]) add(w, EventKind::apply, *in_hand_[w]);
-    in_hand_[w].reset();
+    if (in_flight_[w]) add(w, EventKind::apply, *in_flight_[w]);
+    in_flight_[w].reset();
   }
   void mark(EventKind kind) {
     for (std::size_t w = 0; w < kWorkers; ++w) {
@@ -93,7 +93,7 @@ class ValidScript {
         apply(w);
         clocks_[w] = now;
         add(w, script_.shared_clock ? EventKind::exchange : EventKind::offer, number);
-        if (!script_.shared_clock) in_hand_[w] = number;
+        if (!script_.shared_clock) in_flight_[w] = number;
       }
       apply(i);
     }
@@ -104,7 +104,7 @@ class ValidScript {
   int commits_ = 0;
   std::array<int, kWorkers> clocks_{};
   std::array<bool, kWorkers> computing_{};
-  std::array<std::optional<std::uint64_t>, kWorkers> in_hand_;
+  std::array<std::optional<std::uint64_t>, kWorkers> in_flight_;
 };
 
 bool of_exchange(EventKind kind) {

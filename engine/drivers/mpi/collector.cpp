@@ -198,7 +198,7 @@ std::optional<Gathered> Collector::wait(double seconds) {
   return gathered;
 }
 
-bool Collector::crowded() {
+bool Collector::overloaded() {
   MutexLock lock(mutex_);
   return marks_ > kMostMarks * static_cast<int>(queues_.size());
 }

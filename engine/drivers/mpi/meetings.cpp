@@ -20,13 +20,13 @@ const Backend& offer_memory(const RunSpec& spec, const MpiOptions& options) {
 
 }  // namespace
 
-MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Lead* lead,
+MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordinator* coordinator,
                    Collector* collector)
     : run_(run),
       spec_(run.spec),
       options_(options),
       post_(post),
-      lead_(lead),
+      coordinator_(coordinator),
       collector_(collector),
       rank_(post.rank()),
       backlog_limit_(run.spec.backlog_limit(rank_)),
@@ -53,7 +53,7 @@ MpiAsync::~MpiAsync() {
   if (swapping_) options_.link->abort();
 }
 
-void MpiAsync::converse() {
+void MpiAsync::communicate() {
   std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
   double patience = 0;
   while (!over_ && !abandoned_.load()) {
@@ -67,7 +67,7 @@ void MpiAsync::converse() {
     tell_progress();
     patience = seconds_to_next_report();
     if (swapping_) patience = std::min(patience, kSwapSeconds);
-    if (lead_ != nullptr) patience = std::min(patience, lead_->spread());
+    if (coordinator_ != nullptr) patience = std::min(patience, coordinator_->spread());
   }
   post_.let_go();
   abandon();
@@ -83,9 +83,9 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::clock:
     case MailKind::ask_cut:
     case MailKind::cut:
-    case MailKind::close:
+    case MailKind::stop_committing:
     case MailKind::end:
-    case MailKind::farewell:
+    case MailKind::shut_down:
       return news(mail);
     case MailKind::ready: {
       MailReader reader(mail);
@@ -107,7 +107,7 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::returned:
       return take_back(mail);
     default:
-      return deliver_to_rank_zero(mail, lead_, collector_);
+      return deliver_to_rank_zero(mail, coordinator_, collector_);
   }
 }
 
@@ -162,7 +162,7 @@ void MpiAsync::news(const Mail& mail) {
       time_.stop_at(next_mark().count);
       time_.thaw();
       break;
-    case MailKind::close:
+    case MailKind::stop_committing:
       must_close_ = closing_ = true;
       break;
     case MailKind::end:
@@ -190,10 +190,11 @@ void MpiAsync::act() {
 
 void MpiAsync::tell_closed() {
   MutexLock lock(mutex_);
-  if (!must_close_ || !quiet_ || told_closed_) return;
+  if (!must_close_ || !training_over_ || told_closed_) return;
   testify();
-  const auto waiting = static_cast<std::int64_t>(edges_.size()) - (in_hand_ ? 1 : 0);
-  post_.send(0, mail_header(MailKind::closed, committed_, waiting, diverged_, time_.known()));
+  const auto waiting = static_cast<std::int64_t>(edges_.size()) - (in_flight_ ? 1 : 0);
+  post_.send(
+      0, mail_header(MailKind::stopped_committing, committed_, waiting, diverged_, time_.known()));
   told_closed_ = true;
 }
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/clock.hpp"
-#include "engine/drivers/mpi/lead.hpp"
+#include "engine/drivers/mpi/coordinator.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/recorder/null_recorder.hpp"
@@ -24,14 +24,15 @@ namespace acid {
 /// and the gradient buffers without it: they change only in the gradient thread's own events.
 class MpiAsync {
  public:
-  /// `lead`, `collector`: on rank 0 only.
-  MpiAsync(const Run& run, const MpiOptions& options, Post& post, Lead* lead, Collector* collector);
+  /// `coordinator`, `collector`: on rank 0 only.
+  MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordinator* coordinator,
+           Collector* collector);
   ~MpiAsync();
 
   /// The gradient thread, from the start of the run to its end.
   void train() EXCLUDES_LOCK(mutex_);
   /// The communication thread, likewise.
-  void converse() EXCLUDES_LOCK(mutex_);
+  void communicate() EXCLUDES_LOCK(mutex_);
   /// Ends both threads without an end of the run; any thread.
   void abandon() EXCLUDES_LOCK(mutex_);
 
@@ -40,7 +41,7 @@ class MpiAsync {
   /// other, once it is ready too, stops its clock and tells its time; the first sets the time of
   /// the exchange and answers. Then either both offer, send and apply, or, where the second can
   /// reach the first's memory, the first lends its vectors and the second changes those of both.
-  enum class Stage { none, ready, gone, in_hand, lent };
+  enum class Stage { none, ready, gone, in_flight, lent };
   struct Mark {
     std::int64_t count = WorkerClock::kFree;
     MarkKind kind = MarkKind::measured;
@@ -52,12 +53,12 @@ class MpiAsync {
   /// What the worker has done since then, by the clock, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex_);
   void wait_for_start() EXCLUDES_LOCK(mutex_);
-  /// Begins the next gradient, once the throttle lets it, unless one is in hand. False when the run
-  /// is closing.
+  /// Begins the next gradient, once the throttle lets it, unless one is in flight. False when the
+  /// run is closing.
   bool has_gradient() EXCLUDES_LOCK(mutex_);
   bool behind() REQUIRES_LOCK(mutex_);
   void hold_until(double until) EXCLUDES_LOCK(mutex_);
-  void become_quiet() EXCLUDES_LOCK(mutex_);
+  void stop_training() EXCLUDES_LOCK(mutex_);
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex_);
 
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
@@ -88,7 +89,7 @@ class MpiAsync {
   void tell_closed() EXCLUDES_LOCK(mutex_);
   void tell_progress() EXCLUDES_LOCK(mutex_);
   void send_progress() REQUIRES_LOCK(mutex_);
-  // A run that goes on without lost processes (mpi_async_loss.cpp).
+  // A run that goes on without lost processes (meetings_loss.cpp).
   void testify() REQUIRES_LOCK(mutex_);
   void lose(const Mail& mail) EXCLUDES_LOCK(mutex_);
   void give_up_exchange() REQUIRES_LOCK(mutex_);
@@ -99,7 +100,7 @@ class MpiAsync {
   const RunSpec& spec_;
   const MpiOptions& options_;
   Post& post_;
-  Lead* const lead_;
+  Coordinator* const coordinator_;
   Collector* const collector_;
   const int rank_;
   const double backlog_limit_;
@@ -115,14 +116,14 @@ class MpiAsync {
   Timeline timeline_ GUARDED_BY(mutex_){1};        // of this worker alone, as number 0
   double started_seconds_ GUARDED_BY(mutex_) = 0;  // earlier attempts' time is before it
   EdgeSchedule schedule_ GUARDED_BY(mutex_);
-  std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in hand
-  bool in_hand_ GUARDED_BY(mutex_) = false;
+  std::deque<DueEdge> edges_ GUARDED_BY(mutex_);  // due, of this worker; the first may be in flight
+  bool in_flight_ GUARDED_BY(mutex_) = false;
   std::vector<bool> gone_ GUARDED_BY(mutex_);  // workers that are lost
   EdgeCounter left_out_ GUARDED_BY(mutex_);    // due exchanges with them that were not applied
   std::int64_t committed_ GUARDED_BY(mutex_) = 0, allowed_ GUARDED_BY(mutex_) = 0;
   bool lent_ GUARDED_BY(mutex_) = false;  // the partner is changing the worker's vectors
   bool begun_ GUARDED_BY(mutex_) = false, closing_ GUARDED_BY(mutex_) = false;
-  bool quiet_ GUARDED_BY(mutex_) = false;  // the gradient thread has ended
+  bool training_over_ GUARDED_BY(mutex_) = false;  // the gradient thread has ended
   bool diverged_ GUARDED_BY(mutex_) = false;
 
   // The communication thread's own.

@@ -89,7 +89,7 @@ void MpiAsync::lend(std::int64_t count) {
   time_.lift(count);
   offered_ = time_.count();
   const float c = worker_.lend(time_.time()).c;
-  lent_ = in_hand_ = true;
+  lent_ = in_flight_ = true;
   stage_ = Stage::lent;
   post_.send(partner(), mail_header(MailKind::lent, edge_.number, offered_, c));
 }
@@ -128,7 +128,7 @@ void MpiAsync::exchanged() {
   ++report_.exchanges;
   end_span(SpanKind::exchange, exchange_began_);
   edges_.pop_front();
-  in_hand_ = false;
+  in_flight_ = false;
   stage_ = Stage::none;
   changed_.notify_all();
 }
@@ -138,8 +138,8 @@ void MpiAsync::offer(std::int64_t count) {
   offered_ = count;
   worker_.offer(time_.time(), own_offer_.span());
   log(EventKind::offer, edge_.number);
-  in_hand_ = true;
-  stage_ = Stage::in_hand;
+  in_flight_ = true;
+  stage_ = Stage::in_flight;
 }
 
 void MpiAsync::send_offer(MailKind kind) {
@@ -152,7 +152,7 @@ void MpiAsync::fetch_offer(const Mail& mail) {
   MailReader reader(mail);
   std::uint64_t number = 0;
   reader(number);
-  expect(Stage::in_hand, number, mail);
+  expect(Stage::in_flight, number, mail);
   post_.fetch(mail, partner_offer_.span(), [this] { apply(); });
 }
 

@@ -12,9 +12,9 @@ void MpiAsync::testify() {
 }
 
 void MpiAsync::lose(const Mail& mail) {
-  if (lead_ != nullptr)
-    if (const auto life = collector_->lose(mail.from, lead_->life(mail.from)))
-      lead_->lose(mail, *life);
+  if (coordinator_ != nullptr)
+    if (const auto life = collector_->lose(mail.from, coordinator_->life(mail.from)))
+      coordinator_->lose(mail, *life);
   MutexLock lock(mutex_);
   gone_[static_cast<std::size_t>(mail.from)] = true;
   if (stage_ != Stage::none && partner() == mail.from) give_up_exchange();
@@ -26,7 +26,7 @@ void MpiAsync::lose(const Mail& mail) {
 void MpiAsync::give_up_exchange() {
   if (stage_ == Stage::gone) time_.thaw();
   stage_ = Stage::none;
-  in_hand_ = false;
+  in_flight_ = false;
 }
 
 void MpiAsync::queue(const DueEdge& edge) {

@@ -19,7 +19,7 @@ void MpiAsync::train() {
     if (!commit(loss, began)) break;
     post_.wake();
   }
-  become_quiet();
+  stop_training();
 }
 
 void MpiAsync::wait_for_start() {
@@ -27,7 +27,7 @@ void MpiAsync::wait_for_start() {
   while (!begun_ && !closing_) changed_.wait(mutex_);
 }
 
-// One that began with the commit before is in hand already, and one that was at a checkpoint is
+// One that began with the commit before is in flight already, and one that was at a checkpoint is
 // computed anew from its snapshot.
 bool MpiAsync::has_gradient() {
   MutexLock lock(mutex_);
@@ -49,10 +49,10 @@ bool MpiAsync::has_gradient() {
   return true;
 }
 
-void MpiAsync::become_quiet() {
+void MpiAsync::stop_training() {
   {
     MutexLock lock(mutex_);
-    quiet_ = true;
+    training_over_ = true;
   }
   post_.wake();
 }
@@ -76,7 +76,7 @@ bool MpiAsync::commit(double loss, double began) {
   time_.commit();
   const std::int64_t count = time_.count();
   const double t = time_.time();
-  GradientNote& note = report_.notes.emplace_back();
+  GradientRecord& note = report_.notes.emplace_back();
   note.worker = rank_;
   note.step = worker_.gradients();
   note.loss = loss;
@@ -95,7 +95,7 @@ bool MpiAsync::commit(double loss, double began) {
 // The throttle, of a gradient that would begin now.
 bool MpiAsync::behind() {
   make_due();
-  return static_cast<double>(edges_.size()) - (in_hand_ ? 1 : 0) > backlog_limit_;
+  return static_cast<double>(edges_.size()) - (in_flight_ ? 1 : 0) > backlog_limit_;
 }
 
 double MpiAsync::end_span(SpanKind kind, double since) {

@@ -1,7 +1,7 @@
 #include "engine/drivers/mpi/mpi.hpp"
 
 #include "engine/base/error.hpp"
-#include "engine/drivers/mpi/director.hpp"
+#include "engine/drivers/mpi/evaluator.hpp"
 #include "engine/drivers/mpi/rounds.hpp"
 #include "engine/drivers/shared/sync_state.hpp"
 
@@ -15,7 +15,7 @@ Outcome run_mpi(const Run& run, const MpiOptions& options) {
 }
 
 std::string_view mpi_state_layout(const RunSpec& spec) {
-  return spec.method.pattern == Pattern::pairwise ? Director::kLayout : kSyncLayout;
+  return spec.method.pattern == Pattern::pairwise ? Evaluator::kLayout : kSyncLayout;
 }
 
 }  // namespace acid

@@ -16,8 +16,8 @@ NeighbourExchange::NeighbourExchange(Post& post, std::span<const Neighbour> neig
 }
 
 void NeighbourExchange::publish(std::int64_t round) {
-  ACID_ASSERT(!in_hand_, "round {} begins before round {} is over", round, round_);
-  in_hand_ = true;
+  ACID_ASSERT(!in_flight_, "round {} begins before round {} is over", round, round_);
+  in_flight_ = true;
   round_ = round;
   leaving_ = neighbours_.size();
   for (const Neighbour& neighbour : neighbours_)
@@ -54,9 +54,9 @@ std::vector<const float*> NeighbourExchange::received(std::int64_t round) const 
 
 void NeighbourExchange::check_over() {
   std::size_t& arrived = arrived_[round_ % 2];
-  if (!in_hand_ || arrived < neighbours_.size() || leaving_ > 0) return;
+  if (!in_flight_ || arrived < neighbours_.size() || leaving_ > 0) return;
   arrived = 0;
-  in_hand_ = false;
+  in_flight_ = false;
   over_();
 }
 

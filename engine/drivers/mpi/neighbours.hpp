@@ -44,7 +44,7 @@ class NeighbourExchange {
   Arena<float> published_;
   std::vector<Arena<float>> received_[2];  // by parity of the round, by neighbour
   std::size_t arrived_[2] = {0, 0};
-  bool in_hand_ = false;  // published, not over
+  bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
   std::size_t leaving_ = 0;
 };

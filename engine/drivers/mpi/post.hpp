@@ -27,28 +27,28 @@ enum class MailKind : std::uint8_t {
   start,
   start_notes,
   start_vector,
-  // Asynchronous methods: to rank 0's lead (mpi_lead.hpp), …
+  // Asynchronous methods: to rank 0's Coordinator, …
   progress,
   promise,
   cut_wanted,
   stop,
-  closed,
-  farewell_wanted,
+  stopped_committing,
+  shut_down_wanted,
   // … from it to all, …
   clock,
   ask_cut,
   cut,
-  close,
+  stop_committing,
   end,
-  farewell,
-  // … and between partners (mpi_async.hpp).
+  shut_down,
+  // … and between partners (meetings.hpp).
   ready,
   go,
   answer,
   offer,
   lent,
   returned,
-  // Synchronous methods (mpi_sync.hpp).
+  // Synchronous methods (rounds.hpp).
   slice,
   slice_mean,
   parameters,

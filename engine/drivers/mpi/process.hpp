@@ -8,10 +8,10 @@
 namespace acid {
 
 /// Gives a message that is for rank 0 to its part of rank 0; on the others both are null.
-template <class Lead>
-void deliver_to_rank_zero(const Mail& mail, Lead* lead, Collector* collector) {
+template <class Coordinator>
+void deliver_to_rank_zero(const Mail& mail, Coordinator* coordinator, Collector* collector) {
   const MailKind kind = MailReader(mail).kind();
-  ACID_ASSERT(lead != nullptr && collector != nullptr, "message {} is for rank 0",
+  ACID_ASSERT(coordinator != nullptr && collector != nullptr, "message {} is for rank 0",
               static_cast<int>(kind));
   switch (kind) {
     case MailKind::events:
@@ -20,16 +20,16 @@ void deliver_to_rank_zero(const Mail& mail, Lead* lead, Collector* collector) {
     case MailKind::state_vector:
       return collector->deliver(mail);
     default:
-      return lead->deliver(mail);
+      return coordinator->deliver(mail);
   }
 }
 
 /// One process of a run under the mpi driver, from start to end: process.train() on a thread,
-/// process.converse() on another, and on rank 0, where `director` and `collector` are, the
-/// director on the calling thread. When one of them fails the others are let go, and its exception
+/// process.communicate() on another, and on rank 0, where `evaluator` and `collector` are, the
+/// evaluator on the calling thread. When one of them fails the others are let go, and its exception
 /// is rethrown.
-template <class Process, class Director>
-Outcome run_process(Process& process, Director* director, Collector* collector, Post& post) {
+template <class Process, class Evaluator>
+Outcome run_process(Process& process, Evaluator* evaluator, Collector* collector, Post& post) {
   std::atomic<bool> failed{false};
   ThreadGroup crew([&] {
     failed.store(true);
@@ -37,11 +37,11 @@ Outcome run_process(Process& process, Director* director, Collector* collector, 
     if (collector != nullptr) collector->wake();
   });
   crew.start([&] { process.train(); });
-  crew.start([&] { process.converse(); });
+  crew.start([&] { process.communicate(); });
   Outcome outcome;
-  if (director != nullptr) try {
-      outcome = director->direct([&] { return failed.load(); });
-      if (!failed.load()) post.submit(0, mail_header(MailKind::farewell_wanted));
+  if (evaluator != nullptr) try {
+      outcome = evaluator->run_to_end([&] { return failed.load(); });
+      if (!failed.load()) post.submit(0, mail_header(MailKind::shut_down_wanted));
     } catch (...) {
       process.abandon();
       throw;

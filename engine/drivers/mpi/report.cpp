@@ -35,20 +35,20 @@ std::vector<std::vector<float>> measured_state(double time, const Worker& worker
 
 // A header has a limit.
 void send_notes(const std::function<void(std::vector<std::byte>)>& send, MailKind kind,
-                GradientNotes& notes) {
+                GradientRecords& notes) {
   constexpr std::size_t kPortion = 4096;
   for (std::size_t first = 0; first < notes.size(); first += kPortion) {
     const auto begin = notes.begin() + static_cast<std::ptrdiff_t>(first);
     const auto size = static_cast<std::ptrdiff_t>(std::min(kPortion, notes.size() - first));
-    send(mail_header(kind, GradientNotes(begin, begin + size)));
+    send(mail_header(kind, GradientRecords(begin, begin + size)));
   }
   notes.clear();
 }
 
 }  // namespace
 
-void read_notes(MailReader& reader, GradientNotes& notes) {
-  GradientNotes portion;
+void read_notes(MailReader& reader, GradientRecords& notes) {
+  GradientRecords portion;
   reader(portion);
   notes.insert(notes.end(), portion.begin(), portion.end());
 }
@@ -99,8 +99,8 @@ double Gathered::idle_seconds() const {
   return sum;
 }
 
-GradientNotes Gathered::take_notes() {
-  GradientNotes notes;
+GradientRecords Gathered::take_notes() {
+  GradientRecords notes;
   for (WorkerReport& report : reports) {
     notes.insert(notes.end(), report.notes.begin(), report.notes.end());
     report.notes.clear();

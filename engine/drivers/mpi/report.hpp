@@ -29,7 +29,8 @@ enum class MarkKind : std::uint8_t {
 
 /// What a worker says of itself at a mark, besides its vectors.
 struct WorkerReport {
-  GradientNotes notes;  // since the last mark that was measured, in commit order; sent in portions
+  GradientRecords
+      notes;  // since the last mark that was measured, in commit order; sent in portions
   double idle_seconds = 0;
   std::int64_t exchanges = 0;  // of this worker
   std::int64_t holds = 0;
@@ -49,7 +50,7 @@ struct Life {
 };
 
 /// Adds a portion of notes to those that came before it.
-void read_notes(MailReader& reader, GradientNotes& notes);
+void read_notes(MailReader& reader, GradientRecords& notes);
 
 /// The run as rank 0 keeps all its workers, from what they report: in the host's memory, wherever
 /// their own vectors are.
@@ -102,7 +103,7 @@ struct Gathered {
   std::int64_t exchanges() const;
   double idle_seconds() const;
   /// Of all workers, in commit order. Takes them out.
-  GradientNotes take_notes();
+  GradientRecords take_notes();
   /// The mean of a measured mark over those present; `with_workers`: Look::workers.
   MeanModel mean(const RunSpec& spec, bool with_workers) const;
   /// Puts the state of any other mark into `ensemble`, of those present.
@@ -126,8 +127,8 @@ class Collector {
   /// logged, the last of them at `time`. Before any event or mark.
   void begin(std::vector<Life> lives, const std::vector<WorkerReport>& reports, double time)
       EXCLUDES_LOCK(mutex_);
-  /// The run goes on without a worker, of whom the Lead knows so much: ends its log, and will
-  /// gather its marks as far as all of them has arrived. Returns how far the worker has come;
+  /// The run goes on without a worker, of whom the Coordinator knows so much: ends its log, and
+  /// will gather its marks as far as all of them has arrived. Returns how far the worker has come;
   /// nothing when all were at the end before. The communication thread's.
   std::optional<Life> lose(int worker, Life known) EXCLUDES_LOCK(mutex_);
 
@@ -139,7 +140,7 @@ class Collector {
   /// The checkpoint that was gathered is saved.
   void go_on() EXCLUDES_LOCK(mutex_);
   /// So much waits to be looked at that no more should come. Any thread.
-  bool crowded() EXCLUDES_LOCK(mutex_);
+  bool overloaded() EXCLUDES_LOCK(mutex_);
   /// Ends a wait(); any thread.
   void wake() EXCLUDES_LOCK(mutex_);
 
@@ -188,7 +189,7 @@ class Collector {
   bool over_ GUARDED_BY(mutex_) = false;       // all were at the end
   std::vector<Seen> seen_ GUARDED_BY(mutex_);  // by worker
   std::vector<Queue> queues_ GUARDED_BY(mutex_);
-  std::vector<GradientNotes> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
+  std::vector<GradientRecords> notes_ GUARDED_BY(mutex_);  // by worker, of the mark to come
   /// The marks whose vectors are still on their way, by worker.
   std::vector<std::deque<std::shared_ptr<Mark>>> open_ GUARDED_BY(mutex_);
   std::deque<Gathered> gathered_ GUARDED_BY(mutex_);
@@ -232,7 +233,7 @@ class StartReceiver {
   Worker& worker_;
   const std::function<void(Start&)> complete_;
   Start start_;
-  GradientNotes notes_;  // they come first
+  GradientRecords notes_;  // they come first
   int missing_vectors_ = 0;
 };
 

@@ -23,14 +23,14 @@ std::int64_t rounds_of(const RunSpec& spec) {
 
 }  // namespace
 
-MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post, RoundLead* lead,
-                 Collector* collector)
+MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post,
+                 RoundCoordinator* coordinator, Collector* collector)
     : run_(run),
       spec_(run.spec),
       options_(options),
       post_(post),
       pace_(options.slow_factor, run.clock),
-      lead_(lead),
+      coordinator_(coordinator),
       collector_(collector),
       rank_(post.rank()),
       all_reduces_(run.spec.method.pattern == Pattern::all_reduce),
@@ -248,7 +248,7 @@ void MpiSync::assign_average(std::int64_t round) {
 }
 
 void MpiSync::commit(std::span<const float> gradient) {
-  GradientNote& note = report_.notes.emplace_back();
+  GradientRecord& note = report_.notes.emplace_back();
   note.worker = rank_;
   note.step = worker_.gradients();
   note.loss = loss_;
@@ -273,7 +273,7 @@ void MpiSync::abandon() {
 // ---------------------------------------------------------------------------------------------
 // The communication thread.
 
-void MpiSync::converse() {
+void MpiSync::communicate() {
   std::stop_callback wake_up(run_.stop, [this] { post_.wake(); });
   while (!abandoned_.load() && !(over_ && post_.idle())) {
     post_.pump(kIdleSeconds, [this](const Mail& mail) { deliver(mail); });
@@ -282,7 +282,7 @@ void MpiSync::converse() {
       post_.send(0, mail_header(MailKind::stop));
       told_stop_ = true;
     }
-    if (lead_ != nullptr) lead_->act();
+    if (coordinator_ != nullptr) coordinator_->act();
   }
   post_.let_go();
   abandon();
@@ -306,11 +306,11 @@ void MpiSync::deliver(const Mail& mail) {
       reader(directive_);
       return changed_.notify_all();
     }
-    case MailKind::farewell:
+    case MailKind::shut_down:
       over_ = true;
       return;
     default:
-      return deliver_to_rank_zero(mail, lead_, collector_);
+      return deliver_to_rank_zero(mail, coordinator_, collector_);
   }
 }
 
@@ -349,15 +349,15 @@ void MpiSync::exchange_is_over() {
 Outcome run_mpi_sync(const Run& run, const MpiOptions& options) {
   Post post(*options.transport);
   std::optional<Collector> collector;
-  std::optional<RoundDirector> director;
+  std::optional<RoundEvaluator> evaluator;
   if (post.rank() == 0) {
     collector.emplace(run.spec, run.recorder, post);
-    post.stay_in_touch([&] { director.emplace(run, post, *collector); });
-    director->begin();
+    post.stay_in_touch([&] { evaluator.emplace(run, post, *collector); });
+    evaluator->begin();
   }
   Collector* const collecting = collector ? &*collector : nullptr;
-  MpiSync process(run, options, post, director ? &director->lead() : nullptr, collecting);
-  return run_process(process, director ? &*director : nullptr, collecting, post);
+  MpiSync process(run, options, post, evaluator ? &evaluator->coordinator() : nullptr, collecting);
+  return run_process(process, evaluator ? &*evaluator : nullptr, collecting, post);
 }
 
 }  // namespace acid

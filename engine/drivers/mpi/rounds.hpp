@@ -12,7 +12,7 @@
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/neighbours.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/drivers/mpi/round_lead.hpp"
+#include "engine/drivers/mpi/round_coordinator.hpp"
 
 namespace acid {
 
@@ -25,14 +25,14 @@ namespace acid {
 /// then on.
 class MpiSync {
  public:
-  /// `lead`, `collector`: on rank 0 only.
-  MpiSync(const Run& run, const MpiOptions& options, Post& post, RoundLead* lead,
+  /// `coordinator`, `collector`: on rank 0 only.
+  MpiSync(const Run& run, const MpiOptions& options, Post& post, RoundCoordinator* coordinator,
           Collector* collector);
 
   /// The gradient thread, from the start of the run to its end.
   void train() EXCLUDES_LOCK(mutex_);
   /// The communication thread, likewise.
-  void converse() EXCLUDES_LOCK(mutex_);
+  void communicate() EXCLUDES_LOCK(mutex_);
   /// Ends both threads without an end of the run; any thread.
   void abandon() EXCLUDES_LOCK(mutex_);
 
@@ -68,7 +68,7 @@ class MpiSync {
   const MpiOptions& options_;
   Post& post_;
   GradientPace pace_;  // the gradient thread's
-  RoundLead* const lead_;
+  RoundCoordinator* const coordinator_;
   Collector* const collector_;
   const int rank_;
   const bool all_reduces_, combines_first_;

@@ -114,7 +114,7 @@ ReplayOrder::Standing ReplayOrder::standing(int worker) const {
   return {.events = static_cast<std::int64_t>(c.at),
           .gradients = c.gradients,
           .last_change = c.last_change,
-          .computing = c.in_hand && c.at < c.last_commit};
+          .computing = c.in_flight && c.at < c.last_commit};
 }
 
 // Written so that a time that is not a number fails too.
@@ -177,10 +177,10 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
   if (!begins && !is_commit(event.kind))
     broken(worker, fmt::format("this kind of event ({}) does not happen in asynchronous runs",
                                event_name(event.kind)));
-  if (begins && c.in_hand)
+  if (begins && c.in_flight)
     broken(worker, "a gradient begins, and the one before has not been committed");
   if (!begins) {
-    if (!c.in_hand) broken(worker, "a gradient is committed, and none has begun");
+    if (!c.in_flight) broken(worker, "a gradient is committed, and none has begun");
     step.gradient = commit_number(worker);
     if (static_cast<std::size_t>(step.gradient) < committed_.size())
       committed_[static_cast<std::size_t>(step.gradient)] = true;
@@ -189,9 +189,9 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
     wake_waiting(commits_);
   }
   c.last_change = event.time;
-  c.in_hand = event.kind != EventKind::commit_gradient;
+  c.in_flight = event.kind != EventKind::commit_gradient;
   proceed(worker);
-  step.computes = c.in_hand && c.at < c.last_commit;
+  step.computes = c.in_flight && c.at < c.last_commit;
   return step;
 }
 

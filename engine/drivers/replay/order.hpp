@@ -63,7 +63,7 @@ class ReplayOrder {
     std::int64_t events = 0;  // executed
     std::int64_t gradients = 0;
     double last_change = 0;  // when a gradient or an exchange changed its x or mixed it
-    bool computing = false;  // a gradient is in hand that the script commits later
+    bool computing = false;  // a gradient is in flight that the script commits later
   };
   Standing standing(int worker) const;
 
@@ -73,7 +73,7 @@ class ReplayOrder {
     const std::vector<Event>* events = nullptr;
     std::size_t at = 0, last_commit = 0;  // last_commit: index + 1; 0 when there is none
     State state = State::ready;
-    bool in_hand = false;  // a gradient
+    bool in_flight = false;  // a gradient
     std::int64_t gradients = 0;
     std::int64_t halves = 0;                         // exchanges applied
     std::int64_t all_gradients = 0, all_halves = 0;  // in the whole script

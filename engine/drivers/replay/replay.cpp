@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kLayout = "replay/1";
 
 /// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
-/// chain i of the pool, its gradient in hand to chain n + i, so all cores have something to do.
+/// chain i of the pool, its gradient in flight to chain n + i, so all cores have something to do.
 class Replay {
  public:
   Replay(const Run& run, const ReplayScript& script, bool complete, int threads)
@@ -58,8 +58,8 @@ class Replay {
   Offers* free_offers();
   void measure(double time);
   void save_cut(double time);
-  GradientNotes collect_notes();
-  Outcome finish(const GradientNotes& notes);
+  GradientRecords collect_notes();
+  Outcome finish(const GradientRecords& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
   bool all_at_mark() const {
     return std::ranges::find(order_.absent_at_mark(), true) == order_.absent_at_mark().end();
@@ -76,13 +76,13 @@ class Replay {
   Ensemble ensemble_;
   EventLog log_;
   std::deque<Offers> offers_;     // as many as were ever in use at a time
-  std::vector<Offers*> offered_;  // by worker: of the exchange that it has in hand
+  std::vector<Offers*> offered_;  // by worker: of its exchange in flight
   OffersAlone alone_;
-  std::vector<double> losses_;         // of the gradients in hand
-  GradientNotes notes_;                // since the last sample; filled in on the workers' chains
-  std::vector<bool> noted_;            // workers that have a note there
-  std::vector<GradientNote> unheard_;  // by worker: in place of those that no mark tells of
-  bool notes_lack_ = false;            // gradients from before the checkpoint that was resumed from
+  std::vector<double> losses_;           // of the gradients in flight
+  GradientRecords notes_;                // since the last sample; filled in on the workers' chains
+  std::vector<bool> noted_;              // workers that have a note there
+  std::vector<GradientRecord> unheard_;  // by worker: in place of those that no mark tells of
+  bool notes_lack_ = false;  // gradients from before the checkpoint that was resumed from
   EdgeCounter edges_;
   Sampler sampler_;
   bool given_up_ = false;  // diverged, and the script says that the recorded run did not
@@ -100,9 +100,10 @@ Outcome Replay::execute() {
   pool_.wait_all();
   log_.flush();
   if (!complete_) return ended_early(Ending::stopped, "", position());
-  const GradientNotes notes = collect_notes();
-  const bool lost = std::any_of(notes.begin(), notes.end(),
-                                [](const GradientNote& note) { return !std::isfinite(note.loss); });
+  const GradientRecords notes = collect_notes();
+  const bool lost = std::any_of(notes.begin(), notes.end(), [](const GradientRecord& note) {
+    return !std::isfinite(note.loss);
+  });
   if (sampler_.diverged() || lost) return diverged(sampler_, notes, position());
   return finish(notes);
 }
@@ -206,7 +207,7 @@ void Replay::commit(const ReplayStep& step) {
   const bool noted = order_.is_noted(w);  // what a lost worker noted last never arrived
   const bool first = noted && !noted_[index];
   if (noted) noted_[index] = true;
-  GradientNote& note = noted ? notes_.emplace_back() : unheard_[index];
+  GradientRecord& note = noted ? notes_.emplace_back() : unheard_[index];
   note.worker = w;
   note.position = here;
   pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
@@ -290,7 +291,7 @@ void Replay::count_edge(const ReplayStep& step) {
     edges_.add(std::min(step.worker, step.partner), std::max(step.worker, step.partner));
 }
 
-// In the script's order fewer exchanges than workers are in hand. Those beyond have their applies
+// In the script's order fewer exchanges than workers are in flight. Those beyond have their applies
 // among the submitted tasks, which may be behind.
 Offers* Replay::free_offers() {
   const auto find = [this]() -> Offers* {
@@ -303,7 +304,7 @@ Offers* Replay::free_offers() {
     return &offers_.emplace_back(ensemble_.dimension(), *spec_.backend);
   pool_.wait_light();
   Offers* const found = find();
-  ACID_ASSERT(found != nullptr, "{} exchanges in hand", offers_.size());
+  ACID_ASSERT(found != nullptr, "{} exchanges in flight", offers_.size());
   return found;
 }
 
@@ -328,12 +329,12 @@ Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
 
 // After a resume the first sample would tell of a part of its gradients only and is better silent
 // about them, unless one of them is where the run diverged.
-GradientNotes Replay::collect_notes() {
-  GradientNotes notes = std::move(notes_);
+GradientRecords Replay::collect_notes() {
+  GradientRecords notes = std::move(notes_);
   notes_.clear();
   noted_.assign(noted_.size(), false);
   sort_by_commit(notes);
-  const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientNote& note) {
+  const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientRecord& note) {
     return std::isfinite(note.loss);
   });
   if (notes_lack_ && finite) notes.clear();
@@ -370,7 +371,7 @@ void Replay::save_cut(double time) {
                                         .state = saved_state(ensemble_)});
 }
 
-Outcome Replay::finish(const GradientNotes& notes) {
+Outcome Replay::finish(const GradientRecords& notes) {
   const Totals end = totals(position(), order_.exchanges());
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));

@@ -69,7 +69,7 @@ std::optional<DueEdge> Matchmaker::take() {
 void Matchmaker::finish(const DueEdge& edge) {
   const std::int32_t node = queues_[static_cast<std::size_t>(edge.i)].head;
   ACID_ASSERT(node != kNone && nodes_[static_cast<std::size_t>(node)].edge.number == edge.number,
-              "edge {} is not in hand", edge.number);
+              "edge {} is not in flight", edge.number);
   ++finished_;
   remove_head(edge.i);
   remove_head(edge.j);
@@ -85,9 +85,9 @@ void Matchmaker::pass() {
   ++finished_;
 }
 
-const DueEdge& Matchmaker::in_hand(int worker) const {
+const DueEdge& Matchmaker::in_flight(int worker) const {
   const Queue& queue = queues_[static_cast<std::size_t>(worker)];
-  ACID_ASSERT(queue.busy, "worker {} has no exchange in hand", worker);
+  ACID_ASSERT(queue.busy, "worker {} has no exchange in flight", worker);
   return nodes_[static_cast<std::size_t>(queue.head)].edge;
 }
 

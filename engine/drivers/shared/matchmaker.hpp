@@ -9,13 +9,13 @@
 
 namespace acid {
 
-/// Decides when a due edge may start. An edge starts when both partners have no exchange in hand
+/// Decides when a due edge may start. An edge starts when neither partner has an exchange in flight
 /// and no earlier due edge of either is waiting; so every worker exchanges in the drawn order, and
 /// edges that share no worker are unordered (docs/SEMANTICS.md, Pairing). It cannot deadlock: the
 /// drawn order is one total order, and the earliest unfinished edge is always at the head of both
 /// its queues.
 ///
-/// Invariant: the edge in hand of a worker, if any, is the head of its queue.
+/// Invariant: the edge in flight of a worker, if any, is the head of its queue.
 /// Not thread-safe; the driver guards it. O(1) per call, one node per unfinished edge.
 class Matchmaker {
  public:
@@ -23,17 +23,17 @@ class Matchmaker {
 
   /// The edge has become due: it queues at both workers. Edges come in list order.
   void add(const DueEdge& edge);
-  /// An edge that may start now, which becomes the exchange in hand of both its workers.
+  /// An edge that may start now, which becomes the exchange in flight of both its workers.
   std::optional<DueEdge> take();
   /// The exchange is over; both workers are free again.
   void finish(const DueEdge& edge);
   /// An edge has become due whose exchange takes no time, while no other is unfinished: the same as
   /// add(), take() and finish().
   void pass();
-  /// The edge in hand of a worker that has one.
-  const DueEdge& in_hand(int worker) const;
+  /// The edge in flight of a worker that has one.
+  const DueEdge& in_flight(int worker) const;
 
-  /// Due edges of a worker that wait, the exchange in hand not counted.
+  /// Due edges of a worker that wait, the exchange in flight not counted.
   int backlog(int worker) const;
   std::int64_t due() const { return due_; }
   std::int64_t finished() const { return finished_; }
@@ -42,7 +42,7 @@ class Matchmaker {
   bool idle() const { return due_ == finished_; }
 
   /// What has finished and, in list order, what has not. Reading makes the latter due afresh:
-  /// edges that were in hand are again the ones that take() yields. Throws Error for edges that
+  /// edges that were in flight are again the ones that take() yields. Throws Error for edges that
   /// cannot be.
   template <class Archive>
   void persist(Archive& archive) {
@@ -61,7 +61,7 @@ class Matchmaker {
   struct Queue {
     std::int32_t head = kNone, tail = kNone;
     std::int32_t length = 0;
-    bool busy = false;  // the head is in hand
+    bool busy = false;  // the head is in flight
   };
   void append(int worker, std::int32_t node);
   void remove_head(int worker);

@@ -7,7 +7,7 @@
 namespace acid {
 
 /// Normalised time as a function of simulated seconds: it advances at (1/n)·Σ 1/durationᵢ over the
-/// workers that are computing, where durationᵢ is that of the gradient in hand. So every gradient
+/// workers that are computing, where durationᵢ is that of the gradient in flight. So every gradient
 /// advances it by 1/n, evenly while it is computed, and r exchanges per worker and unit are r per
 /// gradient whatever the durations, also where their mean is never realised; a held or paused
 /// worker does not advance it (docs/SEMANTICS.md). Piecewise linear; only a change of rate moves

@@ -22,12 +22,12 @@ struct SyncState {
   double& seconds;                    // spent on the run
   std::vector<double>& idle_seconds;  // by worker
   Sampler& sampler;
-  std::vector<GradientNotes>& notes;  // by worker, since the last sample
+  std::vector<GradientRecords>& notes;  // by worker, since the last sample
 
   template <class Archive>
   void persist(Archive& archive) {
     archive(ensemble, log, round, seconds, idle_seconds, sampler);
-    for (GradientNotes& own : notes) archive(own);
+    for (GradientRecords& own : notes) archive(own);
   }
 };
 

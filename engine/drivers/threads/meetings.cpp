@@ -103,7 +103,7 @@ void ThreadsAsync::release_exchangers() {
   MutexLock lock(matching_);
   exchanging_over_ = true;
   exchange_ready_.notify_all();
-  settled_.notify_all();
+  paused_.notify_all();
 }
 
 Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
@@ -138,7 +138,7 @@ void ThreadsAsync::work(int w) {
     pace_.keep(w, seconds() - started, closing_);
     if (!commit(w, loss, started)) return;
     MutexLock lock(matching_);
-    while (settling_ && !exchanging_over_) settled_.wait(matching_);  // a cut comes soon or never
+    while (pausing_ && !exchanging_over_) paused_.wait(matching_);  // a cut comes soon or never
     if (options_.exchange_threads == 0) {
       execute_ready();
     } else {
@@ -187,7 +187,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   } while (!commits_.compare_exchange_weak(before, before + 1));
   const std::int64_t number = before + 1;
   const double t = static_cast<double>(number) / spec_.workers;
-  GradientNote& note = s.notes.emplace_back();
+  GradientRecord& note = s.notes.emplace_back();
   note.worker = w;
   note.step = worker.gradients();
   note.loss = loss;
@@ -220,7 +220,7 @@ bool ThreadsAsync::behind(int w) {
 }
 
 // The throttle. A held thread executes what it can itself; it sleeps only while others have the
-// exchanges it waits for in hand.
+// exchanges that it waits for under way.
 void ThreadsAsync::catch_up(int w) {
   const double since = seconds();
   {
@@ -248,25 +248,25 @@ void ThreadsAsync::done(const DueEdge& edge) {
 
 void ThreadsAsync::execute_ready() {
   make_due();
-  while (!settling_ && !exchanging_over_) {
+  while (!pausing_ && !exchanging_over_) {
     const auto edge = matchmaker_.take();
     if (!edge) return;
-    ++in_hand_;
+    ++in_flight_;
     matching_.unlock();
     try {
       perform(*edge);
     } catch (...) {
       matching_.lock();
-      --in_hand_;
-      settled_.notify_all();
+      --in_flight_;
+      paused_.notify_all();
       throw;
     }
     matching_.lock();
-    --in_hand_;
+    --in_flight_;
     done(*edge);
     make_due();
   }
-  if (in_hand_ == 0) settled_.notify_all();
+  if (in_flight_ == 0) paused_.notify_all();
 }
 
 void ThreadsAsync::exchange_until_over() {
@@ -322,8 +322,8 @@ void ThreadsAsync::sleep_until(double time, double until_seconds) {
   if (commits_.load() < next_watch_ && most > 0) watch_due_.wait_for(matching_, most);
 }
 
-GradientNotes ThreadsAsync::collect_notes() {
-  GradientNotes notes;
+GradientRecords ThreadsAsync::collect_notes() {
+  GradientRecords notes;
   for (int w = 0; w < spec_.workers; ++w) {
     notes.insert(notes.end(), slot(w).notes.begin(), slot(w).notes.end());
     slot(w).notes.clear();
@@ -345,7 +345,7 @@ void ThreadsAsync::take_sample() {
   sampled_seconds_ = totals.position.seconds;
   const MeanModel mean =
       log_.measure(now(), ensemble_, sampler_.sample_times().evaluates_workers());
-  const GradientNotes notes = collect_notes();
+  const GradientRecords notes = collect_notes();
   unlock_workers();
   sampler_.take(mean, totals, notes);
 }

@@ -23,7 +23,7 @@ namespace acid {
 /// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
 /// notes, its idle time, its events); an exchange holds two of them, lower index first; measuring
 /// holds all, in index order. matching_ guards the list of due edges and comes last: nobody waits
-/// for a worker's mutex with matching_ in hand.
+/// for a worker's mutex while holding matching_.
 class ThreadsAsync {
  public:
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
@@ -31,7 +31,7 @@ class ThreadsAsync {
 
   static constexpr std::string_view kLayout = "threads-async/3";
 
-  /// The state, the vectors apart, while nothing happens: no exchange is in hand, and the caller
+  /// The state, the vectors apart, while nothing happens: no exchange is in flight, and the caller
   /// holds matching_ and every worker's mutex or is the only thread there is.
   template <class Archive>
   void persist(Archive& archive) NO_LOCK_ANALYSIS;
@@ -40,7 +40,7 @@ class ThreadsAsync {
   /// What belongs to one worker, on cache lines of its own.
   struct alignas(128) Slot {
     Mutex mutex;
-    GradientNotes notes;  // since the last sample
+    GradientRecords notes;  // since the last sample
     double idle_seconds = 0;
     bool computing = false;    // a gradient has begun and is not committed
     double backlog_limit = 0;  // constant
@@ -59,8 +59,8 @@ class ThreadsAsync {
   bool begin(int w) EXCLUDES_LOCK(matching_);
   /// As often as the throttle holds it. False when the run is closing.
   bool begin_once_caught_up(int w) EXCLUDES_LOCK(matching_);
-  /// Asked with the worker's mutex in hand, it holds for as long as that is: nothing moves the
-  /// worker's edges, and of those due by the time of an event now all are counted.
+  /// Asked while the worker's mutex is held, the answer stays true as long as it is: nothing moves
+  /// the worker's edges, and of those due by the time of an event now all are counted.
   bool behind(int w) EXCLUDES_LOCK(matching_);
   void catch_up(int w) EXCLUDES_LOCK(matching_);
   /// Makes edges due up to now and executes what may start, until nothing may. Lets go of matching_
@@ -76,17 +76,17 @@ class ThreadsAsync {
   void take_sample() NO_LOCK_ANALYSIS;
   void resume(const CheckpointFile& file);
   void save_cut() EXCLUDES_LOCK(matching_);
-  /// Waits for the exchanges in hand; false when they do not come to an end. From then on nobody
-  /// starts another until unsettle().
-  bool settle() EXCLUDES_LOCK(matching_);
-  void unsettle() EXCLUDES_LOCK(matching_);
-  void save_settled() EXCLUDES_LOCK(matching_);
+  /// Waits for the exchanges in flight; false when they do not come to an end. From then on nobody
+  /// starts another until resume_exchanges().
+  bool finish_exchanges() EXCLUDES_LOCK(matching_);
+  void resume_exchanges() EXCLUDES_LOCK(matching_);
+  void save_paused() EXCLUDES_LOCK(matching_);
   void lock_workers() NO_LOCK_ANALYSIS;
   void unlock_workers() NO_LOCK_ANALYSIS;
   Position position(std::int64_t gradients) const;
   void close() EXCLUDES_LOCK(matching_);
   void fail() EXCLUDES_LOCK(matching_);  // a thread threw
-  GradientNotes collect_notes() NO_LOCK_ANALYSIS;
+  GradientRecords collect_notes() NO_LOCK_ANALYSIS;
   double seconds() const { return run_.clock.seconds() - started_seconds_; }
   double now() const {
     return static_cast<double>(commits_.load()) / static_cast<double>(spec_.workers);
@@ -110,14 +110,14 @@ class ThreadsAsync {
   StopLatch closing_;  // no gradient commits any more
 
   Mutex matching_;
-  Condition caught_up_, exchange_ready_, watch_due_, settled_;
+  Condition caught_up_, exchange_ready_, watch_due_, paused_;
   EdgeSchedule schedule_ GUARDED_BY(matching_);
   Matchmaker matchmaker_ GUARDED_BY(matching_);
   EdgeCounter edges_ GUARDED_BY(matching_);
   std::int64_t holds_ GUARDED_BY(matching_) = 0;
   std::int64_t next_watch_ GUARDED_BY(matching_) = 0;  // when watch() wakes, in gradients
-  int in_hand_ GUARDED_BY(matching_) = 0;              // exchanges being executed
-  bool settling_ GUARDED_BY(matching_) = false;        // nobody starts another
+  int in_flight_ GUARDED_BY(matching_) = 0;            // exchanges being executed
+  bool pausing_ GUARDED_BY(matching_) = false;         // nobody starts another
   bool exchanging_over_ GUARDED_BY(matching_) = false;
   Sampler sampler_;             // calling thread only
   double sampled_seconds_ = 0;  // of the latest sample; calling thread only

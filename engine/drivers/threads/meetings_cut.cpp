@@ -31,40 +31,40 @@ void ThreadsAsync::unlock_workers() {
   for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
 }
 
-// Nobody starts an exchange meanwhile; those in hand come to their end first. A worker that commits
-// a gradient waits until it is over, so that all of them are soon locked.
+// Nobody starts an exchange meanwhile; those in flight come to their end first. A worker that
+// commits a gradient waits until it is over, so that all of them are soon locked.
 void ThreadsAsync::save_cut() {
-  if (!settle()) return;  // somebody failed, and the run ends with that
+  if (!finish_exchanges()) return;  // somebody failed, and the run ends with that
   lock_workers();
   try {
-    save_settled();
+    save_paused();
   } catch (...) {
     unlock_workers();
-    unsettle();
+    resume_exchanges();
     throw;
   }
   unlock_workers();
-  unsettle();
+  resume_exchanges();
   MutexLock lock(matching_);
   execute_ready();  // whoever wanted to start one meanwhile may be asleep by now
 }
 
-bool ThreadsAsync::settle() {
+bool ThreadsAsync::finish_exchanges() {
   MutexLock lock(matching_);
-  settling_ = true;
-  while (in_hand_ > 0 && !exchanging_over_) settled_.wait(matching_);
-  settling_ = in_hand_ == 0;
-  if (!settling_) settled_.notify_all();
-  return settling_;
+  pausing_ = true;
+  while (in_flight_ > 0 && !exchanging_over_) paused_.wait(matching_);
+  pausing_ = in_flight_ == 0;
+  if (!pausing_) paused_.notify_all();
+  return pausing_;
 }
 
-void ThreadsAsync::unsettle() {
+void ThreadsAsync::resume_exchanges() {
   MutexLock lock(matching_);
-  settling_ = false;
-  settled_.notify_all();
+  pausing_ = false;
+  paused_.notify_all();
 }
 
-void ThreadsAsync::save_settled() {
+void ThreadsAsync::save_paused() {
   MutexLock lock(matching_);
   const Position here = position(commits_.load());
   log_.mark(EventKind::checkpoint, here.normalised_time, ensemble_);

@@ -251,8 +251,8 @@ void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
 
 void ThreadsSync::commit(int w, std::span<const float> gradient) {
   Worker& worker = ensemble_.worker(w);
-  GradientNotes& notes = notes_[static_cast<std::size_t>(w)];
-  GradientNote& note = notes.emplace_back();
+  GradientRecords& notes = notes_[static_cast<std::size_t>(w)];
+  GradientRecord& note = notes.emplace_back();
   note.worker = w;
   note.step = worker.gradients();
   note.loss = losses_[static_cast<std::size_t>(w)];
@@ -264,9 +264,9 @@ void ThreadsSync::commit(int w, std::span<const float> gradient) {
   log_.add(w, EventKind::commit_gradient, note.position.normalised_time, worker);
 }
 
-GradientNotes ThreadsSync::collect_notes() {
-  GradientNotes notes;
-  for (GradientNotes& own : notes_) {
+GradientRecords ThreadsSync::collect_notes() {
+  GradientRecords notes;
+  for (GradientRecords& own : notes_) {
     notes.insert(notes.end(), own.begin(), own.end());
     own.clear();
   }

@@ -33,7 +33,7 @@ class ThreadsSync {
   struct Measured {
     MeanModel mean;
     Totals totals;
-    GradientNotes notes;
+    GradientRecords notes;
   };
 
   void work(int w);
@@ -55,7 +55,7 @@ class ThreadsSync {
   double end_span(int w, SpanKind kind, double since);
   double seconds() const { return run_.clock.seconds() - started_seconds_; }
   Position position(std::int64_t rounds) const;
-  GradientNotes collect_notes();
+  GradientRecords collect_notes();
 
   const Run& run_;
   const RunSpec& spec_;
@@ -70,7 +70,7 @@ class ThreadsSync {
   Timeline timeline_;
   std::vector<Arena<float>> published_[2];     // neighbours: by parity of the round
   std::vector<Arena<float>> averages_;         // neighbours: per worker; all-reduce: [0] is ḡ
-  std::vector<GradientNotes> notes_;           // per worker, since the last sample
+  std::vector<GradientRecords> notes_;         // per worker, since the last sample
   std::vector<double> losses_, idle_seconds_;  // per worker
   std::atomic<std::int64_t> rounds_done_{0};   // whole rounds committed by all
   std::atomic<bool> ended_{false};             // set between rounds

@@ -22,7 +22,7 @@ struct ThreadsOptions {
 ///
 /// The objective must have workers + 1 lanes: worker i computes on lane i, evaluation uses the
 /// last. Evaluation runs on the calling thread beside the training. A cut waits for the exchanges
-/// in hand and holds everybody up while it is saved. Blocks until the run has ended.
+/// in flight and holds everybody up while it is saved. Blocks until the run has ended.
 Outcome run_threads(const Run& run, const ThreadsOptions& options);
 
 /// Cut::layout of the cuts that run_threads takes.

@@ -124,7 +124,7 @@ bool VirtualAsync::step() {
     return false;
   } else {
     ACID_ASSERT(next < kNever, "nothing can happen at {} s", seconds_);
-    happen();
+    handle_next();
   }
   return true;
 }
@@ -134,7 +134,7 @@ double VirtualAsync::next_seconds() const {
   return rings_ ? std::min(rings_->peek().seconds, occurrence) : occurrence;
 }
 
-void VirtualAsync::happen() {
+void VirtualAsync::handle_next() {
   if (rings_ && rings_->peek().seconds == next_seconds()) return gradient_rings();
   const Occurrence occurrence = occurrences_.top();
   occurrences_.pop();
@@ -169,7 +169,7 @@ void VirtualAsync::handle(const Occurrence& occurrence) {
     case Occurrence::Kind::pause_ends:
       return pause(occurrence.worker, false);
     case Occurrence::Kind::exchange_done: {
-      const DueEdge edge = matchmaker_.in_hand(occurrence.worker);
+      const DueEdge edge = matchmaker_.in_flight(occurrence.worker);
       submit_apply(edge);
       exchange_done(edge);
       start_ready_exchanges();
@@ -259,7 +259,7 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
   if (notes_.size() >= kMostNotes) gather_notes();
   const bool first = notes_.empty() && sampler_.gathered().count == 0;
-  GradientNote& note = notes_.emplace_back();
+  GradientRecord& note = notes_.emplace_back();
   note.worker = w;
   note.position = position;
   pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
@@ -332,7 +332,7 @@ void VirtualAsync::take_sample(double time) {
   totals_.position.seconds = seconds_;
   const double t = std::max(time_, ensemble_.latest_event());
   const bool with_workers = sampler_.sample_times().evaluates_workers();
-  sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_hand()), totals_, notes_);
+  sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_flight()), totals_, notes_);
   run_.recorder.progress(totals_.position);
   notes_.clear();
 }

@@ -22,7 +22,7 @@
 namespace acid {
 
 /// One asynchronous run in virtual time. The public thread owns everything but the vectors of
-/// worker i, which belong to chain i of the pool (its gradient in hand: chain n + i).
+/// worker i, which belong to chain i of the pool (its gradient in flight: chain n + i).
 class VirtualAsync {
  public:
   VirtualAsync(const Run& run, const VirtualOptions& options);
@@ -55,18 +55,19 @@ class VirtualAsync {
     }
   };
   struct WorkerState {
-    double duration = 0;  // seconds, of the gradient in hand; where there is none, of a nominal one
+    double duration =
+        0;  // seconds, of the gradient in flight; where there is none, of a nominal one
     double backlog_limit = 0;
     std::int64_t begun = 0;  // gradients begun, each with a duration
     bool held = false;       // by the throttle
     bool paused = false;
     double held_since = 0;  // seconds
-    int partner = -1;       // of the exchange in hand, once offered
+    int partner = -1;       // of the exchange in flight, once offered
     double offered = 0;     // when it was, in normalised time
     double idle_seconds = 0;
     double computing_since = kNever;  // seconds; of an earlier attempt: kNever
     double exchanging_since = kNever;
-    double loss = 0;  // of the gradient in hand; chain n + i
+    double loss = 0;  // of the gradient in flight; chain n + i
     template <class Archive>
     void persist(Archive& archive) {
       archive(duration, begun, held, paused, held_since, partner, offered, idle_seconds);
@@ -82,7 +83,7 @@ class VirtualAsync {
   void push(Occurrence occurrence);
   /// The next of occurrences and rings, in seconds; infinite if there is none.
   double next_seconds() const;
-  void happen();
+  void handle_next();
   void handle(const Occurrence& occurrence);
   void gradient_done(int w);
   void gradient_rings();
@@ -96,7 +97,7 @@ class VirtualAsync {
   void submit_commit(int w, bool begin_next);
   void gather_notes();
 
-  // Exchanges (virtual_async_exchange.cpp).
+  // Exchanges (meetings_exchange.cpp).
   void handle_due_edge();
   void start_ready_exchanges();
   void exchange_at_once(const DueEdge& edge);
@@ -106,14 +107,14 @@ class VirtualAsync {
   void submit_offer(const DueEdge& edge);
   void submit_apply(const DueEdge& edge);
 
-  // Into the cache (virtual_async_fetch.cpp).
+  // Into the cache (prefetch.cpp).
   void fetch_exchanges() const;
   void fetch_gradients();
 
   void pause(int w, bool begins);
   void hold(int w);
   void release_if_caught_up(int w);
-  std::vector<ExchangeInHand> exchanges_in_hand() const;
+  std::vector<ExchangeInFlight> exchanges_in_flight() const;
   void take_sample(double time);
   double time_limit() const;
   double time_at(double seconds) const;
@@ -154,7 +155,7 @@ class VirtualAsync {
   std::int64_t steps_ = 0;         // taken so far
   double time_ = 0, seconds_ = 0;  // of the step being taken
   Totals totals_;
-  GradientNotes notes_;  // since the last sample
+  GradientRecords notes_;  // since the last sample
   EdgeCounter edges_;
   Timeline timeline_;
   std::int64_t holds_ = 0, waiting_at_end_ = 0;

@@ -31,7 +31,7 @@ void VirtualAsync::resume(const CheckpointFile& file) {
     for (int w = 0; w < spec_.workers; ++w) offers.push_back(offer(w));
     file.read(kOffers, vectors().front().segments, offers);
   }
-  while (matchmaker_.take()) {  // those in hand
+  while (matchmaker_.take()) {  // those in flight
   }
   for (int w = 0; w < spec_.workers; ++w)
     if (options_.gradient_clock == GradientClock::duration && !state(w).held) submit_compute(w);

@@ -104,8 +104,8 @@ std::span<const float> VirtualAsync::offer(int w) const {
   return offers_.span().subspan(static_cast<std::size_t>(w) * offer_stride_, ensemble_.dimension());
 }
 
-std::vector<ExchangeInHand> VirtualAsync::exchanges_in_hand() const {
-  std::vector<ExchangeInHand> list;
+std::vector<ExchangeInFlight> VirtualAsync::exchanges_in_flight() const {
+  std::vector<ExchangeInFlight> list;
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const int j = states_[i].partner;
     if (j > static_cast<int>(i))

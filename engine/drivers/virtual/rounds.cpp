@@ -145,7 +145,7 @@ template <class GradientOf>
 void VirtualSync::commit_all(GradientOf gradient_of) {
   const bool first = notes_.empty();
   for (int w = 0; w < spec_.workers; ++w) {
-    GradientNote& note = notes_.emplace_back();
+    GradientRecord& note = notes_.emplace_back();
     note.worker = w;
     note.position = totals_.position;
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy,

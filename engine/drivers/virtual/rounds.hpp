@@ -81,7 +81,7 @@ class VirtualSync {
   std::vector<double> losses_;
   std::int64_t round_ = 0;
   Totals totals_;
-  GradientNotes notes_;
+  GradientRecords notes_;
   std::atomic<bool> not_finite_{false};  // set by tasks
   ChainPool pool_;                       // last: its tasks use the members above
   Sampler sampler_;

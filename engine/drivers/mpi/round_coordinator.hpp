@@ -32,14 +32,14 @@ struct Directive {
 /// before it were finite, and that the sample before it is evaluated.
 ///
 /// The communication thread's, the part of the calling thread apart.
-class RoundLead {
+class RoundCoordinator {
  public:
   /// `sampler`: stands where the run begins; it only counts. `bytes_per_round`: by
   /// all workers. A run that began at `started_seconds` on the clock, at `round`.
-  RoundLead(const Run& run, Post& post, const Sampler& sampler, std::int64_t bytes_per_round,
-            double started_seconds, std::int64_t round);
+  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, std::int64_t bytes_per_round,
+                   double started_seconds, std::int64_t round);
 
-  /// Takes a message of the kinds progress, stop and farewell_wanted.
+  /// Takes a message of the kinds progress, stop and shut_down_wanted.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now and tells everybody.
   void act() EXCLUDES_LOCK(mutex_);
@@ -84,15 +84,15 @@ class RoundLead {
 
 /// What rank 0's calling thread does in a synchronous run: measures, evaluates and saves what was
 /// collected, while the rounds go on.
-class RoundDirector {
+class RoundEvaluator {
  public:
-  RoundDirector(const Run& run, Post& post, Collector& collector);
+  RoundEvaluator(const Run& run, Post& post, Collector& collector);
 
   /// Tells all processes how the run begins; before any other thread uses the post.
   void begin();
-  RoundLead& lead() { return lead_; }
+  RoundCoordinator& coordinator() { return coordinator_; }
   /// Until the run has ended, or `failed` says that it cannot go on.
-  Outcome direct(const std::function<bool()>& failed);
+  Outcome run_to_end(const std::function<bool()>& failed);
 
  private:
   bool enough() const;
@@ -112,9 +112,9 @@ class RoundDirector {
   std::int64_t round_ = 0;
   double seconds_ = 0;
   std::vector<double> idle_seconds_;
-  std::vector<GradientNotes> notes_;
+  std::vector<GradientRecords> notes_;
   const bool resumed_;
-  RoundLead lead_;
+  RoundCoordinator coordinator_;
 };
 
 }  // namespace acid

@@ -1,4 +1,4 @@
-#include "engine/drivers/mpi/lead.hpp"
+#include "engine/drivers/mpi/coordinator.hpp"
 
 #include <fmt/format.h>
 
@@ -15,17 +15,17 @@ constexpr double kSpreadSeconds = 0.5e-3;
 
 }  // namespace
 
-Lead::Lead(const Run& run, Post& post, std::function<bool()> crowded)
+Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overloaded)
     : run_(run),
       spec_(run.spec),
       post_(post),
       bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * run.objective.dimension())),
-      crowded_(std::move(crowded)),
+      overloaded_(std::move(overloaded)),
       workers_(static_cast<std::size_t>(run.spec.workers)) {}
 
-void Lead::begin(const std::vector<std::int64_t>& committed,
-                 const std::vector<std::int64_t>& exchanges, std::int64_t cut,
-                 double started_seconds) {
+void Coordinator::begin(const std::vector<std::int64_t>& committed,
+                        const std::vector<std::int64_t>& exchanges, std::int64_t cut,
+                        double started_seconds) {
   started_seconds_ = started_seconds;
   cut_ = cut;
   std::int64_t total = 0;
@@ -41,23 +41,23 @@ void Lead::begin(const std::vector<std::int64_t>& committed,
 }
 
 // Each is counted by both its workers.
-void Lead::add_exchanges() {
+void Coordinator::add_exchanges() {
   std::int64_t halves = 0;
   for (const Own& one : workers_) halves += one.exchanges;
   exchanges_.store(halves / 2);
 }
 
-std::int64_t Lead::first_grant(int worker) {
+std::int64_t Coordinator::first_grant(int worker) {
   return own(worker).told_grant =
              permits_->grant(worker, own(worker).committed, run_.clock.seconds());
 }
 
-std::int64_t Lead::grant(int worker, double now) {
-  if (crowded_()) return own(worker).told_grant;
+std::int64_t Coordinator::grant(int worker, double now) {
+  if (overloaded_()) return own(worker).told_grant;
   return permits_->grant(worker, own(worker).committed, now);
 }
 
-Position Lead::position() const {
+Position Coordinator::position() const {
   const std::int64_t gradients = gradients_.load();
   return {.gradients = gradients,
           .normalised_time = static_cast<double>(gradients) / spec_.workers,
@@ -65,7 +65,7 @@ Position Lead::position() const {
           .bytes = exchanges_.load() * bytes_per_exchange_};
 }
 
-void Lead::deliver(const Mail& mail) {
+void Coordinator::deliver(const Mail& mail) {
   MailReader reader(mail);
   switch (reader.kind()) {
     case MailKind::progress:
@@ -75,7 +75,7 @@ void Lead::deliver(const Mail& mail) {
       reader(count);
       return promise(mail.from, count);
     }
-    case MailKind::closed:
+    case MailKind::stopped_committing:
       return closed(mail.from, reader);
     case MailKind::stop: {
       bool by_person = false;
@@ -87,15 +87,15 @@ void Lead::deliver(const Mail& mail) {
       promises_missing_ = spec_.workers;
       for (Own& one : workers_) one.promised = false;
       return post_.send_to_all(mail_header(MailKind::ask_cut));
-    case MailKind::farewell_wanted:
-      return post_.send_to_all(mail_header(MailKind::farewell));
+    case MailKind::shut_down_wanted:
+      return post_.send_to_all(mail_header(MailKind::shut_down));
     default:
       ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
                   static_cast<int>(reader.kind()));
   }
 }
 
-void Lead::progress(int from, MailReader& reader) {
+void Coordinator::progress(int from, MailReader& reader) {
   Own& sender = own(from);
   std::int64_t committed = 0, exchanges = 0;
   bool diverged = false;
@@ -111,7 +111,7 @@ void Lead::progress(int from, MailReader& reader) {
 
 // Whoever has promised lets its clock stand still until it hears of the cut, so nobody can be past
 // the latest of all clocks.
-void Lead::promise(int from, std::int64_t count) {
+void Coordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
   highest_promise_ = std::max(highest_promise_, count);
   if (--promises_missing_ > 0) return;
@@ -119,16 +119,16 @@ void Lead::promise(int from, std::int64_t count) {
   post_.send_to_all(mail_header(MailKind::cut, cut_));
 }
 
-void Lead::end(bool by_person) {
+void Coordinator::end(bool by_person) {
   if (ending_.load()) return;
   ending_.store(true);
   was_stopped_.store(by_person && !diverged_.load() && gradients_.load() < spec_.budget.gradients);
   not_closed_ = spec_.workers - lost();
-  post_.send_to_all(mail_header(MailKind::close));
+  post_.send_to_all(mail_header(MailKind::stop_committing));
 }
 
 // Once nobody commits any more, the number of gradients is exact and everybody's.
-void Lead::closed(int from, MailReader& reader) {
+void Coordinator::closed(int from, MailReader& reader) {
   std::int64_t committed = 0, waiting = 0;
   std::int64_t known = 0;
   bool diverged = false;
@@ -142,7 +142,7 @@ void Lead::closed(int from, MailReader& reader) {
   if (--not_closed_ == 0) all_closed();
 }
 
-void Lead::all_closed() {
+void Coordinator::all_closed() {
   // Where the last words of a lost process did not arrive here, others have heard of more.
   gradients_.store(std::max(gradients_.load(), highest_known_));
   waiting_.store(waiting_.load() / 2);  // each edge waits at both its workers
@@ -155,7 +155,7 @@ void Lead::all_closed() {
 
 // News of a quarter of a unit of time, or of anything for whoever waits; gradients before the last
 // ones are used up.
-double Lead::spread() {
+double Coordinator::spread() {
   if (!permits_ || ending_.load()) return kIdleSeconds;
   const double now = run_.clock.seconds();
   const double wait = spread_seconds_ + kSpreadSeconds - now;
@@ -177,19 +177,19 @@ double Lead::spread() {
   return told ? kSpreadSeconds : kIdleSeconds;
 }
 
-void Lead::tell(int worker, std::int64_t granted) {
+void Coordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.told_total = gradients_.load();
   one.told_grant = granted;
   post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted));
 }
 
-Life Lead::life(int worker) const {
+Life Coordinator::life(int worker) const {
   const Own& one = workers_[static_cast<std::size_t>(worker)];
   return {.gradients = one.committed, .exchanges = one.exchanges};
 }
 
-void Lead::lose(const Mail& mail, const Life& life) {
+void Coordinator::lose(const Mail& mail, const Life& life) {
   Own& one = own(mail.from);
   one.lost = true;
   lost_.fetch_add(1);
@@ -208,7 +208,7 @@ void Lead::lose(const Mail& mail, const Life& life) {
   }
 }
 
-void Lead::note_loss(const Mail& mail, const Life& life) {
+void Coordinator::note_loss(const Mail& mail, const Life& life) {
   run_.recorder.note(
       Severity::warning,
       fmt::format(

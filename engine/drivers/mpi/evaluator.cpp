@@ -1,4 +1,4 @@
-#include "engine/drivers/mpi/director.hpp"
+#include "engine/drivers/mpi/evaluator.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,34 +12,34 @@ namespace {
 
 constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
 
-bool any_diverged(const GradientNotes& notes) {
+bool any_diverged(const GradientRecords& notes) {
   return std::ranges::any_of(notes,
-                             [](const GradientNote& note) { return !std::isfinite(note.loss); });
+                             [](const GradientRecord& note) { return !std::isfinite(note.loss); });
 }
 
 }  // namespace
 
-Director::Director(const Run& run, Post& post, Lead& lead, Collector& collector)
+Evaluator::Evaluator(const Run& run, Post& post, Coordinator& coordinator, Collector& collector)
     : run_(run),
       spec_(run.spec),
       post_(post),
-      lead_(lead),
+      coordinator_(coordinator),
       collector_(collector),
       ensemble_(on_host(run.spec), run.objective),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)) {}
 
 template <class Archive>
-void Director::persist(Archive& archive) {
+void Evaluator::persist(Archive& archive) {
   archive(ensemble_, kept_, sampler_);
 }
 
-void Director::load() {
+void Evaluator::load() {
   if (run_.checkpointing.resume == nullptr) return;
   load_state(*run_.checkpointing.resume, kLayout, *this);
   ensemble_.restore(*run_.checkpointing.resume);
 }
 
-void Director::begin() {
+void Evaluator::begin() {
   started_seconds_ = run_.clock.seconds();
   Ensemble* resumed = nullptr;
   std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
@@ -52,24 +52,24 @@ void Director::begin() {
       exchanges[w] = kept_.reports[w].exchanges;
     }
   }
-  lead_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  coordinator_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
   std::vector<Life> lives;
   for (std::size_t w = 0; w < committed.size(); ++w) lives.push_back({committed[w], exchanges[w]});
   collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
   std::vector<std::int64_t> granted;
-  for (int w = 0; w < spec_.workers; ++w) granted.push_back(lead_.first_grant(w));
+  for (int w = 0; w < spec_.workers; ++w) granted.push_back(coordinator_.first_grant(w));
   ArchiveWriter more;
   more(kept_.gradients, kept_.count, granted, kept_.seconds, sampler_);
   send_start(post_, resumed, kept_.reports, more.take());
 }
 
-Outcome Director::direct(const std::function<bool()>& failed) {
+Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
   while (!failed()) {
     const Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
     const bool soon = checkpoints != nullptr && checkpoints->next_time() != kNever;
     auto gathered = collector_.wait(soon ? kLookSoonSeconds : kLookSeconds);
     if (!gathered) {
-      look();
+      check_limits();
       continue;
     }
     switch (gathered->kind) {
@@ -84,25 +84,25 @@ Outcome Director::direct(const std::function<bool()>& failed) {
       case MarkKind::end:
         return end(*gathered);
     }
-    look();
+    check_limits();
   }
   return {};
 }
 
-void Director::look() {
-  if (lead_.ending()) return;
-  const Position here = lead_.position();
+void Evaluator::check_limits() {
+  if (coordinator_.ending()) return;
+  const Position here = coordinator_.position();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
-    return lead_.request_end(false);
+    return coordinator_.request_end(false);
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-  if (checkpoints == nullptr || cut_requested_ || lead_.lost() > 0 ||
+  if (checkpoints == nullptr || cut_requested_ || coordinator_.lost() > 0 ||
       !checkpoints->due(here.gradients, here))
     return;
   cut_requested_ = true;
-  lead_.request_cut();
+  coordinator_.request_cut();
 }
 
-Position Director::position(const Gathered& gathered) const {
+Position Evaluator::position(const Gathered& gathered) const {
   // Of gradients that a lost worker's log has not, only the clocks tell.
   const std::int64_t end =
       gathered.kind == MarkKind::end ? std::llround(gathered.time * spec_.workers) : 0;
@@ -112,7 +112,7 @@ Position Director::position(const Gathered& gathered) const {
           .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
 }
 
-Totals Director::totals(const Gathered& gathered) const {
+Totals Evaluator::totals(const Gathered& gathered) const {
   const Position here = position(gathered);
   return {.position = here,
           .exchanges = gathered.exchanges(),
@@ -120,13 +120,13 @@ Totals Director::totals(const Gathered& gathered) const {
           .idle_seconds = gathered.idle_seconds()};
 }
 
-void Director::take_sample(Gathered& gathered) {
+void Evaluator::take_sample(Gathered& gathered) {
   if (sampler_.diverged()) return;  // a run that has diverged takes no other
   sampler_.take(gathered.mean(spec_, sampler_.sample_times().evaluates_workers()), totals(gathered),
                 gathered.take_notes());
 }
 
-void Director::save(Gathered& gathered) {
+void Evaluator::save(Gathered& gathered) {
   // Without the state of all there is nothing that a run of all could go on from.
   if (run_.checkpointing.checkpoints != nullptr && gathered.complete()) {
     gathered.restore(ensemble_);
@@ -144,22 +144,22 @@ void Director::save(Gathered& gathered) {
   collector_.go_on();
 }
 
-Outcome Director::end(Gathered& gathered) {
+Outcome Evaluator::end(Gathered& gathered) {
   const Position here = position(gathered);
   if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
   // What the last sample found may have come too late to stop the stopping.
-  if (lead_.was_stopped() && !sampler_.diverged() && !sampler_.target_reached())
+  if (coordinator_.was_stopped() && !sampler_.diverged() && !sampler_.target_reached())
     return ended_early(Ending::stopped, "", here);
   gathered.restore(ensemble_);
-  const GradientNotes notes = gathered.take_notes();
+  const GradientRecords notes = gathered.take_notes();
   if (sampler_.diverged() || any_diverged(notes)) return diverged(sampler_, notes, here);
-  if (lead_.diverged())
+  if (coordinator_.diverged())
     return ended_early(Ending::diverged, "a worker diverged and was lost before it said how", here);
   Outcome outcome =
       conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes, gathered.absent);
   outcome.worker_gradients = gathered.worker_gradients;
   count_edges(gathered, outcome);
-  outcome.exchanges_waiting = lead_.waiting();
+  outcome.exchanges_waiting = coordinator_.waiting();
   for (const WorkerReport& report : gathered.reports) {
     outcome.holds += report.holds;
     outcome.worker_idle_seconds.push_back(report.idle_seconds);
@@ -171,7 +171,7 @@ Outcome Director::end(Gathered& gathered) {
 
 // Of the drawn list all that were due, but for those with a lost worker that a survivor has not
 // applied, or that were of lost workers alone.
-void Director::count_edges(const Gathered& gathered, Outcome& outcome) const {
+void Evaluator::count_edges(const Gathered& gathered, Outcome& outcome) const {
   std::map<std::pair<int, int>, std::int64_t> left_out;
   for (const WorkerReport& report : gathered.reports)
     for (const EdgeUse& edge : report.left_out) left_out[{edge.i, edge.j}] += edge.count;
@@ -193,22 +193,22 @@ void Director::count_edges(const Gathered& gathered, Outcome& outcome) const {
 Outcome run_mpi_async(const Run& run, const MpiOptions& options) {
   Post post(*options.transport);
   if (options.goes_on) post.outlive_losses();
-  std::optional<Lead> lead;
+  std::optional<Coordinator> coordinator;
   std::optional<Collector> collector;
-  std::optional<Director> director;
+  std::optional<Evaluator> evaluator;
   if (post.rank() == 0) {
     collector.emplace(run.spec, run.recorder, post);
-    lead.emplace(run, post, [&] { return collector->crowded(); });
+    coordinator.emplace(run, post, [&] { return collector->overloaded(); });
     post.stay_in_touch([&] {
-      director.emplace(run, post, *lead, *collector);
-      director->load();
+      evaluator.emplace(run, post, *coordinator, *collector);
+      evaluator->load();
     });
-    director->begin();
+    evaluator->begin();
   }
-  Lead* const leading = lead ? &*lead : nullptr;
+  Coordinator* const coordinating = coordinator ? &*coordinator : nullptr;
   Collector* const collecting = collector ? &*collector : nullptr;
-  MpiAsync process(run, options, post, leading, collecting);
-  return run_process(process, director ? &*director : nullptr, collecting, post);
+  MpiAsync process(run, options, post, coordinating, collecting);
+  return run_process(process, evaluator ? &*evaluator : nullptr, collecting, post);
 }
 
 }  // namespace acid

@@ -1,4 +1,4 @@
-#include "engine/drivers/mpi/round_lead.hpp"
+#include "engine/drivers/mpi/round_coordinator.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,9 @@ constexpr double kMostRoundsAhead = 4;
 
 }  // namespace
 
-RoundLead::RoundLead(const Run& run, Post& post, const Sampler& sampler,
-                     std::int64_t bytes_per_round, double started_seconds, std::int64_t round)
+RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
+                                   std::int64_t bytes_per_round, double started_seconds,
+                                   std::int64_t round)
     : run_(run),
       spec_(run.spec),
       post_(post),
@@ -31,14 +32,14 @@ RoundLead::RoundLead(const Run& run, Post& post, const Sampler& sampler,
   directive_.allowed = round;
 }
 
-Position RoundLead::position(std::int64_t rounds) const {
+Position RoundCoordinator::position(std::int64_t rounds) const {
   return {.gradients = rounds * spec_.workers,
           .normalised_time = static_cast<double>(rounds),
           .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = rounds * bytes_per_round_};
 }
 
-void RoundLead::deliver(const Mail& mail) {
+void RoundCoordinator::deliver(const Mail& mail) {
   MailReader reader(mail);
   MutexLock lock(mutex_);
   switch (reader.kind()) {
@@ -47,15 +48,15 @@ void RoundLead::deliver(const Mail& mail) {
     case MailKind::stop:
       stop_ = true;
       return;
-    case MailKind::farewell_wanted:
-      return post_.send_to_all(mail_header(MailKind::farewell));
+    case MailKind::shut_down_wanted:
+      return post_.send_to_all(mail_header(MailKind::shut_down));
     default:
       ACID_ASSERT(false, "rank 0 has no use for a message of kind {}",
                   static_cast<int>(reader.kind()));
   }
 }
 
-void RoundLead::progress(int from, MailReader& reader) {
+void RoundCoordinator::progress(int from, MailReader& reader) {
   bool diverged = false;
   reader(committed_[static_cast<std::size_t>(from)], diverged);
   if (diverged) diverged_ = true;
@@ -65,19 +66,19 @@ void RoundLead::progress(int from, MailReader& reader) {
   run_.recorder.progress(position(whole));
 }
 
-void RoundLead::act() {
+void RoundCoordinator::act() {
   MutexLock lock(mutex_);
   bool news = false;
   while (decide()) news = true;
   if (news) post_.send_to_all(mail_header(MailKind::directive, directive_));
 }
 
-bool RoundLead::must_end(const Position& here) const {
+bool RoundCoordinator::must_end(const Position& here) const {
   return diverged_ || enough_ || spec_.budget.spent(here) ||
          here.gradients >= spec_.end_at_gradients;
 }
 
-std::int64_t RoundLead::rounds_ahead() const {
+std::int64_t RoundCoordinator::rounds_ahead() const {
   const std::int64_t done = whole_ - first_round_;
   if (done == 0) return 1;
   const double each = (run_.clock.seconds() - first_seconds_) / static_cast<double>(done);
@@ -86,7 +87,7 @@ std::int64_t RoundLead::rounds_ahead() const {
 }
 
 // About the first round that nobody may commit yet: whether something was decided.
-bool RoundLead::decide() {
+bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
   const Position here = position(round);
   const bool sample = sample_times_.sample_times().due(here);
@@ -118,13 +119,13 @@ bool RoundLead::decide() {
   return true;
 }
 
-void RoundLead::end(bool over) {
+void RoundCoordinator::end(bool over) {
   stopped_ = !over;
   directive_.end = directive_.allowed;
   directive_.save = stopped_ && checkpoints_ != nullptr && !checkpoints_->has(directive_.end);
 }
 
-void RoundLead::sampled(bool enough) {
+void RoundCoordinator::sampled(bool enough) {
   {
     MutexLock lock(mutex_);
     evaluating_ = false;
@@ -133,7 +134,7 @@ void RoundLead::sampled(bool enough) {
   post_.wake();
 }
 
-void RoundLead::saved() {
+void RoundCoordinator::saved() {
   {
     MutexLock lock(mutex_);
     cutting_ = false;
@@ -141,17 +142,17 @@ void RoundLead::saved() {
   post_.wake();
 }
 
-bool RoundLead::was_stopped() {
+bool RoundCoordinator::was_stopped() {
   MutexLock lock(mutex_);
   return stopped_;
 }
 
-bool RoundLead::diverged() {
+bool RoundCoordinator::diverged() {
   MutexLock lock(mutex_);
   return diverged_;
 }
 
-RoundDirector::RoundDirector(const Run& run, Post& post, Collector& collector)
+RoundEvaluator::RoundEvaluator(const Run& run, Post& post, Collector& collector)
     : run_(run),
       spec_(run.spec),
       post_(post),
@@ -162,14 +163,14 @@ RoundDirector::RoundDirector(const Run& run, Post& post, Collector& collector)
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       resumed_(resume(run.checkpointing.resume)),
-      lead_(run, post, sampler_, bytes_per_round(run.spec, ensemble_.dimension()),
-            run.clock.seconds() - seconds_, round_) {}
+      coordinator_(run, post, sampler_, bytes_per_round(run.spec, ensemble_.dimension()),
+                   run.clock.seconds() - seconds_, round_) {}
 
-SyncState RoundDirector::state() {
+SyncState RoundEvaluator::state() {
   return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};
 }
 
-bool RoundDirector::resume(const CheckpointFile* file) {
+bool RoundEvaluator::resume(const CheckpointFile* file) {
   if (file == nullptr) return false;
   SyncState kept = state();
   load_state(*file, kSyncLayout, kept);
@@ -177,7 +178,7 @@ bool RoundDirector::resume(const CheckpointFile* file) {
   return true;
 }
 
-void RoundDirector::begin() {
+void RoundEvaluator::begin() {
   std::vector<WorkerReport> reports(notes_.size());
   for (std::size_t w = 0; w < reports.size(); ++w) {
     reports[w].notes = notes_[w];
@@ -189,7 +190,7 @@ void RoundDirector::begin() {
   send_start(post_, resumed_ ? &ensemble_ : nullptr, reports, more.take());
 }
 
-Outcome RoundDirector::direct(const std::function<bool()>& failed) {
+Outcome RoundEvaluator::run_to_end(const std::function<bool()>& failed) {
   while (!failed()) {
     auto gathered = collector_.wait(kLookSeconds);
     if (!gathered) continue;
@@ -197,12 +198,12 @@ Outcome RoundDirector::direct(const std::function<bool()>& failed) {
       case MarkKind::measured:
         sampler_.take(gathered->mean(spec_, sampler_.sample_times().evaluates_workers()),
                       totals(*gathered), gathered->take_notes());
-        lead_.sampled(enough());
+        coordinator_.sampled(enough());
         break;
       case MarkKind::checkpoint:
         if (!enough()) save(*gathered);
         collector_.go_on();
-        lead_.saved();
+        coordinator_.saved();
         break;
       case MarkKind::last_checkpoint:
       case MarkKind::end:
@@ -212,17 +213,17 @@ Outcome RoundDirector::direct(const std::function<bool()>& failed) {
   return {};
 }
 
-bool RoundDirector::enough() const { return sampler_.target_reached() || sampler_.diverged(); }
+bool RoundEvaluator::enough() const { return sampler_.target_reached() || sampler_.diverged(); }
 
-Totals RoundDirector::totals(const Gathered& gathered) const {
+Totals RoundEvaluator::totals(const Gathered& gathered) const {
   Totals totals;
-  totals.position = lead_.position(std::llround(gathered.time));
+  totals.position = coordinator_.position(std::llround(gathered.time));
   totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
   totals.idle_seconds = gathered.idle_seconds();
   return totals;
 }
 
-void RoundDirector::save(const Gathered& gathered) {
+void RoundEvaluator::save(const Gathered& gathered) {
   gathered.restore(ensemble_);
   const Position here = totals(gathered).position;
   round_ = std::llround(gathered.time);
@@ -241,15 +242,16 @@ void RoundDirector::save(const Gathered& gathered) {
                                         .state = saved_state(kept)});
 }
 
-Outcome RoundDirector::end(Gathered& gathered) {
+Outcome RoundEvaluator::end(Gathered& gathered) {
   const Totals totals = this->totals(gathered);
-  if (lead_.was_stopped()) {
+  if (coordinator_.was_stopped()) {
     if (gathered.kind == MarkKind::last_checkpoint) save(gathered);
     return ended_early(Ending::stopped, "", totals.position);
   }
   gathered.restore(ensemble_);
-  const GradientNotes notes = gathered.take_notes();
-  if (sampler_.diverged() || lead_.diverged()) return diverged(sampler_, notes, totals.position);
+  const GradientRecords notes = gathered.take_notes();
+  if (sampler_.diverged() || coordinator_.diverged())
+    return diverged(sampler_, notes, totals.position);
   Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals, notes);
   for (const WorkerReport& report : gathered.reports) {
     outcome.worker_idle_seconds.push_back(report.idle_seconds);

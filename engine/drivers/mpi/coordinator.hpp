@@ -17,11 +17,11 @@ namespace acid {
 /// Rank 0's part in an asynchronous run besides its worker: it adds up and spreads progress, gives
 /// out gradients, and brings all workers to a common time for a checkpoint and for the end. The
 /// communication thread's, the counters and the requests apart.
-class Lead {
+class Coordinator {
  public:
-  /// While `crowded` says so, because rank 0 cannot keep up with what it is to look at, nobody is
-  /// given more gradients.
-  Lead(const Run& run, Post& post, std::function<bool()> crowded);
+  /// While `overloaded` says so, because rank 0 cannot keep up with what it is to look at, nobody
+  /// is given more gradients.
+  Coordinator(const Run& run, Post& post, std::function<bool()> overloaded);
 
   /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
   /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
@@ -73,7 +73,7 @@ class Lead {
   const RunSpec& spec_;
   Post& post_;
   const std::int64_t bytes_per_exchange_;
-  const std::function<bool()> crowded_;
+  const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
   std::vector<Own> workers_;
   std::optional<Permits> permits_;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
-#include "engine/drivers/mpi/lead.hpp"
+#include "engine/drivers/mpi/coordinator.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/run/outcome.hpp"
@@ -14,16 +14,16 @@ namespace acid {
 
 /// What rank 0 does in an asynchronous run besides computing and talking: measures, evaluates and
 /// saves what was collected, and sees ends coming that no worker does. The calling thread's.
-class Director {
+class Evaluator {
  public:
-  Director(const Run& run, Post& post, Lead& lead, Collector& collector);
+  Evaluator(const Run& run, Post& post, Coordinator& coordinator, Collector& collector);
 
   /// Reads the checkpoint that the run goes on from, if it does. Any thread, alone.
   void load();
   /// Tells all processes how the run begins; before any other thread uses the post.
   void begin();
   /// Until the run has ended, or `failed` says that it cannot go on.
-  Outcome direct(const std::function<bool()>& failed);
+  Outcome run_to_end(const std::function<bool()>& failed);
 
   static constexpr std::string_view kLayout = "mpi-async/4";
 
@@ -32,7 +32,7 @@ class Director {
   void persist(Archive& archive);
 
  private:
-  void look();
+  void check_limits();
   void take_sample(Gathered& gathered);
   void save(Gathered& gathered);
   Outcome end(Gathered& gathered);
@@ -43,7 +43,7 @@ class Director {
   const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  Lead& lead_;
+  Coordinator& coordinator_;
   Collector& collector_;
   double started_seconds_ = 0;
   Ensemble ensemble_;  // all workers, as of the last mark that was not only measured

@@ -13,14 +13,14 @@ void complain(const std::string& message);
 
 /// Ends this process, and through the launcher all others, unless it is destroyed in time. What it
 /// guards is inside MPI, where a process that does not answer keeps the others for ever.
-class Patience {
+class Watchdog {
  public:
   /// `what` has not happened, should it come to that. `waiting`: what rank 0 says, once, should it
   /// take long; called by a thread of this object's.
-  Patience(double seconds, std::string what, std::function<std::string()> waiting = {});
-  ~Patience();
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  Watchdog(double seconds, std::string what, std::function<std::string()> waiting = {});
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
 
  private:
   StopLatch over_;

@@ -1,4 +1,4 @@
-#include "worker/patience.hpp"
+#include "worker/watchdog.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ void complain(const std::string& message) {
   std::cerr << kWorkerErrorPrefix << message << "\n" << std::flush;
 }
 
-Patience::Patience(double seconds, std::string what, std::function<std::string()> waiting)
+Watchdog::Watchdog(double seconds, std::string what, std::function<std::string()> waiting)
     : thread_([this, seconds, what = std::move(what), waiting = std::move(waiting)] {
         const bool tells = waiting && rank_in_environment() == 0 && seconds > kQuietSeconds;
         over_.sleep(tells ? kQuietSeconds : seconds);
@@ -46,7 +46,7 @@ Patience::Patience(double seconds, std::string what, std::function<std::string()
         std::_Exit(static_cast<int>(Exit::lost));
       }) {}
 
-Patience::~Patience() {
+Watchdog::~Watchdog() {
   over_.set();
   thread_.join();
 }
