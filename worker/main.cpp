@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "engine/base/signals.hpp"
+#include "engine/base/worker_words.hpp"
 #include "engine/environment/build_info.hpp"
 #include "engine/environment/environment.hpp"
 #include "engine/models/model.hpp"
@@ -212,20 +213,21 @@ int main(int argc, char** argv) {
     if (argc > 2 && std::string_view(argv[1]) == "--launch") return acid::launch(argv + 2);
     return acid::run(argc, argv, again);
   } catch (const acid::Error& error) {
-    std::cerr << kWorkerErrorPrefix << error.what() << "\n";
+    std::cerr << acid::kWorkerErrorPrefix << error.what() << "\n";
     return static_cast<int>(error.code());
   } catch (const std::system_error& error) {
-    std::cerr << kWorkerErrorPrefix << "the system refuses what the run needs: " << error.what()
+    std::cerr << acid::kWorkerErrorPrefix
+              << "the system refuses what the run needs: " << error.what()
               << "; give it more memory or threads, or use fewer workers, then " << again << "\n";
     return static_cast<int>(acid::Exit::run_failed);
   } catch (const std::bad_alloc&) {
-    std::cerr << kWorkerErrorPrefix
+    std::cerr << acid::kWorkerErrorPrefix
               << "out of memory; use fewer workers, a smaller model or batch, "
                  "or a machine with more, then "
               << again << "\n";
     return static_cast<int>(acid::Exit::run_failed);
   } catch (const nlohmann::json::exception& error) {
-    std::cerr << kWorkerErrorPrefix
+    std::cerr << acid::kWorkerErrorPrefix
               << "the store is damaged: it does not hold of this run what acid "
                  "writes ("
               << error.what() << "); 'acid doctor --store' looks for more damage\n";

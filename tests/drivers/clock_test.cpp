@@ -261,13 +261,13 @@ TEST_CASE("sample times pass any number of multiples at once") {
     INFO(every);
     const Cadence cadence{.consensus_every = every, .evaluate_every = every};
     SampleTimes times(cadence);
-    CHECK(sample_times.next() == 0);
+    CHECK(times.next() == 0);
     for (const double later : {0.0, 0.3, 1.0, 5.0, 1e6}) {
-      const double now = std::max(later, sample_times.next());
+      const double now = std::max(later, times.next());
       times.pass({.normalised_time = now}, 4);
-      CHECK(sample_times.next() > now);
-      CHECK(sample_times.next() <= (now + every) * (1 + 1e-8) + 3e-9);
-      CHECK_FALSE(sample_times.due({.normalised_time = now}));
+      CHECK(times.next() > now);
+      CHECK(times.next() <= (now + every) * (1 + 1e-8) + 3e-9);
+      CHECK_FALSE(times.due({.normalised_time = now}));
     }
   }
 }
