@@ -17,7 +17,7 @@ struct GradientRecord {
   std::int64_t step = 0;
   double loss = 0;
   std::int64_t staleness = 0;
-  double norm = -1;   // −1: not measured
+  double norm = -1;   // of a worker's first gradient since the last sample; else −1
   Position position;  // right after the commit
   template <class Archive>
   void persist(Archive& archive) {

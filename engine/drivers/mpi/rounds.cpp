@@ -253,7 +253,7 @@ void MpiSync::commit(std::span<const float> gradient) {
   note.step = worker_.gradients();
   note.loss = loss_;
   note.position = position(note.step + 1);
-  if (rank_ == 0 && report_.notes.size() == 1) note.norm = euclidean_norm(gradient);
+  if (report_.notes.size() == 1) note.norm = euclidean_norm(gradient_);
   if (!std::isfinite(note.loss)) diverged_ = true;
   worker_.commit_gradient(note.position.normalised_time, gradient,
                           spec_.schedule.rate(spec_.budget.progress(note.position)));

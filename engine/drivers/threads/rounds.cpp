@@ -257,7 +257,7 @@ void ThreadsSync::commit(int w, std::span<const float> gradient) {
   note.step = worker.gradients();
   note.loss = losses_[static_cast<std::size_t>(w)];
   note.position = position(note.step + 1);
-  if (w == 0 && notes.size() == 1) note.norm = euclidean_norm(gradient);
+  if (notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
   if (!std::isfinite(note.loss)) diverged_.store(true);
   worker.commit_gradient(note.position.normalised_time, gradient,
                          spec_.schedule.rate(spec_.budget.progress(note.position)));

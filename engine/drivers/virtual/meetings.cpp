@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -258,7 +259,7 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   position.seconds = seconds_;
   totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
   if (notes_.size() >= kMostNotes) gather_notes();
-  const bool first = notes_.empty() && sampler_.gathered().count == 0;
+  const bool first = !std::exchange(state(w).measured, true);
   GradientRecord& note = notes_.emplace_back();
   note.worker = w;
   note.position = position;
@@ -335,6 +336,7 @@ void VirtualAsync::take_sample(double time) {
   sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_flight()), totals_, notes_);
   run_.recorder.progress(totals_.position);
   notes_.clear();
+  for (WorkerState& s : states_) s.measured = false;
 }
 
 // After the last gradient: every edge that is due is executed, in its order. Time stands still: no

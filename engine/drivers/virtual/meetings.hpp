@@ -30,7 +30,7 @@ class VirtualAsync {
 
   /// Bytes of a vector up to which fetching it ahead is worth while.
   static constexpr double kLongestFetched = 1024;
-  static constexpr std::string_view kLayout = "virtual-async/4";
+  static constexpr std::string_view kLayout = "virtual-async/5";
 
   /// The state between two events, the vectors apart. No light task may be unfinished.
   template <class Archive>
@@ -61,6 +61,7 @@ class VirtualAsync {
     std::int64_t begun = 0;  // gradients begun, each with a duration
     bool held = false;       // by the throttle
     bool paused = false;
+    bool measured = false;  // the norm of one of its gradients, since the last sample
     double held_since = 0;  // seconds
     int partner = -1;       // of the exchange in flight, once offered
     double offered = 0;     // when it was, in normalised time
@@ -70,7 +71,7 @@ class VirtualAsync {
     double loss = 0;  // of the gradient in flight; chain n + i
     template <class Archive>
     void persist(Archive& archive) {
-      archive(duration, begun, held, paused, held_since, partner, offered, idle_seconds);
+      archive(duration, begun, held, paused, measured, held_since, partner, offered, idle_seconds);
     }
   };
 

@@ -149,7 +149,7 @@ void VirtualSync::commit_all(GradientOf gradient_of) {
     note.worker = w;
     note.position = totals_.position;
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy,
-                 [this, w, &note, measure = first && w == 0, gradient_of,
+                 [this, w, &note, measure = first, gradient_of,
                   t = totals_.position.normalised_time, rate = totals_.learning_rate](int) {
                    Worker& worker = ensemble_.worker(w);
                    note.step = worker.gradients();
@@ -157,7 +157,7 @@ void VirtualSync::commit_all(GradientOf gradient_of) {
                    if (!std::isfinite(note.loss))
                      not_finite_.store(true, std::memory_order_relaxed);
                    const std::span<const float> g = gradient_of(w);
-                   if (measure) note.norm = euclidean_norm(g);
+                   if (measure) note.norm = euclidean_norm(ensemble_.gradient(w));
                    worker.commit_gradient(t, g, rate);
                    note.staleness = 0;  // every update of a round is part of the same step
                    log_.add(w, EventKind::commit_gradient, t, worker);

@@ -1,0 +1,287 @@
+// Every method of the catalog, in all its forms, under every driver, for several numbers of workers
+// and on every graph that takes so many: a new one is tested here without being named.
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/topology/spectral.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
+
+namespace acid::test {
+namespace {
+
+constexpr int kWorkers[] = {1, 2, 3, 4, 7, 16};
+constexpr std::int64_t kRounds = 12;
+
+/// A method as recipes may ask for it: with its fallbacks, but for one choice.
+struct Form {
+  const AlgorithmEntry* entry;
+  nlohmann::json options;
+  std::string name() const { return std::string(entry->name) + " " + options.dump(); }
+};
+
+std::vector<Form> forms() {
+  std::vector<Form> all;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    const nlohmann::json fallbacks = with_fallbacks(entry.fields, nlohmann::json::object());
+    all.push_back({&entry, fallbacks});
+    for (const Field& field : entry.fields)
+      for (std::string_view left = field.choices; !left.empty();) {
+        const std::string_view choice = left.substr(0, left.find(','));
+        left.remove_prefix(std::min(left.size(), choice.size() + 1));
+        if (fallbacks.at(field.name) == choice) continue;
+        all.push_back({&entry, fallbacks});
+        all.back().options[std::string(field.name)] = choice;
+      }
+  }
+  return all;
+}
+
+/// The graphs of this size whose kinds need no more to be said.
+std::vector<Topology> graphs(int workers) {
+  std::vector<Topology> all;
+  for (const TopologyEntry& kind : topology_catalog()) try {
+      nlohmann::json options = with_fallbacks(kind.fields, nlohmann::json::object());
+      options["kind"] = kind.name;
+      all.push_back(make_topology(workers, options));
+      if (workers == 1) break;
+    } catch (const std::exception&) {  // it takes other sizes, or a list of edges
+    }
+  return all;
+}
+
+Topology ring(int workers) { return make_topology(workers, {{"kind", "ring"}}); }
+
+struct Ended {
+  Outcome outcome;
+  MemoryRecorder recorder;
+};
+
+/// One run of a form on a graph; small, with noise, momentum, and optima and start points that
+/// differ between workers.
+class Trial {
+ public:
+  Trial(const Form& form, const Topology& graph) : graph_(graph) {
+    spec.workers = graph.workers();
+    spec.topology = &graph_;
+    spec.seeds = Seeds(3);
+    const double rate = form.options.value("communication_rate", 0.0);
+    std::optional<Spectral> nominal;
+    if (spec.workers > 1 && rate > 0) nominal = spectral(graph_, rate);
+    spec.method = form.entry->make(form.options, nominal ? &*nominal : nullptr);
+    spec.schedule.learning_rate = 0.02;
+    spec.optimizer.momentum = 0.9;
+    spec.budget.gradients = kRounds * spec.workers;
+    spec.cadence.consensus_every = 1;
+    spec.cadence.evaluate_every = 5;
+    spec.keep_events = true;
+  }
+  Trial(const Trial&) = delete;
+
+  void simulate(Ended& ended, int threads = 0, const Checkpointing& checkpointing = {},
+                std::stop_token stop = {}) const {
+    const auto objective = make_objective(std::max(1, threads));
+    VirtualOptions options;
+    options.threads = threads;
+    options.compute.kind = ComputeKind::exponential;
+    options.network.link.latency_seconds = 0.1;
+    ended.outcome = run_virtual({spec, *objective, ended.recorder, checkpointing, stop}, options);
+  }
+  void run_on_threads(Ended& ended, std::stop_token stop = {}) const {
+    const auto objective = make_objective(spec.workers + 1);
+    ended.outcome = run_threads({spec, *objective, ended.recorder, {}, stop}, {});
+  }
+  void run_as_processes(Ended& ended, std::stop_token stop = {}) const {
+    Processes processes{.spec = spec, .task = task};
+    ended.outcome = processes.run(ended.recorder, {}, stop);
+    check_no_errors(processes);
+  }
+  void replay(const MemoryRecorder& recorded, bool shared_clock, Ended& ended) const {
+    const auto objective = make_objective(2);
+    ReplayScript script = script_of(recorded, spec.workers);
+    script.shared_clock = shared_clock;
+    ended.outcome = run_replay({spec, *objective, ended.recorder}, script, true, 2);
+  }
+  /// Its bits depend on the seed alone, whichever driver executes it.
+  bool synchronous() const { return spec.method.pattern != Pattern::pairwise; }
+  std::unique_ptr<Objective> make_objective(int lanes) const {
+    return quadratic(task, spec.workers, spec.seeds, lanes);
+  }
+
+  RunSpec spec;
+  nlohmann::json task{
+      {"dimension", 7}, {"noise", 0.3}, {"heterogeneity", 1.0}, {"initial_spread", 1.0}};
+
+ private:
+  const Topology graph_;
+};
+
+/// Calls body(trial) for every form that takes the graph.
+template <class Body>
+void for_each_form(const Topology& graph, Body body) {
+  for (const Form& form : forms()) {
+    INFO(form.name() << " on " << graph.kind() << ", n = " << graph.workers());
+    std::optional<Trial> trial;
+    try {
+      trial.emplace(form, graph);
+      Ended ended;
+      trial->simulate(ended);
+    } catch (const UsageError&) {  // uniform weights where degrees differ
+      continue;
+    }
+    body(*trial);
+  }
+}
+
+void check_whole(const Trial& trial, const Outcome& outcome) {
+  CHECK(outcome.ending == Ending::finished);
+  CHECK(outcome.position.gradients >= trial.spec.budget.gradients);
+  CHECK(outcome.position.gradients < trial.spec.budget.gradients + trial.spec.workers);
+  std::int64_t committed = 0;
+  for (const std::int64_t gradients : outcome.worker_gradients) committed += gradients;
+  CHECK(committed == outcome.position.gradients);
+  CHECK(outcome.exchanges_done == outcome.exchanges_drawn);
+}
+
+void check_same_bits(const Ended& a, const Ended& b) {
+  CHECK(a.outcome.worker_digests == b.outcome.worker_digests);
+  CHECK(a.outcome.mean_digest == b.outcome.mean_digest);
+  CHECK(a.outcome.position.gradients == b.outcome.position.gradients);
+  CHECK(a.recorder.last("consensus_distance") == b.recorder.last("consensus_distance"));
+  CHECK(a.recorder.last("eval_loss") == b.recorder.last("eval_loss"));
+  CHECK(a.recorder.last("train_loss") == b.recorder.last("train_loss"));
+  CHECK(a.recorder.last("gradient_norm") == b.recorder.last("gradient_norm"));
+}
+
+std::vector<double> mean_start(const Trial& trial) {
+  const auto objective = trial.make_objective(1);
+  std::vector<double> mean(objective->dimension());
+  std::vector<float> x(mean.size());
+  for (int w = 0; w < trial.spec.workers; ++w) {
+    objective->start(w, x, {});
+    for (std::size_t k = 0; k < x.size(); ++k)
+      mean[k] += static_cast<double>(x[k]) / trial.spec.workers;
+  }
+  return mean;
+}
+
+}  // namespace
+
+TEST_CASE("conformance: every form on every graph has the same bits for any number of threads") {
+  int trials = 0;
+  for (const int workers : kWorkers)
+    for (const Topology& graph : graphs(workers))
+      for_each_form(graph, [&](const Trial& trial) {
+        Ended alone, pooled;
+        trial.simulate(alone, 0);
+        trial.simulate(pooled, 3);
+        check_whole(trial, alone.outcome);
+        check_same_bits(alone, pooled);
+        ++trials;
+      });
+  CHECK(trials > 100);
+}
+
+TEST_CASE("conformance: without gradients every form keeps the mean of all workers") {
+  for (const int workers : kWorkers)
+    for (const Topology& graph : graphs(workers))
+      for_each_form(graph, [](Trial& trial) {
+        trial.task["curvature"] = 0.0;
+        trial.task["noise"] = 0.0;
+        const std::vector<double> before = mean_start(trial);
+        Ended ended;
+        trial.simulate(ended);
+        REQUIRE(ended.outcome.mean.size() == before.size());
+        for (std::size_t k = 0; k < before.size(); ++k)
+          CHECK(std::abs(ended.outcome.mean[k] - before[k]) < 1e-5);
+      });
+}
+
+TEST_CASE("conformance: threads and processes execute every form, and can prove it") {
+  for (const int workers : kWorkers)
+    for_each_form(ring(workers), [](const Trial& trial) {
+      Ended simulated, threads, processes;
+      trial.simulate(simulated);
+      trial.run_on_threads(threads);
+      trial.run_as_processes(processes);
+      check_whole(trial, threads.outcome);
+      check_whole(trial, processes.outcome);
+      if (trial.synchronous()) {
+        check_same_bits(threads, simulated);
+        check_same_bits(processes, simulated);
+        return;
+      }
+      Ended threads_again, processes_again;
+      trial.replay(threads.recorder, true, threads_again);
+      trial.replay(processes.recorder, false, processes_again);
+      check_same_bits(threads_again, threads);
+      check_same_bits(processes_again, processes);
+    });
+}
+
+// Of the averaged gradient it would be up to √n smaller.
+TEST_CASE("conformance: gradient_norm is a worker's own, the mean over the workers") {
+  for_each_form(ring(4), [](Trial& trial) {
+    trial.spec.cadence.consensus_every = trial.spec.cadence.evaluate_every = 1e9;
+    const auto objective = trial.make_objective(1);
+    std::vector<float> x(objective->dimension()), g(x.size());
+    std::vector<double> norms;  // of each worker's first gradient, at its start point
+    for (int w = 0; w < trial.spec.workers; ++w) {
+      objective->start(w, x, {});
+      objective->gradient(0, w, 0, x, {}, g);
+      norms.push_back(euclidean_norm(g));
+    }
+    const double expected = std::accumulate(norms.begin(), norms.end(), 0.0) / 4;
+    Ended simulated, threads, processes;
+    trial.simulate(simulated);
+    CHECK(simulated.recorder.last("gradient_norm") == Approx(expected));
+    if (!trial.synchronous()) return;  // there a worker may meet another before it begins
+    trial.run_on_threads(threads);
+    trial.run_as_processes(processes);
+    CHECK(threads.recorder.last("gradient_norm") == Approx(expected));
+    CHECK(processes.recorder.last("gradient_norm") == Approx(expected));
+  });
+}
+
+TEST_CASE("conformance: every form goes on from any cut with the same bits") {
+  for (const int workers : kWorkers)
+    for_each_form(ring(workers), [](const Trial& trial) {
+      Ended whole, watched;
+      trial.simulate(whole);
+      CheckpointFolder folder(3);
+      trial.simulate(watched, 0, {&folder, nullptr});
+      check_same_bits(watched, whole);
+      REQUIRE(folder.saved().size() >= 2);
+      for (const CheckpointFolder::Saved& saved : folder.saved()) {
+        INFO("from step " << saved.step);
+        const CheckpointFile file(saved.path);
+        Ended rest;
+        rest.recorder.events_may_start_late();
+        trial.simulate(rest, 2, {nullptr, &file});
+        check_same_bits(rest, whole);
+      }
+    });
+}
+
+TEST_CASE("conformance: every form stops when it is asked to, under every driver") {
+  for_each_form(ring(3), [](Trial& trial) {
+    trial.spec.budget.gradients = 1'000'000'000;
+    const auto stopped = [&](const auto& execute) {
+      std::stop_source stop;
+      Ended ended;
+      ended.recorder.stop_after_samples(3, stop);
+      execute(ended, stop.get_token());
+      CHECK(ended.outcome.ending == Ending::stopped);
+    };
+    stopped([&](Ended& ended, std::stop_token stop) { trial.simulate(ended, 0, {}, stop); });
+    stopped([&](Ended& ended, std::stop_token stop) { trial.run_on_threads(ended, stop); });
+    stopped([&](Ended& ended, std::stop_token stop) { trial.run_as_processes(ended, stop); });
+  });
+}
+
+}  // namespace acid::test
