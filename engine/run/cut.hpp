@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/archive.hpp"
@@ -42,19 +43,21 @@ class Checkpoints {
   virtual void save(const Cut& cut) = 0;
 };
 
-/// What a driver may be given besides the run itself. Outlives the run.
+/// Where a run is saved, and what it goes on from. What it points to outlives the run.
 struct Checkpointing {
   Checkpoints* checkpoints = nullptr;      // absent: no cuts are taken
   const CheckpointFile* resume = nullptr;  // absent: the run starts from its beginning
-};
 
-/// `state` of a cut: what state.persist(archive) describes.
-template <class State>
-std::vector<std::byte> saved_state(State& state) {
-  ArchiveWriter archive;
-  state.persist(archive);
-  return archive.take();
-}
+  /// Saves a cut, where cuts are taken. Its state is what state.persist(archive) describes.
+  template <class State>
+  void save(std::int64_t step, const Position& position, std::vector<StateVectors> vectors,
+            std::string_view layout, State& state) const {
+    if (checkpoints == nullptr) return;
+    ArchiveWriter archive;
+    state.persist(archive);
+    checkpoints->save({step, position, std::move(vectors), layout, archive.take()});
+  }
+};
 
 /// Throws UsageError when the checkpoint's state is not of this layout: it was written by another
 /// driver or by an acid that kept another state.

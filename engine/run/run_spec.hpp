@@ -83,6 +83,25 @@ struct RunSpec {
   std::int64_t end_at_gradients = kNoEnd;
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
+  double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
+  /// Where a run of rounds stands after so many of them, a gradient of every worker each.
+  Position after_rounds(std::int64_t rounds, double seconds, std::int64_t bytes_per_round) const {
+    return {.gradients = rounds * workers,
+            .normalised_time = static_cast<double>(rounds),
+            .seconds = seconds,
+            .bytes = rounds * bytes_per_round};
+  }
+  /// Where a run of pairwise exchanges stands, in each of which `dimension` floats go both ways.
+  Position after_exchanges(std::int64_t gradients, double seconds, std::int64_t exchanges,
+                           std::size_t dimension) const {
+    return {.gradients = gradients,
+            .normalised_time = static_cast<double>(gradients) / workers,
+            .seconds = seconds,
+            .bytes = exchanges * bytes_per_exchange(dimension)};
+  }
+  static std::int64_t bytes_per_exchange(std::size_t dimension) {
+    return static_cast<std::int64_t>(2 * sizeof(float) * dimension);
+  }
   /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;
 };

@@ -83,6 +83,7 @@ class alignas(64) BasicWorker {
   /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
   /// without gradients.
   std::span<const T> snapshot() const { return settings_->snapshots ? own(kSnapshot) : x(); }
+  bool keeps_snapshots() const { return settings_->snapshots; }
   /// Where the gradient in flight may be computed: the worker itself does not look at it.
   std::span<T> gradient() { return own(kGradient); }
   /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in flight

@@ -102,8 +102,8 @@ void LaggingRun::commit(int w) {
   note.position = {.gradients = number, .normalised_time = t};
   if (self.notes.empty()) note.norm = euclidean_norm(ensemble_.gradient(w));
   self.computing = random_.below(3) > 0;
-  worker.commit_gradient(t, ensemble_.gradient(w),
-                         spec_.schedule.rate(spec_.budget.progress(note.position)), self.computing);
+  worker.commit_gradient(t, ensemble_.gradient(w), spec_.learning_rate(note.position),
+                         self.computing);
   note.staleness = worker.staleness();
   log_.add(w, self.computing ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
   self.notes.push_back(note);
@@ -179,11 +179,8 @@ void LaggingRun::save_cut(Checkpoints& checkpoints) {
   const double t = time_of(own(0).clock);
   log_.mark(EventKind::checkpoint, t, ensemble_);
   log_.flush();
-  checkpoints.save({.step = commits_,
-                    .position = position(t),
-                    .vectors = ensemble_.vectors(),
-                    .layout = "lagging/1",
-                    .state = saved_state(ensemble_)});
+  Checkpointing{&checkpoints}.save(commits_, position(t), ensemble_.vectors(), "lagging/1",
+                                   ensemble_);
 }
 
 // At the end everybody hears of everything, and all edges that are due are executed.
@@ -232,7 +229,7 @@ Position LaggingRun::position(double time) const {
 Totals LaggingRun::totals(double time) const {
   return {.position = position(time),
           .exchanges = exchanges_,
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(position(time)))};
+          .learning_rate = spec_.learning_rate(position(time))};
 }
 
 }  // namespace acid::test

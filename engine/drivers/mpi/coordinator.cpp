@@ -19,7 +19,6 @@ Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overl
     : run_(run),
       spec_(run.spec),
       post_(post),
-      bytes_per_exchange_(static_cast<std::int64_t>(2 * sizeof(float) * run.objective.dimension())),
       overloaded_(std::move(overloaded)),
       workers_(static_cast<std::size_t>(run.spec.workers)) {}
 
@@ -59,10 +58,8 @@ std::int64_t Coordinator::grant(int worker, double now) {
 
 Position Coordinator::position() const {
   const std::int64_t gradients = gradients_.load();
-  return {.gradients = gradients,
-          .normalised_time = static_cast<double>(gradients) / spec_.workers,
-          .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = exchanges_.load() * bytes_per_exchange_};
+  return spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
+                               exchanges_.load(), run_.objective.dimension());
 }
 
 void Coordinator::deliver(const Mail& mail) {

@@ -72,7 +72,6 @@ class Coordinator {
   const Run& run_;
   const RunSpec& spec_;
   Post& post_;
-  const std::int64_t bytes_per_exchange_;
   const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
   std::vector<Own> workers_;

@@ -109,14 +109,14 @@ Position Evaluator::position(const Gathered& gathered) const {
   return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
           .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * gathered.exchanges()};
+          .bytes = RunSpec::bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges()};
 }
 
 Totals Evaluator::totals(const Gathered& gathered) const {
   const Position here = position(gathered);
   return {.position = here,
           .exchanges = gathered.exchanges(),
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here)),
+          .learning_rate = spec_.learning_rate(here),
           .idle_seconds = gathered.idle_seconds()};
 }
 
@@ -135,11 +135,7 @@ void Evaluator::save(Gathered& gathered) {
              .count = std::llround(gathered.time * spec_.workers),
              .seconds = here.seconds,
              .reports = gathered.reports};
-    run_.checkpointing.checkpoints->save({.step = here.gradients,
-                                          .position = here,
-                                          .vectors = ensemble_.vectors(),
-                                          .layout = kLayout,
-                                          .state = saved_state(*this)});
+    run_.checkpointing.save(here.gradients, here, ensemble_.vectors(), kLayout, *this);
   }
   collector_.go_on();
 }

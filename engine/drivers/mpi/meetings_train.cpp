@@ -4,6 +4,7 @@
 
 #include "engine/drivers/mpi/gradient_pace.hpp"
 #include "engine/drivers/mpi/meetings.hpp"
+#include "engine/run/commit.hpp"
 
 namespace acid {
 
@@ -75,20 +76,21 @@ bool MpiAsync::commit(double loss, double began) {
   ++committed_;
   time_.commit();
   const std::int64_t count = time_.count();
-  const double t = time_.time();
-  GradientRecord& note = report_.notes.emplace_back();
-  note.worker = rank_;
-  note.step = worker_.gradients();
-  note.loss = loss;
-  note.position = {.gradients = count, .normalised_time = t, .seconds = 0, .bytes = 0};
-  if (report_.notes.size() == 1) note.norm = euclidean_norm(worker_.gradient());
+  const Position here{
+      .gradients = count, .normalised_time = time_.time(), .seconds = 0, .bytes = 0};
   const bool begin_next = !behind();
-  worker_.commit_gradient(t, worker_.gradient(),
-                          spec_.schedule.rate(spec_.budget.progress(note.position)), begin_next);
-  note.staleness = worker_.staleness();
+  const Commit what{.worker = rank_,
+                    .time = time_.time(),
+                    .position = here,
+                    .learning_rate = spec_.learning_rate(here),
+                    .loss = loss,
+                    .gradient = worker_.gradient(),
+                    .direction = worker_.gradient(),
+                    .begins_next = begin_next,
+                    .is_first = report_.notes.empty()};
   report_.computing = begin_next;
-  log(begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient);
-  if (!std::isfinite(loss)) diverged_ = closing_ = true;
+  if (!acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back()))
+    diverged_ = closing_ = true;
   return !closing_;
 }
 

@@ -33,10 +33,7 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
 }
 
 Position RoundCoordinator::position(std::int64_t rounds) const {
-  return {.gradients = rounds * spec_.workers,
-          .normalised_time = static_cast<double>(rounds),
-          .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = rounds * bytes_per_round_};
+  return spec_.after_rounds(rounds, run_.clock.seconds() - started_seconds_, bytes_per_round_);
 }
 
 void RoundCoordinator::deliver(const Mail& mail) {
@@ -218,7 +215,7 @@ bool RoundEvaluator::enough() const { return sampler_.target_reached() || sample
 Totals RoundEvaluator::totals(const Gathered& gathered) const {
   Totals totals;
   totals.position = coordinator_.position(std::llround(gathered.time));
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
+  totals.learning_rate = spec_.learning_rate(totals.position);
   totals.idle_seconds = gathered.idle_seconds();
   return totals;
 }
@@ -235,11 +232,7 @@ void RoundEvaluator::save(const Gathered& gathered) {
     log_.resume_at(static_cast<int>(w), report.events);
   }
   SyncState kept = state();
-  run_.checkpointing.checkpoints->save({.step = round_,
-                                        .position = here,
-                                        .vectors = ensemble_.vectors(),
-                                        .layout = kSyncLayout,
-                                        .state = saved_state(kept)});
+  run_.checkpointing.save(round_, here, ensemble_.vectors(), kSyncLayout, kept);
 }
 
 Outcome RoundEvaluator::end(Gathered& gathered) {

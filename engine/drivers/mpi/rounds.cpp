@@ -6,6 +6,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/drivers/mpi/process.hpp"
+#include "engine/run/commit.hpp"
 
 namespace acid {
 namespace {
@@ -63,10 +64,7 @@ MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post,
 }
 
 Position MpiSync::position(std::int64_t rounds) const {
-  return {.gradients = rounds * spec_.workers,
-          .normalised_time = static_cast<double>(rounds),
-          .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = rounds * bytes_per_round_};
+  return spec_.after_rounds(rounds, run_.clock.seconds() - started_seconds_, bytes_per_round_);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -247,17 +245,17 @@ void MpiSync::assign_average(std::int64_t round) {
   reporter_.log().add(rank_, EventKind::assign, t, worker_);
 }
 
-void MpiSync::commit(std::span<const float> gradient) {
-  GradientRecord& note = report_.notes.emplace_back();
-  note.worker = rank_;
-  note.step = worker_.gradients();
-  note.loss = loss_;
-  note.position = position(note.step + 1);
-  if (report_.notes.size() == 1) note.norm = euclidean_norm(gradient_);
-  if (!std::isfinite(note.loss)) diverged_ = true;
-  worker_.commit_gradient(note.position.normalised_time, gradient,
-                          spec_.schedule.rate(spec_.budget.progress(note.position)));
-  reporter_.log().add(rank_, EventKind::commit_gradient, note.position.normalised_time, worker_);
+void MpiSync::commit(std::span<const float> direction) {
+  const Position here = position(worker_.gradients() + 1);
+  const Commit what{.worker = rank_,
+                    .time = here.normalised_time,
+                    .position = here,
+                    .learning_rate = spec_.learning_rate(here),
+                    .loss = loss_,
+                    .gradient = gradient_,
+                    .direction = direction,
+                    .is_first = report_.notes.empty()};
+  if (!acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back())) diverged_ = true;
 }
 
 void MpiSync::abandon() {

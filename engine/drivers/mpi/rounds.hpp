@@ -52,7 +52,7 @@ class MpiSync {
   std::optional<Next> next(std::int64_t round) const REQUIRES_LOCK(mutex_);
   bool wait_for_exchange() EXCLUDES_LOCK(mutex_);
   bool finish_round(std::int64_t round) EXCLUDES_LOCK(mutex_);
-  void commit(std::span<const float> gradient);
+  void commit(std::span<const float> direction);
   void assign_average(std::int64_t round);
   Position position(std::int64_t rounds) const;
   /// What the worker has done since then, by the clock, ends now. Returns how long that was.

@@ -11,6 +11,7 @@
 #include "engine/drivers/replay/offers.hpp"
 #include "engine/drivers/replay/order.hpp"
 #include "engine/drivers/shared/chain_pool.hpp"
+#include "engine/run/commit.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/run/sampler.hpp"
@@ -202,24 +203,23 @@ void Replay::compute(int w) {
 void Replay::commit(const ReplayStep& step) {
   const int w = step.worker;
   const auto index = static_cast<std::size_t>(w);
-  const Position here = position(step.gradient, 0);
-  const double rate = spec_.schedule.rate(spec_.budget.progress(here));
   const bool noted = order_.is_noted(w);  // what a lost worker noted last never arrived
   const bool first = noted && !noted_[index];
   if (noted) noted_[index] = true;
   GradientRecord& note = noted ? notes_.emplace_back() : unheard_[index];
-  note.worker = w;
-  note.position = here;
   pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
-               [this, w, first, rate, &note, kind = step.kind, t = step.time](int) {
-                 Worker& worker = ensemble_.worker(w);
-                 note.step = worker.gradients();
-                 note.loss = losses_[static_cast<std::size_t>(w)];
-                 if (first) note.norm = euclidean_norm(ensemble_.gradient(w));
-                 worker.commit_gradient(t, ensemble_.gradient(w), rate,
-                                        kind == EventKind::commit_and_begin);
-                 note.staleness = worker.staleness();
-                 log_.add(w, kind, t, worker);
+               [this, w, first, &note, here = position(step.gradient, 0), kind = step.kind,
+                t = step.time](int) {
+                 acid::commit({.worker = w,
+                               .time = t,
+                               .position = here,
+                               .learning_rate = spec_.learning_rate(here),
+                               .loss = losses_[static_cast<std::size_t>(w)],
+                               .gradient = ensemble_.gradient(w),
+                               .direction = ensemble_.gradient(w),
+                               .begins_next = kind == EventKind::commit_and_begin,
+                               .is_first = first},
+                              ensemble_.worker(w), log_, note);
                });
   if (step.computes) compute(w);
   if (order_.commits() % 16 == 0) run_.recorder.progress(position());
@@ -309,9 +309,7 @@ Offers* Replay::free_offers() {
 }
 
 Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const {
-  return {.gradients = gradients,
-          .normalised_time = static_cast<double>(gradients) / spec_.workers,
-          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges};
+  return spec_.after_exchanges(gradients, 0, exchanges, ensemble_.dimension());
 }
 
 // There the workers' own clocks may be behind the commits.
@@ -322,9 +320,7 @@ Position Replay::position_at_mark(double time) const {
 }
 
 Totals Replay::totals(const Position& here, std::int64_t exchanges) const {
-  return {.position = here,
-          .exchanges = exchanges,
-          .learning_rate = spec_.schedule.rate(spec_.budget.progress(here))};
+  return {.position = here, .exchanges = exchanges, .learning_rate = spec_.learning_rate(here)};
 }
 
 // After a resume the first sample would tell of a part of its gradients only and is better silent
@@ -364,11 +360,8 @@ void Replay::save_cut(double time) {
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
   if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  run_.checkpointing.checkpoints->save({.step = order_.commits_at_mark(),
-                                        .position = position_at_mark(time),
-                                        .vectors = ensemble_.vectors(),
-                                        .layout = kLayout,
-                                        .state = saved_state(ensemble_)});
+  run_.checkpointing.save(order_.commits_at_mark(), position_at_mark(time), ensemble_.vectors(),
+                          kLayout, ensemble_);
 }
 
 Outcome Replay::finish(const GradientRecords& notes) {

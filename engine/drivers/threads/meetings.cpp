@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "engine/run/commit.hpp"
 
 namespace acid {
 
@@ -26,10 +27,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
 }
 
 Position ThreadsAsync::position(std::int64_t gradients) const {
-  return {.gradients = gradients,
-          .normalised_time = static_cast<double>(gradients) / spec_.workers,
-          .seconds = seconds(),
-          .bytes = static_cast<std::int64_t>(2 * ensemble_.vector_bytes()) * exchanges_.load()};
+  return spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
 }
 
 void ThreadsAsync::close() {
@@ -110,7 +108,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   Totals totals;
   totals.position = end;
   totals.exchanges = exchanges_.load();
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(end));
+  totals.learning_rate = spec_.learning_rate(end);
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
   Outcome outcome = conclude(ensemble_, sampler_, now(), totals, collect_notes());
   MutexLock lock(matching_);
@@ -187,26 +185,28 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   } while (!commits_.compare_exchange_weak(before, before + 1));
   const std::int64_t number = before + 1;
   const double t = static_cast<double>(number) / spec_.workers;
-  GradientRecord& note = s.notes.emplace_back();
-  note.worker = w;
-  note.step = worker.gradients();
-  note.loss = loss;
   const Position here = position(number);
-  note.position = here;
-  const double rate = spec_.schedule.rate(spec_.budget.progress(here));
+  const double rate = spec_.learning_rate(here), seconds = here.seconds;
   double last = trained_seconds_.load();
-  while (last < here.seconds && !trained_seconds_.compare_exchange_weak(last, here.seconds)) {
+  while (last < seconds && !trained_seconds_.compare_exchange_weak(last, seconds)) {
   }
-  note.position.bytes = 0;  // which exchanges came before is no fact while others are under way
-  if (s.notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
+  Position noted = here;
+  noted.bytes = 0;  // which exchanges came before is no fact while others are under way
   const bool begin_next = !behind(w);
-  worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
-  note.staleness = worker.staleness();
+  const Commit what{.worker = w,
+                    .time = t,
+                    .position = noted,
+                    .learning_rate = rate,
+                    .loss = loss,
+                    .gradient = ensemble_.gradient(w),
+                    .direction = ensemble_.gradient(w),
+                    .begins_next = begin_next,
+                    .is_first = s.notes.empty()};
+  const bool finite = acid::commit(what, worker, log_, s.notes.emplace_back());
   s.computing = begin_next;
-  timeline_.add(w, SpanKind::compute, started, here.seconds);
-  log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient, t, worker);
+  timeline_.add(w, SpanKind::compute, started, seconds);
   run_.recorder.progress(here);
-  if (!std::isfinite(loss)) {
+  if (!finite) {
     diverged_.store(true);
     closing_.set();
   }
@@ -340,7 +340,7 @@ void ThreadsAsync::take_sample() {
   totals.position = position(commits_.load());
   if (totals.position.gradients >= spec_.budget.gradients) return unlock_workers();
   totals.exchanges = exchanges_.load();
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
+  totals.learning_rate = spec_.learning_rate(totals.position);
   for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += slot(w).idle_seconds;
   sampled_seconds_ = totals.position.seconds;
   const MeanModel mean =

@@ -69,11 +69,7 @@ void ThreadsAsync::save_paused() {
   const Position here = position(commits_.load());
   log_.mark(EventKind::checkpoint, here.normalised_time, ensemble_);
   log_.flush();
-  run_.checkpointing.checkpoints->save({.step = here.gradients,
-                                        .position = here,
-                                        .vectors = ensemble_.vectors(),
-                                        .layout = kLayout,
-                                        .state = saved_state(*this)});
+  run_.checkpointing.save(here.gradients, here, ensemble_.vectors(), kLayout, *this);
 }
 
 }  // namespace acid

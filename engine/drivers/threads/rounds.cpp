@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/run/commit.hpp"
+
 namespace acid {
 
 ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
@@ -45,10 +47,7 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
 }
 
 Position ThreadsSync::position(std::int64_t rounds) const {
-  return {.gradients = rounds * spec_.workers,
-          .normalised_time = static_cast<double>(rounds),
-          .seconds = seconds(),
-          .bytes = rounds * bytes_per_round_};
+  return spec_.after_rounds(rounds, seconds(), bytes_per_round_);
 }
 
 // No gradient of the round is committed, so whoever goes on from here computes them again.
@@ -61,11 +60,7 @@ void ThreadsSync::save_cut(std::int64_t round) {
   const Position here = position(round);
   double seconds = here.seconds;
   SyncState kept{ensemble_, log_, round, seconds, idle_seconds_, sampler_, notes_};
-  run_.checkpointing.checkpoints->save({.step = round,
-                                        .position = here,
-                                        .vectors = ensemble_.vectors(),
-                                        .layout = kLayout,
-                                        .state = saved_state(kept)});
+  run_.checkpointing.save(round, here, ensemble_.vectors(), kLayout, kept);
 }
 
 Outcome ThreadsSync::execute() {
@@ -77,7 +72,7 @@ Outcome ThreadsSync::execute() {
   if (sampler_.diverged() || diverged_.load())
     return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(totals.position));
+  totals.learning_rate = spec_.learning_rate(totals.position);
   Outcome outcome = conclude(ensemble_, sampler_,
                              std::max(totals.position.normalised_time, ensemble_.latest_event()),
                              totals, collect_notes());
@@ -180,7 +175,7 @@ void ThreadsSync::between_rounds(std::int64_t round) {
       collect_notes()};
   measured.totals.position = here;
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  measured.totals.learning_rate = spec_.schedule.rate(spec_.budget.progress(here));
+  measured.totals.learning_rate = spec_.learning_rate(here);
   samples_.push_back(std::move(measured));
   samples_changed_.notify_all();
 }
@@ -249,19 +244,19 @@ void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
   end_span(w, SpanKind::exchange, since);
 }
 
-void ThreadsSync::commit(int w, std::span<const float> gradient) {
+void ThreadsSync::commit(int w, std::span<const float> direction) {
   Worker& worker = ensemble_.worker(w);
   GradientRecords& notes = notes_[static_cast<std::size_t>(w)];
-  GradientRecord& note = notes.emplace_back();
-  note.worker = w;
-  note.step = worker.gradients();
-  note.loss = losses_[static_cast<std::size_t>(w)];
-  note.position = position(note.step + 1);
-  if (notes.size() == 1) note.norm = euclidean_norm(ensemble_.gradient(w));
-  if (!std::isfinite(note.loss)) diverged_.store(true);
-  worker.commit_gradient(note.position.normalised_time, gradient,
-                         spec_.schedule.rate(spec_.budget.progress(note.position)));
-  log_.add(w, EventKind::commit_gradient, note.position.normalised_time, worker);
+  const Position here = position(worker.gradients() + 1);
+  const Commit what{.worker = w,
+                    .time = here.normalised_time,
+                    .position = here,
+                    .learning_rate = spec_.learning_rate(here),
+                    .loss = losses_[static_cast<std::size_t>(w)],
+                    .gradient = ensemble_.gradient(w),
+                    .direction = direction,
+                    .is_first = notes.empty()};
+  if (!acid::commit(what, worker, log_, notes.emplace_back())) diverged_.store(true);
 }
 
 GradientRecords ThreadsSync::collect_notes() {

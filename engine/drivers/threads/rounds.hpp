@@ -39,7 +39,7 @@ class ThreadsSync {
   void work(int w);
   bool all_reduce(int w);
   bool neighbour_average_round(int w, std::int64_t round);
-  void commit(int w, std::span<const float> gradient);
+  void commit(int w, std::span<const float> direction);
   void assign_average(int w, std::int64_t round, double t);
   void publish(int w, std::int64_t round);
   bool wait(int w, const std::function<void()>& leader = {});

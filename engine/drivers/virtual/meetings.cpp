@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
+#include "engine/run/commit.hpp"
 
 namespace acid {
 namespace {
@@ -257,24 +258,25 @@ void VirtualAsync::submit_commit(int w, bool begin_next) {
   ++position.gradients;
   position.normalised_time = time_;
   position.seconds = seconds_;
-  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
+  totals_.learning_rate = spec_.learning_rate(position);
   if (notes_.size() >= kMostNotes) gather_notes();
   const bool first = !std::exchange(state(w).measured, true);
   GradientRecord& note = notes_.emplace_back();
-  note.worker = w;
-  note.position = position;
-  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
-               [this, w, begin_next, first, &note, t = time_, rate = totals_.learning_rate](int) {
-                 Worker& worker = ensemble_.worker(w);
-                 note.step = worker.gradients();
-                 note.loss = state(w).loss;
-                 if (!std::isfinite(note.loss)) not_finite_.store(true, std::memory_order_relaxed);
-                 if (first) note.norm = euclidean_norm(ensemble_.gradient(w));
-                 worker.commit_gradient(t, ensemble_.gradient(w), rate, begin_next);
-                 note.staleness = worker.staleness();
-                 log_.add(w, begin_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
-                          t, worker);
-               });
+  pool_.submit(
+      w, spec_.workers + w, ChainPool::Weight::light,
+      [this, w, begin_next, first, &note, here = position, rate = totals_.learning_rate](int) {
+        const Commit what{.worker = w,
+                          .time = here.normalised_time,
+                          .position = here,
+                          .learning_rate = rate,
+                          .loss = state(w).loss,
+                          .gradient = ensemble_.gradient(w),
+                          .direction = ensemble_.gradient(w),
+                          .begins_next = begin_next,
+                          .is_first = first};
+        if (!commit(what, ensemble_.worker(w), log_, note))
+          not_finite_.store(true, std::memory_order_relaxed);
+      });
   if (position.gradients % 16 == 0) run_.recorder.progress(position);
 }
 

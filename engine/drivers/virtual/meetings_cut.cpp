@@ -42,11 +42,7 @@ void VirtualAsync::save_cut() {
   if (not_finite_.load(std::memory_order_relaxed)) return;
   log_.mark(EventKind::checkpoint, std::max(time_, ensemble_.latest_event()), ensemble_);
   log_.flush();
-  run_.checkpointing.checkpoints->save({.step = steps_,
-                                        .position = totals_.position,
-                                        .vectors = vectors(),
-                                        .layout = kLayout,
-                                        .state = saved_state(*this)});
+  run_.checkpointing.save(steps_, totals_.position, vectors(), kLayout, *this);
 }
 
 std::vector<StateVectors> VirtualAsync::vectors() const {

@@ -18,7 +18,7 @@ void VirtualAsync::handle_due_edge() {
 }
 
 void VirtualAsync::exchange_at_once(const DueEdge& edge) {
-  totals_.position.bytes += static_cast<std::int64_t>(2 * ensemble_.vector_bytes());
+  totals_.position.bytes += RunSpec::bytes_per_exchange(ensemble_.dimension());
   matchmaker_.pass();
   submit_exchange(edge);
   for (const int w : {edge.i, edge.j}) end_span(w, SpanKind::exchange, seconds_);
@@ -28,7 +28,7 @@ void VirtualAsync::exchange_at_once(const DueEdge& edge) {
 void VirtualAsync::start_ready_exchanges() {
   const double bytes = ensemble_.vector_bytes();
   while (const auto edge = matchmaker_.take()) {
-    totals_.position.bytes += static_cast<std::int64_t>(2 * bytes);
+    totals_.position.bytes += RunSpec::bytes_per_exchange(ensemble_.dimension());
     const double duration = options_.network.between(edge->i, edge->j).seconds(bytes);
     state(edge->i).exchanging_since = state(edge->j).exchanging_since = seconds_;
     if (duration == 0) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "engine/run/commit.hpp"
+
 namespace acid {
 namespace {
 
@@ -79,11 +81,7 @@ void VirtualSync::save_cut() {
   const double t = std::max(totals_.position.normalised_time, ensemble_.latest_event());
   log_.mark(EventKind::checkpoint, t, ensemble_);
   log_.flush();
-  run_.checkpointing.checkpoints->save({.step = round_,
-                                        .position = totals_.position,
-                                        .vectors = ensemble_.vectors(),
-                                        .layout = kLayout,
-                                        .state = saved_state(*this)});
+  run_.checkpointing.save(round_, totals_.position, ensemble_.vectors(), kLayout, *this);
 }
 
 bool VirtualSync::budget_spent() {
@@ -141,26 +139,24 @@ void VirtualSync::compute_gradients() {
     });
 }
 
-template <class GradientOf>
-void VirtualSync::commit_all(GradientOf gradient_of) {
+template <class DirectionOf>
+void VirtualSync::commit_all(DirectionOf direction_of) {
   const bool first = notes_.empty();
   for (int w = 0; w < spec_.workers; ++w) {
     GradientRecord& note = notes_.emplace_back();
-    note.worker = w;
-    note.position = totals_.position;
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy,
-                 [this, w, &note, measure = first, gradient_of,
-                  t = totals_.position.normalised_time, rate = totals_.learning_rate](int) {
-                   Worker& worker = ensemble_.worker(w);
-                   note.step = worker.gradients();
-                   note.loss = losses_[static_cast<std::size_t>(w)];
-                   if (!std::isfinite(note.loss))
+                 [this, w, &note, first, direction_of, here = totals_.position,
+                  rate = totals_.learning_rate](int) {
+                   const Commit what{.worker = w,
+                                     .time = here.normalised_time,
+                                     .position = here,
+                                     .learning_rate = rate,
+                                     .loss = losses_[static_cast<std::size_t>(w)],
+                                     .gradient = ensemble_.gradient(w),
+                                     .direction = direction_of(w),
+                                     .is_first = first};
+                   if (!commit(what, ensemble_.worker(w), log_, note))
                      not_finite_.store(true, std::memory_order_relaxed);
-                   const std::span<const float> g = gradient_of(w);
-                   if (measure) note.norm = euclidean_norm(ensemble_.gradient(w));
-                   worker.commit_gradient(t, g, rate);
-                   note.staleness = 0;  // every update of a round is part of the same step
-                   log_.add(w, EventKind::commit_gradient, t, worker);
                  });
   }
 }
@@ -260,7 +256,7 @@ void VirtualSync::advance_clock() {
   position.bytes += round_plan_.bytes;
   const auto& idle = round_clock_.idle_seconds();
   totals_.idle_seconds = std::accumulate(idle.begin(), idle.end(), 0.0);
-  totals_.learning_rate = spec_.schedule.rate(spec_.budget.progress(position));
+  totals_.learning_rate = spec_.learning_rate(position);
 }
 
 // Until those it waits for have computed, a worker waits; then the exchange is on. After an

@@ -50,9 +50,9 @@ class VirtualSync {
   void compute_gradients();
   void all_reduce_round();
   void neighbour_round();
-  /// Commits every worker's step with the gradient that gradient_of(i) names, at the round's end.
-  template <class GradientOf>
-  void commit_all(GradientOf gradient_of);
+  /// Commits every worker's step with the gradient that direction_of(i) names, at the round's end.
+  template <class DirectionOf>
+  void commit_all(DirectionOf direction_of);
   /// The round that comes next, as far as it is known before it happens.
   struct Ahead {
     RoundClock clock;  // at its end

@@ -1,0 +1,21 @@
+#include "engine/run/commit.hpp"
+
+#include <cmath>
+
+namespace acid {
+
+bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record) {
+  record.worker = what.worker;
+  record.step = worker.gradients();
+  record.loss = what.loss;
+  record.position = what.position;
+  if (what.is_first) record.norm = euclidean_norm(what.gradient);
+  worker.commit_gradient(what.time, what.direction, what.learning_rate, what.begins_next);
+  // Where no snapshot is kept, nothing changes x while a gradient is in flight.
+  record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;
+  log.add(what.worker, what.begins_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
+          what.time, worker);
+  return std::isfinite(what.loss);
+}
+
+}  // namespace acid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+
+#include "engine/run/event_log.hpp"
+#include "engine/run/sampler.hpp"
+
+namespace acid {
+
+/// A gradient that its worker commits.
+struct Commit {
+  int worker = 0;
+  double time = 0;    // normalised, of the event
+  Position position;  // of the run right after it, as far as the driver can tell
+  double learning_rate = 0;
+  double loss = 0;
+  std::span<const float> gradient;   // the worker's own
+  std::span<const float> direction;  // what the optimiser is given: that, or an average of all
+  bool begins_next = false;          // the next gradient begins at once
+  bool is_first = false;             // of this worker since the last sample
+};
+
+/// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is
+/// not finite: the run has diverged. Whoever may change the worker calls it; the record is nobody
+/// else's meanwhile.
+bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
+
+}  // namespace acid
