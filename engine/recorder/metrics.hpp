@@ -36,7 +36,8 @@ inline constexpr std::array kMetrics = {
     Metric{"idle_share", "1", "share of worker time spent waiting", -1},
     Metric{"exchanges", "1", "pairwise exchanges so far", 0},
     Metric{"bytes_sent", "bytes", "bytes sent so far, summed over workers", -1},
-    Metric{"gradient_norm", "1", "Euclidean norm of a worker's minibatch gradient, mean over workers", 0},
+    Metric{"gradient_norm", "1",
+           "Euclidean norm of a worker's minibatch gradient, mean over workers", 0},
 };
 
 /// nullptr when unknown.
