@@ -79,12 +79,7 @@ void Resolver::look_at_workers() {
 void Resolver::look_at_algorithm() {
   if (!draft_.sound({"algorithm"})) return;
   entry_ = find_algorithm(text(s_["algorithm"], "kind"));
-  if (draft_.sound({"optimizer"}) && entry_->pattern == Pattern::neighbours &&
-      s_["optimizer"]["kind"] != "sgd")
-    error("optimizer.kind",
-          fmt::format("{} averages models every step and is defined for sgd, not for {}",
-                      entry_->name, text(s_["optimizer"], "kind")),
-          "use kind = \"sgd\", or give the other algorithms their own optimizer with set");
+  if (draft_.sound({"optimizer"})) look_at_steps();
   if (topology_ == nullptr || workers_ < 2) return;
   if (s_["algorithm"].value("weights", "") == "uniform")
     for (int i = 1; i < workers_; ++i)
@@ -98,6 +93,30 @@ void Resolver::look_at_algorithm() {
       }
 }
 
+// Which optimiser the algorithm's steps are defined for.
+void Resolver::look_at_steps() {
+  const json& optimizer = s_["optimizer"];
+  const std::string kind = text(optimizer, "kind");
+  constexpr const char* kOwn = "give the other algorithms their own optimizer with set";
+  if (entry_->optimizers != Optimizers::any && kind != "sgd")
+    error("optimizer.kind",
+          entry_->optimizers == Optimizers::sgd
+              ? fmt::format("{} averages models every step and is defined for sgd, not for {}",
+                            entry_->name, kind)
+              : fmt::format("{} has a step of its own and takes the learning rate alone: {} has no "
+                            "part in it",
+                            entry_->name, kind),
+          fmt::format("use kind = \"sgd\", or {}", kOwn));
+  if (entry_->optimizers != Optimizers::none || kind != "sgd") return;
+  for (const char* key : {"momentum", "weight_decay"})
+    if (number(optimizer, key) > 0)
+      error(fmt::format("optimizer.{}", key),
+            fmt::format("{} has a step of its own and takes the learning rate alone: {} has no "
+                        "part in it",
+                        entry_->name, key),
+            fmt::format("leave it out, or {}", kOwn));
+}
+
 // gradient_clock = "none": exchanges alone.
 void Resolver::look_at_gradients() {
   if (!draft_.sound({"execution"})) return;
@@ -109,7 +128,7 @@ void Resolver::look_at_gradients() {
                       text(s_["execution"], "driver")),
           "use driver = \"virtual\", or remove gradient_clock");
   consensus_only_ = true;
-  if (entry_ != nullptr && entry_->pattern != Pattern::pairwise)
+  if (entry_ != nullptr && !meets(entry_->peers))
     error(
         path,
         fmt::format("{} has a gradient in every round: without them nothing happens", entry_->name),
@@ -210,12 +229,16 @@ PlannedRun Resolver::run(std::uint64_t seed) {
         options.value("spectral", "") == "realised"
             ? realised(seed)
             : facts_.spectral(workers_, s_["topology"], number(options, "communication_rate"));
-  if (entry_->pattern == Pattern::pairwise) {
-    const Method method = entry_->make(options, spectral ? &*spectral : nullptr);
-    planned.alpha = options["alpha"] = method.mixing.alpha;
-    planned.eta = options["eta"] = method.mixing.eta;
-    planned.alpha_tilde = options["alpha_tilde"] = method.mixing.alpha_tilde;
-  }
+  const Method method = entry_->make(options, spectral ? &*spectral : nullptr);
+  for (const auto& [name, value] : method.derived) options[std::string(name)] = value;
+  const auto derived = [&](const char* name) -> std::optional<double> {
+    const auto found = options.find(name);
+    return found != options.end() && found->is_number() ? std::optional(found->get<double>())
+                                                        : std::nullopt;
+  };
+  planned.alpha = derived("alpha");
+  planned.eta = derived("eta");
+  planned.alpha_tilde = derived("alpha_tilde");
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
     // Realised numbers differ from seed to seed; the group has what the recipe said. All else is
     // the same for every seed.

@@ -45,8 +45,8 @@ void Resolver::look_at_exchanges() {
                                    simulated ? all_reduce_kind(text(network, "all_reduce"))
                                              : AllReduceKind::ring) *
                 worker_time_;
-  if (entry_->pattern == Pattern::all_reduce && simulated) look_at_buckets(bytes);
-  if (entry_->pattern != Pattern::pairwise || !simulated) return;
+  if (entry_->peers == Peers::all && simulated) look_at_buckets(bytes);
+  if (!meets(entry_->peers) || !simulated) return;
   const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
   plan_.largest_load = load.largest;
   plan_.largest_load_worker = load.worker;

@@ -78,6 +78,7 @@ class Resolver {
   void look_at_topology();
   void look_at_workers();
   void look_at_algorithm();
+  void look_at_steps();
   void look_at_gradients();
   void look_at_optimizer();
   void look_at_cadence();

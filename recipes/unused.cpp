@@ -16,8 +16,8 @@ const json& simulated(const Run& run) { return run.settings["execution"]["virtua
 bool has_driver(const Run& run, std::string_view driver) {
   return run.settings["execution"]["driver"] == driver;
 }
-bool pairwise(const Run& run) { return run.entry.pattern == Pattern::pairwise; }
-bool reduces(const Run& run) { return run.entry.pattern == Pattern::all_reduce; }
+bool pairwise(const Run& run) { return meets(run.entry.peers); }
+bool reduces(const Run& run) { return run.entry.peers == Peers::all; }
 bool alone(const Run& run) { return run.workers == 1; }
 bool gossips(const Run& run) {
   return pairwise(run) && !alone(run) &&
@@ -55,7 +55,7 @@ constexpr const char* kNobodyGossips = "no exchanges are drawn";
 constexpr const char* kInstant = "messages take no time";
 
 /// A key and why a run does not look at it; nullptr: it does.
-struct Rule {
+struct KeyRule {
   std::string_view path;
   const char* (*why_not)(const Run& run);
 };
@@ -78,44 +78,44 @@ const char* of_buckets(const Run& run) {
 }
 
 constexpr std::array kRules = {
-    Rule{"task.dataset.test_fraction",
+    KeyRule{"task.dataset.test_fraction",
          [](const Run& run) -> const char* {
            return dataset_is(run, "logistic") && !reads_file(run) ? "no file is read" : nullptr;
          }},
-    Rule{"task.dataset.dimension", &of_drawn_examples},
-    Rule{"task.dataset.separation", &of_drawn_examples},
-    Rule{"task.dataset.label_noise", &of_drawn_examples},
-    Rule{"task.dataset.train", &of_drawn_examples},
-    Rule{"task.dataset.test", &of_drawn_examples},
-    Rule{"task.buffers",
+    KeyRule{"task.dataset.dimension", &of_drawn_examples},
+    KeyRule{"task.dataset.separation", &of_drawn_examples},
+    KeyRule{"task.dataset.label_noise", &of_drawn_examples},
+    KeyRule{"task.dataset.train", &of_drawn_examples},
+    KeyRule{"task.dataset.test", &of_drawn_examples},
+    KeyRule{"task.buffers",
          [](const Run& run) -> const char* {
            return run.has_buffers ? nullptr : "what is trained has no batch-norm statistics";
          }},
-    Rule{"task.batch_size", &of_gradients},
-    Rule{"optimizer", &of_gradients},
-    Rule{"optimizer.decay_one_dimensional",
+    KeyRule{"task.batch_size", &of_gradients},
+    KeyRule{"optimizer", &of_gradients},
+    KeyRule{"optimizer.decay_one_dimensional",
          [](const Run& run) -> const char* {
            return number(run.settings["optimizer"], "weight_decay") > 0 ? nullptr
                                                                         : "weight_decay is 0";
          }},
-    Rule{"optimizer.schedule.reference_batch",
+    KeyRule{"optimizer.schedule.reference_batch",
          [](const Run& run) -> const char* {
            return run.settings["optimizer"]["schedule"]["scale_with_workers"] == "none"
                       ? "scale_with_workers is \"none\""
                       : nullptr;
          }},
-    Rule{"topology",
+    KeyRule{"topology",
          [](const Run& run) -> const char* {
            if (alone(run)) return kAlone;
            return reduces(run) ? "an all-reduce is among all workers" : nullptr;
          }},
-    Rule{"algorithm.communication_rate", &of_messages},
-    Rule{"algorithm.alpha", &of_messages},
-    Rule{"algorithm.alpha_tilde", &of_messages},
-    Rule{"algorithm.eta", &of_messages},
-    Rule{"algorithm.order", &of_messages},
-    Rule{"algorithm.weights", &of_messages},
-    Rule{"algorithm.spectral",
+    KeyRule{"algorithm.communication_rate", &of_messages},
+    KeyRule{"algorithm.alpha", &of_messages},
+    KeyRule{"algorithm.alpha_tilde", &of_messages},
+    KeyRule{"algorithm.eta", &of_messages},
+    KeyRule{"algorithm.order", &of_messages},
+    KeyRule{"algorithm.weights", &of_messages},
+    KeyRule{"algorithm.spectral",
          [](const Run& run) -> const char* {
            const json& options = run.settings["algorithm"];
            if (!gossips(run)) return kNobodyGossips;
@@ -123,54 +123,54 @@ constexpr std::array kRules = {
                       ? "eta and alpha_tilde are given"
                       : nullptr;
          }},
-    Rule{"streams.init",
+    KeyRule{"streams.init",
          [](const Run& run) -> const char* {
            return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
          }},
-    Rule{"streams.data", &of_gradients},
-    Rule{"streams.gossip", &of_gossip},
-    Rule{"streams.compute",
+    KeyRule{"streams.data", &of_gradients},
+    KeyRule{"streams.gossip", &of_gossip},
+    KeyRule{"streams.compute",
          [](const Run& run) -> const char* {
            return draws_durations(run) ? nullptr : "no duration is drawn at random";
          }},
-    Rule{"execution.max_backlog",
+    KeyRule{"execution.max_backlog",
          [](const Run& run) -> const char* {
            if (!gossips(run)) return kNobodyGossips;
            return has_driver(run, "virtual") && instant(run) ? kInstant : nullptr;
          }},
-    Rule{"execution.virtual", &simulation_without},
-    Rule{"execution.virtual.gradient_clock",
+    KeyRule{"execution.virtual", &simulation_without},
+    KeyRule{"execution.virtual.gradient_clock",
          [](const Run& run) -> const char* {
            return pairwise(run) ? nullptr : "the rounds of a synchronous method have durations";
          }},
-    Rule{"execution.virtual.network.latency_seconds", &of_messages},
-    Rule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
-    Rule{"execution.virtual.network.edges", &of_messages},
-    Rule{"execution.virtual.network.all_reduce",
+    KeyRule{"execution.virtual.network.latency_seconds", &of_messages},
+    KeyRule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
+    KeyRule{"execution.virtual.network.edges", &of_messages},
+    KeyRule{"execution.virtual.network.all_reduce",
          [](const Run& run) -> const char* {
            if (alone(run)) return kAlone;
            if (instant(run)) return kInstant;
            return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
          }},
-    Rule{"execution.virtual.cost.buckets", &of_buckets},
-    Rule{"execution.virtual.cost.forward_share", &of_buckets},
-    Rule{"execution.threads",
+    KeyRule{"execution.virtual.cost.buckets", &of_buckets},
+    KeyRule{"execution.virtual.cost.forward_share", &of_buckets},
+    KeyRule{"execution.threads",
          [](const Run& run) -> const char* {
            return has_driver(run, "threads") ? nullptr : "the driver is not threads";
          }},
-    Rule{"execution.threads.exchange_threads", &of_gossip},
-    Rule{"execution.mpi",
+    KeyRule{"execution.threads.exchange_threads", &of_gossip},
+    KeyRule{"execution.mpi",
          [](const Run& run) -> const char* {
            return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
          }},
-    Rule{"execution.mpi.on_loss",
+    KeyRule{"execution.mpi.on_loss",
          [](const Run& run) -> const char* {
            if (!has_driver(run, "mpi") || pairwise(run)) return nullptr;
            return run.settings["execution"]["mpi"]["on_loss"] == "restart"
                       ? nullptr
                       : "rounds of a synchronous method need everybody, so it restarts";
          }},
-    Rule{"execution.mpi.all_reduce",
+    KeyRule{"execution.mpi.all_reduce",
          [](const Run& run) -> const char* {
            return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
          }},
@@ -189,7 +189,7 @@ const Node* node_at(const Node& tree, std::string_view path) {
 
 void UnusedKeys::look_at(const Node& tree, const Run& run) {
   std::string_view unused_table;  // what is in it needs no finding of its own
-  for (const Rule& rule : kRules) {
+  for (const KeyRule& rule : kRules) {
     const Node* node = node_at(tree, rule.path);
     if (node == nullptr) continue;
     const Place& place = node->key_place;

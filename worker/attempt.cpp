@@ -189,7 +189,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   AttemptResult result = result_of(outcome, run_.spec);
   // In virtual time, and between rounds, nothing is late.
   const bool against_the_clock =
-      run_.driver != DriverKind::virtual_time && run_.spec.method.pattern == Pattern::pairwise;
+      run_.driver != DriverKind::virtual_time && run_.spec.method.has_meetings();
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
   note_skipped(writer, result);
   writer.flush();

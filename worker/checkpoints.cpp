@@ -23,7 +23,7 @@ std::uint64_t leading_bytes(const std::string& hex) {
 template <class Visit>
 void for_each_compared(const std::vector<StateVectors>& vectors, Visit visit) {
   for (const StateVectors& vector : vectors)
-    if (vector.name != "snapshot" && vector.name != "offer")
+    if (vector.compared)
       for (const Segment& segment : vector.segments) visit(vector, segment);
 }
 

@@ -186,8 +186,7 @@ void compose_mpi(ComposedRun& run, const json& section) {
   };
   run.mpi_slow_factors = per_worker(section.at("slow_workers"), run.spec.workers);
   run.mpi_library_sum = section.at("all_reduce") == "library";
-  run.mpi_goes_on =
-      section.value("on_loss", "") == "go-on" && run.spec.method.pattern == Pattern::pairwise;
+  run.mpi_goes_on = section.value("on_loss", "") == "go-on" && run.spec.method.has_meetings();
   run.mpi_transport = {or_empty("ports"), or_empty("interface")};
 }
 

@@ -249,7 +249,7 @@ class MpiRun {
   DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
     const RunSpec& spec = composed_->spec;
     // A swap of which one side dies takes NCCL with it.
-    if (composed_->cuda.is_null() || spec.method.pattern != Pattern::pairwise || spec.workers < 2 ||
+    if (composed_->cuda.is_null() || !spec.method.has_meetings() || spec.workers < 2 ||
         composed_->mpi_goes_on)
       return {};
     const Watchdog watchdog(kSecondsToMeet, "the GPUs of the processes did not all connect");

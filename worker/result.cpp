@@ -31,7 +31,7 @@ void add_realised(AttemptResult& result, const Outcome& outcome, const RunSpec& 
   const double gradients = outcome.position.gradients > 0
                                ? static_cast<double>(outcome.position.gradients)
                                : spec.workers * outcome.position.normalised_time;
-  if (spec.method.pattern != Pattern::pairwise || gradients == 0) return;
+  if (!spec.method.has_meetings() || gradients == 0) return;
   result.realised_rate = 2.0 * static_cast<double>(outcome.exchanges_done) / gradients;
   if (spec.workers < 2 || spec.workers > kMostWorkersRealised || outcome.edges.empty()) return;
   std::vector<Edge> rates;

@@ -41,7 +41,7 @@ void refuse_what_cannot_be_verified(const Recording& recording, int from) {
 
 // What the library adds up, and in which order, is its own affair.
 void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
-  if (!run.mpi_library_sum || run.spec.method.pattern != Pattern::all_reduce) return;
+  if (!run.mpi_library_sum || run.spec.method.peers != Peers::all) return;
   throw UsageError(fmt::format(
       "run {} cannot be executed again bit for bit: its all-reduce was left to the MPI library "
       "(execution.mpi.all_reduce = \"library\"), which adds in an order that depends on the "
@@ -61,15 +61,15 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
         "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
         "with the acid that recorded it, or run its recipe again with --force",
         summary.id, environment.value("acid_version", "of an unknown version")));
-  if (version == kEventVersion || run.spec.method.pattern != Pattern::pairwise) return;
-  if (version < kEventVersion && !run.spec.method.mixing.has_momentum() && from == 0) return;
+  if (version == kEventVersion || !run.spec.method.has_meetings()) return;
+  if (version < kEventVersion && !run.spec.method.rules.floats->drifts() && from == 0) return;
   throw UsageError(fmt::format(
       "run {} was recorded by acid {} with events of version {}, in which a gradient may begin at "
       "other parameters than in those of version {} that this acid executes: it cannot be "
       "repeated here; verify it {}with the acid that recorded it, or run its recipe again with "
       "--force",
       summary.id, environment.value("acid_version", "of an unknown version"), version,
-      kEventVersion, run.spec.method.mixing.has_momentum() ? "" : "without --from, or "));
+      kEventVersion, run.spec.method.rules.floats->drifts() ? "" : "without --from, or "));
 }
 
 int index_of_cut(const Recording& recording, int number) {
@@ -170,7 +170,7 @@ class Reexecution {
     const Run run{
         spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
     if (run_.driver == DriverKind::virtual_time) return run_virtual(run, run_.options.virtual_time);
-    if (spec.method.pattern == Pattern::pairwise)
+    if (spec.method.has_meetings())
       return run_replay(run, script_of(recording_, from_, run_.driver), ended(),
                         std::min(usable_cores(), spec.workers));
     // Rounds depend on nothing but themselves, whether their workers are threads or processes;

@@ -193,7 +193,7 @@ bool goes_on_without_lost(const json& settings) {
   if (!needs_launcher(settings)) return false;
   if (settings.at("execution").at("mpi").value("on_loss", "") != "go-on") return false;
   const AlgorithmEntry* entry = find_algorithm(settings.at("algorithm").value("kind", ""));
-  return entry != nullptr && entry->pattern == Pattern::pairwise;
+  return entry != nullptr && meets(entry->peers);
 }
 
 Surroundings Surroundings::of_this_process() {

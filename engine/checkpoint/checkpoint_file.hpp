@@ -31,6 +31,7 @@ struct StateVectors {
   std::string name;                            // "x", "x_tilde", …
   std::vector<Segment> segments;               // how a worker's vector divides into tensors
   std::vector<std::span<const float>> values;  // by worker, each covering all segments
+  bool compared = true;                        // by verification: it says where the run stands
 };
 
 /// What a checkpoint holds; borrowed for the length of a call.

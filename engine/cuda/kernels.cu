@@ -206,6 +206,21 @@ struct AddScaled {
   }
 };
 
+template <class T>
+struct Scale {
+  const T* x;
+  T weight;
+  T* out;
+
+  template <int width>
+  __device__ __forceinline__ void at(std::size_t k) const {
+    Pack<T, width> pack = load<width>(x + k);
+    for (int e = 0; e < width; ++e)
+      pack.values[e] = kernels::scaled_element(pack.values[e], weight);
+    store(out + k, pack);
+  }
+};
+
 // The driver's own copy is as fast as a kernel, and takes memory of any kind.
 template <class T>
 void copy(const T* x, T* out, std::size_t size) {
@@ -275,6 +290,15 @@ void add_scaled(const T* x, T weight, T* out, std::size_t size) {
   run<T>(AddScaled<T>{x, weight, out}, size, {x, out}, "add vectors");
 }
 
+template <class T>
+void weighted_sum(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
+                  std::size_t size) {
+  const T* const x = vectors[0].x + first;
+  run<T>(Scale<T>{x, static_cast<T>(vectors[0].weight), out}, size, {x, out}, "add vectors");
+  for (std::size_t i = 1; i < count; ++i)
+    add_scaled(vectors[i].x + first, static_cast<T>(vectors[i].weight), out, size);
+}
+
 struct Positions {
   std::size_t of[kMostGathered];
 };
@@ -293,7 +317,8 @@ constexpr kernels::Table<T> table() {
           .exchange = exchange<T>,
           .mix_and_sgd = mix_and_sgd<T>,
           .mix_and_adam = mix_and_adam<T>,
-          .add_scaled = add_scaled<T>};
+          .add_scaled = add_scaled<T>,
+          .weighted_sum = weighted_sum<T>};
 }
 
 }  // namespace

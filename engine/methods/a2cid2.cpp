@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/gossip.hpp"
 #include "engine/methods/method.hpp"
 
 namespace acid {
@@ -46,9 +47,10 @@ Method make_a2cid2(const nlohmann::json& options, const Spectral* nominal) {
   if (!options.at("alpha_tilde").is_null()) mixing.alpha_tilde = number(options, "alpha_tilde");
   Method method;
   method.kind = "a2cid2";
-  method.pattern = Pattern::pairwise;
   method.rate = number(options, "communication_rate");
-  method.mixing = mixing;
+  method.rules = rules<GossipRule>(mixing);
+  method.derived = {
+      {"alpha", mixing.alpha}, {"eta", mixing.eta}, {"alpha_tilde", mixing.alpha_tilde}};
   return method;
 }
 
@@ -62,7 +64,7 @@ AlgorithmEntry a2cid2_entry() {
           .label = "A²CiD²",
           .summary = "pairwise averaging with continuous momentum, asynchronous",
           .source = "2306.08289",
-          .pattern = Pattern::pairwise,
+          .peers = Peers::partner,
           .fields = kA2cid2Fields,
           .make = &make_a2cid2};
 }

@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/gossip.hpp"
 #include "engine/methods/method.hpp"
 
 namespace acid {
@@ -25,9 +26,9 @@ Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
   const double alpha = number(options, "alpha");
   Method method;
   method.kind = "ad-psgd";
-  method.pattern = Pattern::pairwise;
   method.rate = number(options, "communication_rate");
-  method.mixing = {.alpha = alpha, .alpha_tilde = alpha, .eta = 0};
+  method.rules = rules<GossipRule>(Mixing{.alpha = alpha, .alpha_tilde = alpha, .eta = 0});
+  method.derived = {{"alpha", alpha}, {"eta", 0}, {"alpha_tilde", alpha}};
   return method;
 }
 
@@ -41,7 +42,7 @@ AlgorithmEntry ad_psgd_entry() {
           .label = "AD-PSGD",
           .summary = "pairwise averaging beside the gradients, asynchronous",
           .source = "1710.06952",
-          .pattern = Pattern::pairwise,
+          .peers = Peers::partner,
           .fields = kAdPsgdFields,
           .make = &make_ad_psgd};
 }

@@ -11,12 +11,14 @@ AlgorithmEntry ar_sgd_entry() {
           .label = "AR-SGD",
           .summary = "all-reduce of gradients every step, synchronous",
           .source = "PyTorch DDP",
-          .pattern = Pattern::all_reduce,
+          .peers = Peers::all,
           .fields = {},
           .make = [](const nlohmann::json&, const Spectral*) {
             Method method;
             method.kind = "ar-sgd";
-            method.pattern = Pattern::all_reduce;
+            method.peers = Peers::all;
+            method.round = Round("gradient say hear step");
+            method.reduces_gradients = true;
             return method;
           }};
 }

@@ -23,20 +23,31 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+double bytes_of(const Message& message, double vector_bytes) {
+  return static_cast<double>(message.vectors) * vector_bytes +
+         static_cast<double>(message.scalars * sizeof(double));
+}
+
+}  // namespace
+
+double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
+                         AllReduceKind all_reduce) {
+  const double copies = method.peers == Peers::all
+                            ? all_reduce_vectors(all_reduce, topology.workers())
+                            : 2 * static_cast<double>(topology.edge_count());
+  return copies * bytes_of(method.message(), vector_bytes);
+}
+
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
                           AllReduceKind all_reduce) {
   const double n = topology.workers();
   if (n < 2) return 0;
-  switch (method.pattern) {
-    case Pattern::all_reduce:
-      return all_reduce_vectors(all_reduce, topology.workers()) / n * vector_bytes;
-    case Pattern::neighbours: {
-      return vector_bytes * 2 * static_cast<double>(topology.edge_count()) / n;
-    }
-    case Pattern::pairwise:
-      return method.rate * vector_bytes;
-  }
-  return 0;
+  if (method.has_meetings()) return method.rate * bytes_of(method.message(), vector_bytes);
+  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
+  return bytes_per_message(method, topology, vector_bytes, all_reduce) *
+         static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs) / n;
 }
 
 }  // namespace acid

@@ -22,8 +22,9 @@ constexpr std::array kDPsgdFields = {
 Method make_d_psgd(const nlohmann::json& options, const Spectral*) {
   Method method;
   method.kind = "d-psgd";
-  method.pattern = Pattern::neighbours;
-  if (text(options, "order") == "adapt-then-combine") method.order = Order::adapt_then_combine;
+  method.peers = Peers::neighbours;
+  method.round = Round(text(options, "order") == "adapt-then-combine" ? "gradient step say hear"
+                                                                      : "say gradient hear step");
   method.uniform_weights = text(options, "weights") == "uniform";
   return method;
 }
@@ -38,7 +39,8 @@ AlgorithmEntry d_psgd_entry() {
           .label = "D-PSGD",
           .summary = "average with all neighbours every step, synchronous",
           .source = "1705.09056",
-          .pattern = Pattern::neighbours,
+          .peers = Peers::neighbours,
+          .optimizers = Optimizers::sgd,
           .fields = kDPsgdFields,
           .make = &make_d_psgd};
 }

@@ -4,49 +4,64 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/base/fields.hpp"
-#include "engine/base/mixing.hpp"
 #include "engine/methods/all_reduce.hpp"
+#include "engine/methods/round.hpp"
 #include "engine/topology/spectral.hpp"
+#include "engine/worker/rule.hpp"
 
 namespace acid {
 
-/// How parameters travel.
-enum class Pattern {
-  all_reduce,  // mean of all gradients, every gradient, synchronous
-  neighbours,  // weighted average with all neighbours, every gradient, synchronous
-  pairwise,    // one partner at a time, asynchronous, at a communication rate
+/// Whom a worker hears, which says what its calendar is: rounds, in which everybody takes part, or
+/// meetings of two, beside the gradients.
+enum class Peers {
+  neighbours,  // rounds: all its neighbours
+  all,         // rounds: all workers, by an all-reduce
+  partner,     // meetings: the other end of an edge that is drawn at a communication rate
 };
+constexpr bool meets(Peers peers) { return peers == Peers::partner; }
 
-/// When a neighbour average happens relative to the gradient step.
-enum class Order {
-  combine_while_adapt,  // x ← Wx − γg(x): D-PSGD as published; communication overlaps compute
-  adapt_then_combine,   // x ← W(x − γg(x))
-};
-
-/// A point in the space of algorithms, filled in by a preset and the recipe.
+/// A method with its parameters: when workers hear whom, and what they say, hear and do.
 struct Method {
-  std::string_view kind;  // the preset's name
-  Pattern pattern = Pattern::pairwise;
-  double rate = 0;                           // pairwise: communication rate r
-  Mixing mixing = {};                        // pairwise
-  Order order = Order::combine_while_adapt;  // neighbours
-  bool uniform_weights = false;              // neighbours: uniform instead of Metropolis
+  std::string_view kind;  // as recipes call it
+  Peers peers = Peers::partner;
+  double rate = 0;               // meetings: expected exchanges per worker and gradient
+  Round round = {};              // rounds
+  bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
+  /// Rounds with everybody: what is said is the gradient, and what is heard takes its place. So its
+  /// all-reduce can begin before the gradient is whole.
+  bool reduces_gradients = false;
+  Rules rules = {};
+  /// What follows from the options and the graph, to be recorded with the options.
+  std::vector<std::pair<std::string_view, double>> derived = {};
+
+  bool has_meetings() const { return meets(peers); }
+  Message message() const { return rules.floats->message(); }
 };
 
 /// Expected exchanges per worker and gradient: between two gradients a run must come to an end of
 /// them, or it hears nothing.
 inline constexpr double kMostCommunicationRate = 1e6;
 
+/// Which of a recipe's optimisers turn a method's gradients into steps.
+enum class Optimizers {
+  any,
+  sgd,  // with momentum and weight decay
+  none  // the method's rule has a step of its own: of the recipe it takes the learning rate
+};
+
 struct AlgorithmEntry {
   std::string_view name;   // "a2cid2"
   std::string_view label;  // "A²CiD²"
   std::string_view summary;
   std::string_view source;  // arXiv id or project
-  Pattern pattern;
+  Peers peers;
+  Optimizers optimizers = Optimizers::any;
   std::span<const Field> fields;  // besides kind, label and set
-  /// `options` holds every field. `nominal` is null for n = 1 or patterns without a rate.
+  /// `options` holds every field. `nominal` is null for n = 1 or methods without a rate.
   Method (*make)(const nlohmann::json& options, const Spectral* nominal);
 };
 
@@ -54,8 +69,12 @@ std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.
 const AlgorithmEntry* find_algorithm(std::string_view name);
 
-/// Bytes sent per gradient, summed over workers ÷ gradients, for vectors of `vector_bytes`:
-/// all-reduce all_reduce_vectors/n · M, neighbours M · mean degree, pairwise r · M.
+/// Bytes that all workers of a synchronous method together send each time they say a message, for
+/// vectors of `vector_bytes`. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors.
+double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
+                         AllReduceKind all_reduce = AllReduceKind::ring);
+
+/// Bytes sent per gradient, summed over workers ÷ gradients. A meeting costs a message each way.
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
                           AllReduceKind all_reduce = AllReduceKind::ring);
 

@@ -1,6 +1,7 @@
 #include "engine/run/ensemble.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -78,6 +79,31 @@ void find_not_finite(MeanModel& mean, std::size_t d, std::span<const std::int64_
   mean.not_finite_gradients = gradients[found];
 }
 
+// What each worker is about to hear from its partner.
+class PendingExchanges {
+ public:
+  PendingExchanges(std::span<const ExchangeInFlight> in_flight, double t, std::size_t workers)
+      : offers_(2 * in_flight.size()), heard_(workers) {
+    for (std::size_t k = 0; k < in_flight.size(); ++k) {
+      const ExchangeInFlight& one = in_flight[k];
+      add(2 * k, one.i, one.offer_i, one.offer_j, t - one.offered);
+      add(2 * k + 1, one.j, one.offer_j, one.offer_i, t - one.offered);
+    }
+  }
+  const Heard<float>* of(std::size_t worker) const {
+    return heard_[worker].sources.empty() ? nullptr : &heard_[worker];
+  }
+
+ private:
+  void add(std::size_t index, int worker, const float* own, const float* partner, double late) {
+    offers_[index] = {{{own, 0.5}, {partner, 0.5}}};
+    heard_[static_cast<std::size_t>(worker)] = {.sources = offers_[index], .late = late};
+  }
+
+  std::vector<std::array<kernels::Weighted<float>, 2>> offers_;
+  std::vector<Heard<float>> heard_;
+};
+
 std::vector<float> copy_of(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 // As MeanModel::buffers has them.
@@ -107,12 +133,12 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   WorkerSettings settings;
   settings.dimension = objective.dimension();
   settings.buffer_size = objective.buffer_size();
-  settings.mixing = spec.method.mixing;
+  settings.follow(spec.method.rules);
   settings.optimizer = spec.optimizer;
   settings.backend = spec.backend;
   settings.threads = spec.threads_per_worker;
   settings.gradients = gradients;
-  settings.snapshots = spec.method.pattern == Pattern::pairwise;
+  settings.snapshots = spec.method.has_meetings() || !spec.method.rules.floats->point_is_x();
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
   return settings;
 }
@@ -145,7 +171,10 @@ std::vector<StateVectors> Ensemble::vectors() const {
     worker.for_each_vector([&](std::string_view name, std::span<const float> vector) {
       if (vector.empty()) return;
       if (index == list.size())
-        list.push_back({std::string(name), name == "buffers" ? buffer_segments_ : segments_, {}});
+        list.push_back({std::string(name),
+                        name == "buffers" ? buffer_segments_ : segments_,
+                        {},
+                        name != "snapshot"});
       list[index++].values.push_back(vector);
     });
   }
@@ -187,32 +216,27 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   std::vector<float> values(n * chunk);
   std::vector<FullFingerprint> taken(look.fingerprints ? n : 0, FullFingerprint(d));
   std::vector<MeanModel::OwnModel> models(look.workers ? n : 0);
-  const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
+  const PendingExchanges pending(in_flight, t, n);
+  const auto copy_of_members = [&](std::size_t first, std::span<const float*> rows, bool heard) {
     for (std::size_t i = 0; i < n; ++i) {
       float* const row = values.data() + i * chunk;
       if (first % chunk == 0)
-        member(i).read_at(t, first, std::span(row, std::min(chunk, d - first)));
+        member(i).read_at(t, first, std::span(row, std::min(chunk, d - first)),
+                          heard ? pending.of(i) : nullptr);
       rows[i] = row + first % chunk;
     }
   };
+  const auto copy = [&](std::size_t first, std::size_t, std::span<const float*> rows) {
+    copy_of_members(first, rows, false);
+  };
   const auto copy_exchanged = [&](std::size_t first, std::size_t size,
                                   std::span<const float*> rows) {
-    copy(first, size, rows);
+    copy_of_members(first, rows, true);
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (first % chunk == 0)
         taken[i].add(
             HostView(*settings_.backend, member(i).x().subspan(first, std::min(chunk, d - first)))
                 .values());
-    for (const ExchangeInFlight& exchange : in_flight) {
-      const auto step = static_cast<float>(apply_steps(settings_.mixing, t - exchange.offered).x);
-      float* xi = values.data() + static_cast<std::size_t>(exchange.i) * chunk + first % chunk;
-      float* xj = values.data() + static_cast<std::size_t>(exchange.j) * chunk + first % chunk;
-      for (std::size_t k = 0; k < size; ++k) {
-        const float m = exchange.offer_i[first + k] - exchange.offer_j[first + k];
-        xi[k] -= step * m;
-        xj[k] += step * m;
-      }
-    }
     for (std::size_t i = 0; i < models.size(); ++i)
       models[i].x.insert(models[i].x.end(), rows[i], rows[i] + size);
   };
@@ -284,29 +308,20 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& me
 }
 
 template <class T>
-void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last) {
-  const T share = T(1) / static_cast<T>(vectors.size());
-  std::copy(vectors[0] + first, vectors[0] + last, out + first);
-  for (std::size_t i = 1; i < vectors.size(); ++i)
-    cpu_backend().kernels<T>().add_scaled(vectors[i] + first, T(1), out + first, last - first);
-  for (std::size_t k = first; k < last; ++k) out[k] *= share;
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last,
+                   const Backend& backend) {
+  const kernels::Table<T>& kernels = backend.kernels<T>();
+  std::vector<kernels::Weighted<T>> summed;
+  for (const T* vector : vectors) summed.push_back({vector, 1});
+  kernels.weighted_sum(summed.data(), summed.size(), first, out + first, last - first);
+  const kernels::Weighted<T> sum{out, T(1) / static_cast<T>(vectors.size())};
+  kernels.weighted_sum(&sum, 1, first, out + first, last - first);
 }
 
-template <class T>
-void neighbour_average(double self_weight, const T* own, std::span<const Neighbour> neighbours,
-                       std::span<const T* const> vectors, T* out, std::size_t size) {
-  for (std::size_t k = 0; k < size; ++k) out[k] = static_cast<T>(self_weight) * own[k];
-  for (const Neighbour& neighbour : neighbours)
-    cpu_backend().kernels<T>().add_scaled(vectors[static_cast<std::size_t>(neighbour.worker)],
-                                          static_cast<T>(neighbour.weight), out, size);
-}
-
-template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t);
-template void mean_in_order(std::span<const double* const>, double*, std::size_t, std::size_t);
-template void neighbour_average(double, const float*, std::span<const Neighbour>,
-                                std::span<const float* const>, float*, std::size_t);
-template void neighbour_average(double, const double*, std::span<const Neighbour>,
-                                std::span<const double* const>, double*, std::size_t);
+template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t,
+                            const Backend&);
+template void mean_in_order(std::span<const double* const>, double*, std::size_t, std::size_t,
+                            const Backend&);
 
 ParallelFor sequential_for(int lane) {
   return [lane](int count, const std::function<void(int, int)>& body) {

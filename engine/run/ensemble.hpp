@@ -124,13 +124,10 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const flo
 Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
                     const ParallelFor& parallel_for);
 
-/// out[first … last) ← the mean of the vectors, summed in order (one order per element).
+/// out[first … last) ← the mean of the vectors, summed in order (one order per element), by the
+/// kernels of the backend whose memory they lie in.
 template <class T>
-void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last);
-
-/// out ← W_self·own + Σⱼ Wᵢⱼ·vectors[j], in ascending order of the neighbours' numbers.
-template <class T>
-void neighbour_average(double self_weight, const T* own, std::span<const Neighbour> neighbours,
-                       std::span<const T* const> vectors, T* out, std::size_t size);
+void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last,
+                   const Backend& backend = cpu_backend());
 
 }  // namespace acid

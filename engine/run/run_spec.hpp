@@ -84,12 +84,13 @@ struct RunSpec {
   static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
   double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
-  /// Where a run of rounds stands after so many of them, a gradient of every worker each.
-  Position after_rounds(std::int64_t rounds, double seconds, std::int64_t bytes_per_round) const {
-    return {.gradients = rounds * workers,
-            .normalised_time = static_cast<double>(rounds),
+  /// Where a run of rounds stands after so many legs of them, a gradient of every worker each.
+  /// `bytes_per_message`: what all workers together send each time they say something.
+  Position after_legs(std::int64_t legs, double seconds, std::int64_t bytes_per_message) const {
+    return {.gradients = legs * workers,
+            .normalised_time = static_cast<double>(legs),
             .seconds = seconds,
-            .bytes = rounds * bytes_per_round};
+            .bytes = method.round.said_before(legs) * bytes_per_message};
   }
   /// Where a run of pairwise exchanges stands, in each of which `dimension` floats go both ways.
   Position after_exchanges(std::int64_t gradients, double seconds, std::int64_t exchanges,

@@ -102,6 +102,11 @@ ACID_ELEMENT void adam_element(T& x, T& x_tilde, T g, T& m, T& v, const AdamStep
 }
 
 template <class T>
+ACID_ELEMENT T scaled_element(T x, T weight) {
+  return weight * x;
+}
+
+template <class T>
 ACID_ELEMENT void add_scaled_element(T x, T weight, T& out) {
   out += weight * x;
 }

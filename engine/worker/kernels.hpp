@@ -38,6 +38,13 @@ struct AdamStep {
   bool decoupled;  // AdamW: decay acts on x, not on the gradient
 };
 
+/// A vector and its weight in a sum.
+template <class T>
+struct Weighted {
+  const T* x;
+  double weight;  // rounded to T once
+};
+
 /// The kernels, for one kind of processor. Every table gives the same bits (of numbers; which of
 /// two NaNs survives may differ): they differ in speed, and in where the vectors may lie. Each is
 /// complete when it returns. Any thread may call them.
@@ -61,6 +68,10 @@ struct Table {
   void (*mix_and_adam)(Mixed<T> w, const AdamStep<T>& s, T* snapshot, std::size_t size);
   /// out += weight·x.
   void (*add_scaled)(const T* x, T weight, T* out, std::size_t size);
+  /// out ← Σ weight·x of `count` > 0 vectors from their element `first` on, added in order. `out`
+  /// may be the only one of them.
+  void (*weighted_sum)(const Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
+                       std::size_t size);
 };
 
 }  // namespace acid::kernels

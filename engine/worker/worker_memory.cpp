@@ -10,6 +10,8 @@ template <class T>
 WorkerMemory<T>::WorkerMemory(const WorkerSettings& settings, std::size_t count,
                               std::span<T> shared) {
   const WorkerLayout<T> layout(settings);
+  scalars_step_ = settings.scalars;
+  scalars_.resize(count * scalars_step_);
   const std::size_t shared_bytes = layout.shared_size() * sizeof(T);
   if (!shared.empty()) {
     ACID_ASSERT(count == 1 && shared.size() == layout.shared_size(),

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "engine/base/mixing.hpp"
 #include "engine/worker/backend.hpp"
 #include "engine/worker/optimizer.hpp"
+#include "engine/worker/rule.hpp"
 
 namespace acid {
 
@@ -13,13 +13,24 @@ namespace acid {
 struct WorkerSettings {
   std::size_t dimension = 0;
   std::size_t buffer_size = 0;  // floats
-  Mixing mixing;
+  Rules rules;                  // what the method does
+  std::vector<Slot> slots;      // what it keeps: follow() sets it with the rules
+  std::size_t shared_slots = 0, scalars = 0;
   OptimizerSettings optimizer;
   std::vector<DecayRange> decay;  // covers [0, dimension)
   const Backend* backend = &cpu_backend();
   int threads = 1;        // share a kernel's work on long vectors in host memory; changes no bit
   bool gradients = true;  // false: none will be computed, and nothing is kept for any
   bool snapshots = true;  // false: x never changes while a gradient is in flight, and is not copied
+
+  void follow(const Rules& of_method) {
+    rules = of_method;
+    const auto list = rules.floats->slots();
+    slots.assign(list.begin(), list.end());
+    shared_slots = 0;
+    while (shared_slots < slots.size() && slots[shared_slots].shared) ++shared_slots;
+    scalars = rules.floats->scalars().size();
+  }
 };
 
 }  // namespace acid

@@ -1,5 +1,6 @@
 // What only a GPU can show; device_probe tells whether there is one.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -120,6 +121,11 @@ std::vector<Call<T>> calls() {
   list.push_back([](const auto& table, Vectors<T>& v) { table.copy(v.at(0), v.at(1), v.size()); });
   list.push_back([](const auto& table, Vectors<T>& v) {
     table.add_scaled(v.at(0), T(0.3), v.at(1), v.size());
+  });
+  list.push_back([](const auto& table, Vectors<T>& v) {
+    const std::array<kernels::Weighted<T>, 3> summed{
+        {{v.at(0), 0.7}, {v.at(1), 0.2}, {v.at(2), 0.1}}};
+    table.weighted_sum(summed.data(), summed.size(), 0, v.at(3), v.size());
   });
   return list;
 }

@@ -70,6 +70,14 @@ void add_scaled(const T* x, T weight, T* out, std::size_t size) {
 }
 
 template <class T>
+void weighted_sum(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
+                  std::size_t size) {
+  for (std::size_t i = 0; i < count; ++i)
+    require<T>("weighted_sum", size, vectors[i].x + first, out);
+  real<T>().weighted_sum(vectors, count, first, out, size);
+}
+
+template <class T>
 constexpr kernels::Table<T> kTable{.copy = copy<T>,
                                    .mix = mix<T>,
                                    .mix_and_copy = mix_and_copy<T>,
@@ -78,7 +86,8 @@ constexpr kernels::Table<T> kTable{.copy = copy<T>,
                                    .exchange = exchange<T>,
                                    .mix_and_sgd = mix_and_sgd<T>,
                                    .mix_and_adam = mix_and_adam<T>,
-                                   .add_scaled = add_scaled<T>};
+                                   .add_scaled = add_scaled<T>,
+                                   .weighted_sum = weighted_sum<T>};
 
 constexpr std::align_val_t kAligned{Backend::kAlignment};
 

@@ -109,7 +109,7 @@ class Trial {
     ended.outcome = run_replay({spec, *objective, ended.recorder}, script, true, 2);
   }
   /// Its bits depend on the seed alone, whichever driver executes it.
-  bool synchronous() const { return spec.method.pattern != Pattern::pairwise; }
+  bool synchronous() const { return !spec.method.has_meetings(); }
   std::unique_ptr<Objective> make_objective(int lanes) const {
     return quadratic(task, spec.workers, spec.seeds, lanes);
   }

@@ -17,10 +17,10 @@ constexpr std::size_t kWatched = 4;
 struct Way {
   const char* driver;
   const char* algorithm;
-  Order order = Order::combine_while_adapt;
+  const char* round = nullptr;  // the method's own
 };
 constexpr Way kWays[] = {
-    {"virtual", "ar-sgd"},  {"virtual", "d-psgd"}, {"virtual", "d-psgd", Order::adapt_then_combine},
+    {"virtual", "ar-sgd"},  {"virtual", "d-psgd"}, {"virtual", "d-psgd", kAdaptThenCombine},
     {"virtual", "ad-psgd"}, {"virtual", "a2cid2"}, {"threads", "ar-sgd"},
     {"threads", "d-psgd"},  {"threads", "a2cid2"}, {"mpi", "ar-sgd"},
     {"mpi", "d-psgd"},      {"mpi", "a2cid2"},
@@ -32,7 +32,7 @@ Replayable prepared(const Way& way) {
                   .rate = 2,
                   .gradients = 120,
                   .dimension = 70});
-  run.spec.method.order = way.order;
+  if (way.round != nullptr) run.spec.method.round = Round(way.round);
   run.task["heterogeneity"] = 1.0;
   run.task["initial_spread"] = 1.0;
   run.spec.cadence = {.consensus_every = 2.5, .evaluate_every = 5};
@@ -48,8 +48,8 @@ WatchedRun watched(const Way& way, Replayable& run) {
 }
 
 std::string name_of(const Way& way) {
-  return std::string(way.driver) + ", " + way.algorithm + ", order " +
-         std::to_string(static_cast<int>(way.order));
+  return std::string(way.driver) + ", " + way.algorithm + ", round " +
+         (way.round != nullptr ? way.round : "its own");
 }
 
 std::vector<double> mean_of_models(std::span<const WatchedTask::Model> models,

@@ -24,6 +24,10 @@ inline constexpr int kLongVector = 1000;
 inline constexpr int kLongVector = 5000;
 #endif
 
+/// The two rounds of D-PSGD.
+inline constexpr const char* kCombineWhileAdapt = "say gradient hear step";
+inline constexpr const char* kAdaptThenCombine = "gradient step say hear";
+
 /// Keeps what it is told, and insists on the contract that positions never decrease.
 class MemoryRecorder final : public Recorder {
  public:

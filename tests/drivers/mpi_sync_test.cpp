@@ -21,13 +21,13 @@ namespace {
 struct Case {
   const char* name;
   const char* algorithm;
-  Order order = Order::combine_while_adapt;
+  const char* round = nullptr;  // the method's own
 };
 
 constexpr Case kCases[] = {
     {"ar-sgd", "ar-sgd"},
     {"d-psgd", "d-psgd"},
-    {"d-psgd, adapt then combine", "d-psgd", Order::adapt_then_combine},
+    {"d-psgd, adapt then combine", "d-psgd", test::kAdaptThenCombine},
 };
 
 Replayable synchronous(const Case& one, int workers, std::int64_t gradients, int dimension = 20) {
@@ -36,7 +36,7 @@ Replayable synchronous(const Case& one, int workers, std::int64_t gradients, int
                   .rate = 1,
                   .gradients = gradients,
                   .dimension = dimension});
-  run.spec.method.order = one.order;
+  if (one.round != nullptr) run.spec.method.round = Round(one.round);
   run.task["heterogeneity"] = 1.0;
   run.task["initial_spread"] = 1.0;
   run.spec.cadence.consensus_every = 3;

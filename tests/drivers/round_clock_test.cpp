@@ -123,6 +123,9 @@ void compare_driver(Setup& setup, const std::vector<double>& expected) {
   }
 }
 
+const Leg kReduce = Round("gradient say hear step").leg(0);
+const Leg kMix = Round(kCombineWhileAdapt).leg(0);
+
 constexpr double kVectorBytes = 4000;
 
 /// Lognormal durations, a slow worker, unequal buckets and an optimiser, on a ring with one slow
@@ -190,8 +193,9 @@ TEST_CASE("CORRECTNESS 29: the clock of rounds follows the recurrences, to 1e-9"
         const auto work = work_of(durations, optimizer);
         reduced.all_reduce(p.F, p.g, p.U, c);
         mixed.decentralised(p.F, p.g, p.u, each, partners);
-        CHECK(reduce.all_reduce(work, c) == Approx(reduced.last()).epsilon(1e-9));
-        CHECK(mix.overlapped(work, costs, partners) == Approx(mixed.last()).epsilon(1e-9));
+        CHECK(reduce.advance(kReduce, work, {.bucket_seconds = c}) ==
+              Approx(reduced.last()).epsilon(1e-9));
+        CHECK(mix.advance(kMix, work, {partners, costs}) == Approx(mixed.last()).epsilon(1e-9));
         for (int i = 0; i < n; ++i) {
           CHECK(reduce.ready_seconds(i) ==
                 Approx(reduced.S[static_cast<std::size_t>(i)]).epsilon(1e-9));
@@ -256,11 +260,13 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
       const Row shares(4, 0.25);
       const auto work = work_of(Row(8, F + G), U / (F + G));
       RoundClock reduce(8, F / (F + G), shares), mix(8, F / (F + G), shares);
-      CHECK(pace(5, 5, [&](int) { return reduce.all_reduce(work, Row(4, c)); }) ==
-            Approx(reduced).epsilon(1e-9));
+      CHECK(pace(5, 5, [&](int) {
+              return reduce.advance(kReduce, work, {.bucket_seconds = Row(4, c)});
+            }) == Approx(reduced).epsilon(1e-9));
       const std::vector<NeighbourCost> costs(8, {c, 0});
-      CHECK(pace(30, 10, [&](int) { return mix.overlapped(work, costs, everybody_else(8)); }) ==
-            Approx(mixed).epsilon(1e-9));
+      CHECK(pace(30, 10, [&](int) {
+              return mix.advance(kMix, work, {everybody_else(8), costs});
+            }) == Approx(mixed).epsilon(1e-9));
 
       const auto driven = [&](const char* algorithm, double latency) {
         Setup setup;
@@ -297,13 +303,15 @@ TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours mu
   const Row shares(4, 0.25);
   const std::vector<NeighbourCost> costs(n, {0.1, 0});
   RoundClock reduce(n, 1.0 / 3, shares), complete = reduce, ring = reduce;
-  const double reduced =
-      pace(kWarmUp, kRounds, [&](int k) { return reduce.all_reduce(work(k), Row(4, 0.1)); });
-  const double mixed = pace(kWarmUp, kRounds, [&](int k) {
-    return complete.overlapped(work(k), costs, everybody_else(n));
+  const double reduced = pace(kWarmUp, kRounds, [&](int k) {
+    return reduce.advance(kReduce, work(k), {.bucket_seconds = Row(4, 0.1)});
   });
-  const double mixed_on_ring =
-      pace(kWarmUp, kRounds, [&](int k) { return ring.overlapped(work(k), costs, circle(n)); });
+  const double mixed = pace(kWarmUp, kRounds, [&](int k) {
+    return complete.advance(kMix, work(k), {everybody_else(n), costs});
+  });
+  const double mixed_on_ring = pace(kWarmUp, kRounds, [&](int k) {
+    return ring.advance(kMix, work(k), {circle(n), costs});
+  });
   INFO("seed " << kSeed << ": " << reduced << " " << mixed << " " << mixed_on_ring);
   double harmonic = 0, squares = 0;
   for (int k = 1; k <= n; ++k) {

@@ -94,8 +94,8 @@ std::vector<double> mean(const Vectors& x) {
 }
 
 /// One round of D-PSGD; `moved` becomes the mean of what the workers' optimisers took off.
-void round(const Bowls& f, Order order, Optimiser& optimiser, Vectors& x,
-           std::vector<double>* moved) {
+void go_through(const Bowls& f, std::string_view round, Optimiser& optimiser, Vectors& x,
+                std::vector<double>* moved) {
   Vectors steps;
   for (std::size_t w = 0; w < x.size(); ++w) {
     std::vector<double> g(x[w].size());
@@ -103,10 +103,10 @@ void round(const Bowls& f, Order order, Optimiser& optimiser, Vectors& x,
     steps.push_back(optimiser.step(w, g));
   }
   ++optimiser.steps;
-  if (order == Order::combine_while_adapt) x = combined(x);
+  if (round == kCombineWhileAdapt) x = combined(x);
   for (std::size_t w = 0; w < x.size(); ++w)
     for (std::size_t k = 0; k < x[w].size(); ++k) x[w][k] -= kRate * steps[w][k];
-  if (order == Order::adapt_then_combine) x = combined(x);
+  if (round == kAdaptThenCombine) x = combined(x);
   *moved = mean(steps);
 }
 
@@ -127,11 +127,11 @@ std::span<const WatchedTask::Model> evaluation(const WatchedRun& it, std::size_t
 TEST_CASE("CORRECTNESS 19: the drivers' D-PSGD is the round as written down, with momentum too") {
   constexpr int kSteps = 40, kWorkers = 5;
   for (const char* driver : {"virtual", "threads", "mpi"})
-    for (const Order order : {Order::combine_while_adapt, Order::adapt_then_combine})
+    for (const char* round : {kCombineWhileAdapt, kAdaptThenCombine})
       for (const double momentum : {0.0, 0.9}) {
-        INFO(driver << ", order " << static_cast<int>(order) << ", momentum " << momentum);
+        INFO(driver << ", round " << round << ", momentum " << momentum);
         Replayable run = rounds("d-psgd", kWorkers, kSteps);
-        run.spec.method.order = order;
+        run.spec.method.round = Round(round);
         run.spec.optimizer.momentum = momentum;
         WatchedRun it{.driver = driver, .run = run};
         const Outcome outcome = it.execute();
@@ -145,7 +145,7 @@ TEST_CASE("CORRECTNESS 19: the drivers' D-PSGD is the round as written down, wit
           INFO("round " << t);
           const auto before = evaluation(it, t), after = evaluation(it, t + 1);
           std::vector<double> moved;
-          round(bowls, order, optimiser, x, &moved);
+          go_through(bowls, round, optimiser, x, &moved);
           for (std::size_t w = 0; w < kWorkers; ++w) REQUIRE(distance(x[w], after[w + 1].x) < 2e-5);
           // The mean moves by the mean step, whatever the order and the momentum.
           for (std::size_t k = 0; k < kParameters; ++k)
@@ -259,11 +259,11 @@ TEST_CASE("CORRECTNESS 16: renumbering a ring by rotation rotates a synchronous 
   constexpr int kWorkers = 5;
   const auto turned = [](int w) { return (w + 2) % kWorkers; };
   for (const char* driver : {"virtual", "threads", "mpi"})
-    for (const Order order : {Order::combine_while_adapt, Order::adapt_then_combine}) {
-      INFO(driver << ", order " << static_cast<int>(order));
+    for (const char* round : {kCombineWhileAdapt, kAdaptThenCombine}) {
+      INFO(driver << ", round " << round);
       Replayable run = rounds("d-psgd", kWorkers, 30);
       run.task["noise"] = 0.5;
-      run.spec.method.order = order;
+      run.spec.method.round = Round(round);
       run.spec.optimizer.momentum = 0.9;
       WatchedRun plain{.driver = driver, .run = run};
       WatchedRun rotated{.driver = driver, .run = run, .as = turned};

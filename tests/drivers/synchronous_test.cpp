@@ -19,11 +19,11 @@ struct Scalars {
 std::vector<double> run_scalars(const Scalars& f, const Topology& graph, const std::string& method,
                                 int steps, double rate) {
   const int n = graph.workers();
-  test::Workers workers(n, 1, test::kAverage);
+  test::Workers workers(n, 1, Rules());
   for (int i = 0; i < n; ++i) workers[i].start(std::vector<double>{1.0});
   const MixingMatrix w = metropolis_weights(graph);
   for (int step = 0; step < steps; ++step) {
-    std::vector<double> g, x(static_cast<std::size_t>(n)), h(static_cast<std::size_t>(n));
+    std::vector<double> g, x(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i)
       g.push_back(f.gradient(static_cast<std::size_t>(i), workers[i].x()[0]));
     const auto combine = [&] {
@@ -34,10 +34,11 @@ std::vector<double> run_scalars(const Scalars& f, const Topology& graph, const s
       }
       for (int i = 0; i < n; ++i) {
         const auto k = static_cast<std::size_t>(i);
-        neighbour_average<double>(w.self[k], vectors[k], w.neighbours[k], vectors, &h[k], 1);
+        std::vector<kernels::Weighted<double>> heard{{vectors[k], w.self[k]}};
+        for (const Neighbour& neighbour : w.neighbours[k])
+          heard.push_back({vectors[static_cast<std::size_t>(neighbour.worker)], neighbour.weight});
+        workers[i].hear(step, {.sources = heard});
       }
-      for (int i = 0; i < n; ++i)
-        workers[i].assign(step, std::span<const double>(&h[static_cast<std::size_t>(i)], 1));
     };
     if (method == "ar-sgd") {
       std::vector<const double*> gradients;

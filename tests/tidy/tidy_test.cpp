@@ -29,7 +29,7 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"engine/topology/", {"engine/base/"}},
     {"engine/worker/", {"engine/base/"}},
     {"engine/cuda/", {"engine/base/", "engine/worker/"}},
-    {"engine/methods/", {"engine/base/", "engine/topology/"}},
+    {"engine/methods/", {"engine/base/", "engine/topology/", "engine/worker/"}},
     {"engine/data/", {"engine/base/", "engine/worker/objective.hpp"}},
     {"engine/models/", {"engine/base/", "engine/data/", "engine/worker/"}},
     {"engine/checkpoint/", {"engine/base/", "engine/recorder/", "engine/worker/"}},

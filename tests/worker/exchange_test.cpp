@@ -31,13 +31,13 @@ TEST_CASE("CORRECTNESS 1: a worker's mixing keeps x + x̃ and shrinks x − x̃"
   BasicWorker<double>::exchange(workers[0], workers[1], 0.5);  // now x ≠ x̃
   std::vector<double> sum, difference;
   for (std::size_t k = 0; k < 65; ++k) {
-    sum.push_back(workers[0].x()[k] + workers[0].x_tilde()[k]);
-    difference.push_back(workers[0].x()[k] - workers[0].x_tilde()[k]);
+    sum.push_back(workers[0].x()[k] + workers[0].slot("x_tilde")[k]);
+    difference.push_back(workers[0].x()[k] - workers[0].slot("x_tilde")[k]);
   }
   workers[0].finish(2.0);
   for (std::size_t k = 0; k < 65; ++k) {
-    CHECK(workers[0].x()[k] + workers[0].x_tilde()[k] == Approx(sum[k]).margin(1e-12));
-    CHECK(workers[0].x()[k] - workers[0].x_tilde()[k] ==
+    CHECK(workers[0].x()[k] + workers[0].slot("x_tilde")[k] == Approx(sum[k]).margin(1e-12));
+    CHECK(workers[0].x()[k] - workers[0].slot("x_tilde")[k] ==
           Approx(difference[k] * std::exp(-2 * kAccelerated.eta * 1.5)).margin(1e-12));
   }
   CHECK_THROWS_AS(workers[0].finish(1.0), AssertionError);  // time never runs backwards
@@ -55,7 +55,7 @@ TEST_CASE("CORRECTNESS 3: sums over workers survive every event, partners applyi
     const int i = static_cast<int>(stream.below(4));
     const int j = (i + 1 + static_cast<int>(stream.below(3))) % 4;
     double stored = 0;
-    for (int w = 0; w < 4; ++w) stored += workers[w].x()[3] + workers[w].x_tilde()[3];
+    for (int w = 0; w < 4; ++w) stored += workers[w].x()[3] + workers[w].slot("x_tilde")[3];
     CHECK(stored == Approx(2 * before).margin(1e-9));
     workers[i].offer(t, offer_i);
     workers[j].offer(t, offer_j);
@@ -91,7 +91,7 @@ TEST_CASE("the one-pass exchange has the bits of offer and apply") {
     for (const std::size_t size : {0u, 1u, 63u, 64u, 65u}) {
       WorkerSettings settings;
       settings.dimension = size;
-      settings.mixing = mixing;
+      settings.follow(rules<GossipRule>(mixing));
       settings.decay = {{0, size, 0}};
       std::vector<float> x(size), y(size), oi(size), oj(size);
       Stream stream(6);
@@ -135,15 +135,15 @@ TEST_CASE("CORRECTNESS 4: with α̃ = ½, as on complete graphs, A²CiD² is AD-
   for (int w = 0; w < 3; ++w)
     for (std::size_t k = 0; k < 64; ++k) {
       CHECK(with[w].x()[k] == without[w].x()[k]);
-      CHECK(with[w].x_tilde()[k] == with[w].x()[k]);
+      CHECK(with[w].slot("x_tilde")[k] == with[w].x()[k]);
     }
-  CHECK(without[0].x_tilde().empty());
+  CHECK(without[0].slot("x_tilde").empty());
 }
 
 TEST_CASE("CORRECTNESS 5: an exchange leaves both partners at the average of their offers") {
   WorkerSettings settings;
   settings.dimension = 1000;
-  settings.mixing = {.alpha = 0.5, .alpha_tilde = 1.9, .eta = 0.1};
+  settings.follow(rules<GossipRule>(Mixing{.alpha = 0.5, .alpha_tilde = 1.9, .eta = 0.1}));
   settings.decay = {{0, 1000, 0}};
   Stream stream(10);
   std::vector<float> x(1000), y(1000), oi(1000), oj(1000);
@@ -158,7 +158,8 @@ TEST_CASE("CORRECTNESS 5: an exchange leaves both partners at the average of the
   i.offer(0.5, oi);
   j.offer(0.5, oj);
   std::vector<float> tildes;
-  for (std::size_t k = 0; k < 1000; ++k) tildes.push_back(i.x_tilde()[k] + j.x_tilde()[k]);
+  for (std::size_t k = 0; k < 1000; ++k)
+    tildes.push_back(i.slot("x_tilde")[k] + j.slot("x_tilde")[k]);
   i.apply(0.5, 0.5, oi, oj);
   j.apply(0.5, 0.5, oj, oi);
   for (std::size_t k = 0; k < 1000; ++k) {
@@ -166,7 +167,7 @@ TEST_CASE("CORRECTNESS 5: an exchange leaves both partners at the average of the
     const float ulp = std::nextafter(largest, INFINITY) - largest;
     CHECK(std::abs(i.x()[k] - (oi[k] + oj[k]) / 2) <= ulp);
     CHECK(std::abs(j.x()[k] - (oi[k] + oj[k]) / 2) <= ulp);
-    CHECK(i.x_tilde()[k] + j.x_tilde()[k] == Approx(tildes[k]).margin(1e-5));
+    CHECK(i.slot("x_tilde")[k] + j.slot("x_tilde")[k] == Approx(tildes[k]).margin(1e-5));
   }
 }
 
@@ -196,7 +197,7 @@ TEST_CASE("CORRECTNESS 12: a gradient step leaves x − x̃ alone, decay and mom
     BasicWorker<double>::exchange(workers[0], workers[1], 1.0);
     std::vector<double> g(9), difference;
     for (std::size_t k = 0; k < 9; ++k)
-      difference.push_back(workers[0].x()[k] - workers[0].x_tilde()[k]);
+      difference.push_back(workers[0].x()[k] - workers[0].slot("x_tilde")[k]);
     Stream stream(14);
     for (int step = 0; step < 5; ++step) {
       for (double& value : g) value = stream.normal();
@@ -204,7 +205,8 @@ TEST_CASE("CORRECTNESS 12: a gradient step leaves x − x̃ alone, decay and mom
       workers[0].commit_gradient(1.0, g, 0.1);  // no time passes, so nothing mixes
     }
     for (std::size_t k = 0; k < 9; ++k)
-      CHECK(workers[0].x()[k] - workers[0].x_tilde()[k] == Approx(difference[k]).margin(1e-12));
+      CHECK(workers[0].x()[k] - workers[0].slot("x_tilde")[k] ==
+            Approx(difference[k]).margin(1e-12));
   }
 }
 

@@ -1,5 +1,6 @@
 // Every instruction set gives the bits of the others, and no kernel touches what is not its own.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -13,6 +14,7 @@
 using namespace acid;
 using kernels::Mixed;
 using kernels::Table;
+using kernels::Weighted;
 
 namespace {
 
@@ -120,6 +122,12 @@ std::vector<Call<T>> all_calls() {
   calls.push_back([](auto& k, auto& v, std::size_t s) { k.copy(v.vector(0), v.vector(1), s); });
   calls.push_back(
       [](auto& k, auto& v, std::size_t s) { k.add_scaled(v.vector(0), T(0.7), v.vector(1), s); });
+  calls.push_back([](auto& k, auto& v, std::size_t s) {
+    const std::array<Weighted<T>, 3> list{
+        {{v.vector(0), 0.7}, {v.vector(1), 0.2}, {v.vector(2), 0.1}}};
+    const std::size_t first = s / 3;
+    k.weighted_sum(list.data(), list.size(), first, v.vector(3), s - first);
+  });
   return calls;
 }
 

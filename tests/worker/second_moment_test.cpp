@@ -42,8 +42,8 @@ struct Gossip {
     Vector w = Vector::Zero(2 * n);
     w[edge.i] = 1 - pair[0].x()[0];
     w[edge.j] = -pair[1].x()[0];
-    w[n + edge.i] = 1 - pair[0].x_tilde()[0];
-    w[n + edge.j] = -pair[1].x_tilde()[0];
+    w[n + edge.i] = 1 - pair[0].slot("x_tilde")[0];
+    w[n + edge.j] = -pair[1].slot("x_tilde")[0];
     return w;
   }
 

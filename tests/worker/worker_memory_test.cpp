@@ -16,7 +16,7 @@ WorkerSettings settings_of(std::size_t dimension, OptimizerKind kind, Mixing mix
   WorkerSettings settings;
   settings.dimension = dimension;
   settings.buffer_size = 3;
-  settings.mixing = mixing;
+  settings.follow(rules<GossipRule>(mixing));
   settings.optimizer.kind = kind;
   settings.decay = {{0, dimension, 0}};
   return settings;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/base/rng.hpp"
+#include "engine/methods/gossip.hpp"
 #include "engine/worker/worker.hpp"
 
 namespace acid::test {
@@ -14,9 +15,11 @@ struct Workers {
   std::unique_ptr<WorkerMemory<double>> memory;
   std::vector<BasicWorker<double>> list;
 
-  Workers(int count, std::size_t dimension, Mixing mixing, OptimizerSettings optimizer = {}) {
+  Workers(int count, std::size_t dimension, Mixing mixing, OptimizerSettings optimizer = {})
+      : Workers(count, dimension, rules<GossipRule>(mixing), optimizer) {}
+  Workers(int count, std::size_t dimension, const Rules& rules, OptimizerSettings optimizer = {}) {
     settings.dimension = dimension;
-    settings.mixing = mixing;
+    settings.follow(rules);
     settings.optimizer = optimizer;
     settings.decay = {{0, dimension, optimizer.weight_decay}};
     const auto n = static_cast<std::size_t>(count);

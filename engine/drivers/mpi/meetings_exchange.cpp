@@ -88,24 +88,23 @@ void MpiAsync::lend(std::int64_t count) {
   time_.hear(count);
   time_.lift(count);
   offered_ = time_.count();
-  const float c = worker_.lend(time_.time()).c;
+  const double elapsed = worker_.lend(time_.time());
   lent_ = in_flight_ = true;
   stage_ = Stage::lent;
-  post_.send(partner(), mail_header(MailKind::lent, edge_.number, offered_, c));
+  post_.send(partner(), mail_header(MailKind::lent, edge_.number, offered_, elapsed));
 }
 
 void MpiAsync::exchange(const Mail& mail) {
   MailReader reader(mail);
   std::uint64_t number = 0;
-  float c = 0;
+  double elapsed = 0;
   {
     MutexLock lock(mutex_);
-    reader(number, offered_, c);
+    reader(number, offered_, elapsed);
     expect(Stage::gone, number, mail);
     time_.hear(offered_);
     time_.lift(offered_);
-    Worker::exchange(settings_, worker_.lend(time_.time()),
-                     Worker::lent(settings_, partners_memory(), c));
+    worker_.exchange_with(partners_memory(), elapsed, time_.time());
     log(EventKind::exchange, edge_.number);
     exchanged();
     time_.thaw();

@@ -12,7 +12,7 @@ NeighbourExchange::NeighbourExchange(Post& post, std::span<const Neighbour> neig
                                      std::function<void()> over)
     : post_(post), neighbours_(neighbours), over_(std::move(over)), published_(dimension, memory) {
   for (auto& vectors : received_)
-    for (std::size_t k = 0; k < neighbours_.size(); ++k) vectors.emplace_back(dimension);
+    for (std::size_t k = 0; k < neighbours_.size(); ++k) vectors.emplace_back(dimension, memory);
 }
 
 void NeighbourExchange::publish(std::int64_t round) {

@@ -16,13 +16,13 @@ constexpr double kMostRoundsAhead = 4;
 }  // namespace
 
 RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
-                                   std::int64_t bytes_per_round, double started_seconds,
+                                   std::int64_t bytes_per_message, double started_seconds,
                                    std::int64_t round)
     : run_(run),
       spec_(run.spec),
       post_(post),
       checkpoints_(run.checkpointing.checkpoints),
-      bytes_per_round_(bytes_per_round),
+      bytes_per_message_(bytes_per_message),
       started_seconds_(started_seconds),
       first_round_(round),
       first_seconds_(run.clock.seconds()),
@@ -32,8 +32,8 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
   directive_.allowed = round;
 }
 
-Position RoundCoordinator::position(std::int64_t rounds) const {
-  return spec_.after_rounds(rounds, run_.clock.seconds() - started_seconds_, bytes_per_round_);
+Position RoundCoordinator::position(std::int64_t legs) const {
+  return spec_.after_legs(legs, run_.clock.seconds() - started_seconds_, bytes_per_message_);
 }
 
 void RoundCoordinator::deliver(const Mail& mail) {
@@ -160,17 +160,17 @@ RoundEvaluator::RoundEvaluator(const Run& run, Post& post, Collector& collector)
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       resumed_(resume(run.checkpointing.resume)),
-      coordinator_(run, post, sampler_, bytes_per_round(run.spec, ensemble_.dimension()),
+      coordinator_(run, post, sampler_, bytes_per_message(run.spec, ensemble_.dimension()),
                    run.clock.seconds() - seconds_, round_) {}
 
-SyncState RoundEvaluator::state() {
+RoundsState RoundEvaluator::state() {
   return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};
 }
 
 bool RoundEvaluator::resume(const CheckpointFile* file) {
   if (file == nullptr) return false;
-  SyncState kept = state();
-  load_state(*file, kSyncLayout, kept);
+  RoundsState kept = state();
+  load_state(*file, kRoundsLayout, kept);
   ensemble_.restore(*file);
   return true;
 }
@@ -231,8 +231,8 @@ void RoundEvaluator::save(const Gathered& gathered) {
     idle_seconds_[w] = report.idle_seconds;
     log_.resume_at(static_cast<int>(w), report.events);
   }
-  SyncState kept = state();
-  run_.checkpointing.save(round_, here, ensemble_.vectors(), kSyncLayout, kept);
+  RoundsState kept = state();
+  run_.checkpointing.save(round_, here, ensemble_.vectors(), kRoundsLayout, kept);
 }
 
 Outcome RoundEvaluator::end(Gathered& gathered) {

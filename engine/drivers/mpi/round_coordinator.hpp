@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/report.hpp"
-#include "engine/drivers/shared/sync_state.hpp"
+#include "engine/drivers/shared/rounds.hpp"
 #include "engine/run/cut.hpp"
 #include "engine/run/outcome.hpp"
 
@@ -34,17 +34,17 @@ struct Directive {
 /// The communication thread's, the part of the calling thread apart.
 class RoundCoordinator {
  public:
-  /// `sampler`: stands where the run begins; it only counts. `bytes_per_round`: by
-  /// all workers. A run that began at `started_seconds` on the clock, at `round`.
-  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, std::int64_t bytes_per_round,
-                   double started_seconds, std::int64_t round);
+  /// `sampler`: stands where the run begins; it only counts. `bytes_per_message`:
+  /// of all workers. A run that began at `started_seconds` on the clock, at `round`.
+  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
+                   std::int64_t bytes_per_message, double started_seconds, std::int64_t round);
 
   /// Takes a message of the kinds progress, stop and shut_down_wanted.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now and tells everybody.
   void act() EXCLUDES_LOCK(mutex_);
-  /// Where the run stands once so many rounds are committed, now.
-  Position position(std::int64_t rounds) const;
+  /// Where the run stands once so many legs are committed, now.
+  Position position(std::int64_t legs) const;
 
   // The calling thread's.
   /// The sample that was ordered last is evaluated; `enough`: the run need not go on.
@@ -65,7 +65,7 @@ class RoundCoordinator {
   const RunSpec& spec_;
   Post& post_;
   Checkpoints* const checkpoints_;  // while cutting_ is set the calling thread's, else ours
-  const std::int64_t bytes_per_round_;
+  const std::int64_t bytes_per_message_;
   const double started_seconds_;
   const std::int64_t first_round_;
   const double first_seconds_;  // when this attempt began
@@ -99,7 +99,7 @@ class RoundEvaluator {
   void save(const Gathered& gathered);
   Outcome end(Gathered& gathered);
   Totals totals(const Gathered& gathered) const;
-  SyncState state();
+  RoundsState state();
   bool resume(const CheckpointFile* file);
 
   const Run& run_;

@@ -11,13 +11,7 @@
 namespace acid {
 namespace {
 
-MixingMatrix weights_of(const RunSpec& spec) {
-  if (spec.method.pattern != Pattern::neighbours) return {};
-  return spec.method.uniform_weights ? uniform_weights(*spec.topology)
-                                     : metropolis_weights(*spec.topology);
-}
-
-std::int64_t rounds_of(const RunSpec& spec) {
+std::int64_t legs_of(const RunSpec& spec) {
   const std::int64_t gradients = std::min(spec.budget.gradients, spec.end_at_gradients);
   return gradients / spec.workers + (gradients % spec.workers == 0 ? 0 : 1);
 }
@@ -34,19 +28,21 @@ MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post,
       coordinator_(coordinator),
       collector_(collector),
       rank_(post.rank()),
-      all_reduces_(run.spec.method.pattern == Pattern::all_reduce),
-      combines_first_(!all_reduces_ && run.spec.method.order == Order::combine_while_adapt),
-      bytes_per_round_(bytes_per_round(run.spec, run.objective.dimension())),
-      last_round_(rounds_of(run.spec)),
+      bytes_per_message_(bytes_per_message(run.spec, run.objective.dimension())),
+      last_leg_(legs_of(run.spec)),
       settings_(worker_settings(run.spec, run.objective)),
+      message_size_(run.spec.method.message().floats(settings_.dimension)),
       weights_(weights_of(run.spec)),
-      buckets_(settings_.dimension),
+      buckets_(message_size_),
       memory_(settings_, 1),
       worker_(settings_, memory_),
       sent_gradient_(run.spec.backend->is_host_memory() ? 0 : settings_.dimension,
                      run.spec.backend->messages()),
       gradient_(run.spec.backend->is_host_memory() ? worker_.gradient() : sent_gradient_.span()),
-      average_(all_reduces_ ? 0 : settings_.dimension, run.spec.backend->messages()),
+      message_(run.spec.method.peers == Peers::all && !run.spec.method.reduces_gradients
+                   ? message_size_
+                   : 0,
+               run.spec.backend->messages()),
       reporter_(run.spec, post),
       missing_(buckets_.size()),
       started_seconds_(run.clock.seconds()),
@@ -55,16 +51,17 @@ MpiSync::MpiSync(const Run& run, const MpiOptions& options, Post& post,
   run.objective.start(rank_, x0, buffers);
   worker_.start(x0, buffers);
   const auto over = [this] { exchange_is_over(); };
-  if (all_reduces_)
-    all_reduce_.emplace(post, buckets_, gradient_, run.spec.backend->messages(),
-                        options.library_sum, over);
+  if (run.spec.method.peers == Peers::all)
+    all_reduce_.emplace(post, buckets_,
+                        run.spec.method.reduces_gradients ? gradient_ : message_.span(),
+                        run.spec.backend->messages(), options.library_sum, over);
   else
-    neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(rank_)],
-                        settings_.dimension, run.spec.backend->messages(), over);
+    neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(rank_)], message_size_,
+                        run.spec.backend->messages(), over);
 }
 
-Position MpiSync::position(std::int64_t rounds) const {
-  return spec_.after_rounds(rounds, run_.clock.seconds() - started_seconds_, bytes_per_round_);
+Position MpiSync::position(std::int64_t legs) const {
+  return spec_.after_legs(legs, run_.clock.seconds() - started_seconds_, bytes_per_message_);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -73,12 +70,37 @@ Position MpiSync::position(std::int64_t rounds) const {
 void MpiSync::train() {
   const auto first = wait_for_start();
   if (!first) return;
-  for (std::int64_t round = *first; round < last_round_; ++round) {
-    compute();
-    if (!may_commit(round) || !finish_round(round)) return;
+  for (std::int64_t leg = *first; leg < last_leg_; ++leg) {
+    if (!go_through(leg)) return;
     post_.submit(0, mail_header(MailKind::progress, worker_.gradients(), diverged_));
   }
-  may_commit(last_round_);
+  may_commit(last_leg_);
+}
+
+bool MpiSync::go_through(std::int64_t leg) {
+  std::int64_t exchange = spec_.method.round.said_before(leg);
+  bool goes_on = false;
+  for (const Phase phase : spec_.method.round.leg(leg)) {
+    const bool changes = phase == Phase::hear || phase == Phase::step;
+    if (changes && !goes_on && !may_commit(leg)) return false;
+    goes_on = goes_on || changes;
+    switch (phase) {
+      case Phase::gradient:
+        compute();
+        break;
+      case Phase::say:
+        say(exchange);
+        break;
+      case Phase::hear:
+        if (!wait_for_exchange()) return false;
+        hear(exchange++);
+        break;
+      case Phase::step:
+        step();
+        break;
+    }
+  }
+  return true;
 }
 
 std::optional<std::int64_t> MpiSync::wait_for_start() {
@@ -93,18 +115,30 @@ void MpiSync::compute() {
   const double began = run_.clock.seconds();
   pace_.begin();
   worker_.begin_gradient(worker_.last_event());
-  if (combines_first_) publish();
-  for (std::size_t b = 0; b < buckets_.size(); ++b)
-    missing_[b] = buckets_.range(b).second - buckets_.range(b).first;
-  if (all_reduces_) begin_exchange();
   GradientReady ready;
-  if (all_reduces_ && options_.slow_factor <= 1)
-    ready = [this](std::size_t begin, std::size_t end) { hand_over_parts(begin, end); };
+  if (spec_.method.reduces_gradients) {
+    begin_exchange();
+    if (options_.slow_factor <= 1)
+      ready = [this](std::size_t begin, std::size_t end) { hand_over_parts(begin, end); };
+  }
   loss_ = run_.objective.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
                                            worker_.gradient_buffers(), gradient_, ready);
   hold_until(pace_.end());
   end_span(SpanKind::compute, began);
-  if (all_reduces_) hand_over_rest();
+}
+
+// The gradient is the message of methods that reduce it: parts of it have left already.
+void MpiSync::say(std::int64_t exchange) {
+  if (spec_.method.reduces_gradients) return hand_over_rest();
+  begin_exchange();
+  const bool to_all = spec_.method.peers == Peers::all;
+  worker_.offer(worker_.last_event(), to_all ? message_.span() : neighbours_->published());
+  if (to_all) return hand_over_rest();
+  {
+    MutexLock lock(mutex_);
+    published_ = exchange;
+  }
+  post_.wake();
 }
 
 void MpiSync::hand_over_parts(std::size_t first, std::size_t last) {
@@ -133,18 +167,10 @@ void MpiSync::hand_over_rest() {
 }
 
 void MpiSync::begin_exchange() {
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    missing_[b] = buckets_.range(b).second - buckets_.range(b).first;
   MutexLock lock(mutex_);
   exchanging_ = true;
-}
-
-void MpiSync::publish() {
-  begin_exchange();
-  worker_.offer(worker_.last_event(), neighbours_->published());
-  {
-    MutexLock lock(mutex_);
-    published_ = combines_first_ ? worker_.gradients() : worker_.gradients() - 1;
-  }
-  post_.wake();
 }
 
 void MpiSync::hold_until(double until) {
@@ -154,10 +180,10 @@ void MpiSync::hold_until(double until) {
     changed_.wait_for(mutex_, until - run_.clock.seconds());
 }
 
-// Leaves the marks that rank 0 wants before a round's commit.
-bool MpiSync::may_commit(std::int64_t round) {
+// Leaves the marks that rank 0 wants before anything of a leg is heard or committed.
+bool MpiSync::may_commit(std::int64_t leg) {
   while (true) {
-    const Next next = wait_for_directive(round);
+    const Next next = wait_for_directive(leg);
     const double t = worker_.last_event();
     switch (next) {
       case Next::abandoned:
@@ -169,12 +195,12 @@ bool MpiSync::may_commit(std::int64_t round) {
         report_.notes.clear();
         return true;
       case Next::cut:
-        marked_cut_ = round;
+        marked_cut_ = leg;
         reporter_.mark(MarkKind::checkpoint, t, worker_, report_);
         break;
       case Next::last_cut:
       case Next::end:
-        // What was begun for this round is brought to its end, so that nothing is left on its way.
+        // What was begun for this leg is brought to its end, so that nothing is left on its way.
         if (!wait_for_exchange()) return false;
         if (next == Next::end) report_.spans = timeline_.take().front();
         reporter_.mark(next == Next::end ? MarkKind::end : MarkKind::last_checkpoint, t, worker_,
@@ -184,11 +210,11 @@ bool MpiSync::may_commit(std::int64_t round) {
   }
 }
 
-MpiSync::Next MpiSync::wait_for_directive(std::int64_t round) {
+MpiSync::Next MpiSync::wait_for_directive(std::int64_t leg) {
   const double since = run_.clock.seconds();
   MutexLock lock(mutex_);
   while (true) {
-    if (const auto what = next(round)) {
+    if (const auto what = next(leg)) {
       report_.idle_seconds += end_span(SpanKind::wait, since);
       return *what;
     }
@@ -196,12 +222,12 @@ MpiSync::Next MpiSync::wait_for_directive(std::int64_t round) {
   }
 }
 
-std::optional<MpiSync::Next> MpiSync::next(std::int64_t round) const {
+std::optional<MpiSync::Next> MpiSync::next(std::int64_t leg) const {
   if (closing_) return Next::abandoned;
-  if (directive_.cut == round && marked_cut_ != round) return Next::cut;
-  if (directive_.end == round) return directive_.save ? Next::last_cut : Next::end;
-  if (directive_.allowed <= round) return std::nullopt;
-  return directive_.sample == round ? Next::sample_and_commit : Next::commit;
+  if (directive_.cut == leg && marked_cut_ != leg) return Next::cut;
+  if (directive_.end == leg) return directive_.save ? Next::last_cut : Next::end;
+  if (directive_.allowed <= leg) return std::nullopt;
+  return directive_.sample == leg ? Next::sample_and_commit : Next::commit;
 }
 
 bool MpiSync::wait_for_exchange() {
@@ -218,34 +244,25 @@ double MpiSync::end_span(SpanKind kind, double since) {
   return until - since;
 }
 
-bool MpiSync::finish_round(std::int64_t round) {
-  if (all_reduces_) {
-    if (!wait_for_exchange()) return false;
-    commit(all_reduce_->mean());
-  } else if (combines_first_) {
-    if (!wait_for_exchange()) return false;
-    assign_average(round);
-    commit(gradient_);
+void MpiSync::hear(std::int64_t exchange) {
+  if (spec_.method.reduces_gradients) return;  // the step takes it
+  Heard<float> heard;
+  std::vector<kernels::Weighted<float>> sources;
+  if (all_reduce_) {
+    heard.mean = all_reduce_->mean().data();
   } else {
-    commit(gradient_);
-    publish();
-    if (!wait_for_exchange()) return false;
-    assign_average(round);
+    const std::vector<const float*> received = neighbours_->received(exchange);
+    sources = heard_by(weights_, rank_, [&](int i) -> const float* {
+      return i == rank_ ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
+    });
+    heard.sources = sources;
   }
-  return true;
-}
-
-void MpiSync::assign_average(std::int64_t round) {
-  const auto i = static_cast<std::size_t>(rank_);
-  neighbour_average<float>(weights_.self[i], neighbours_->published().data(),
-                           weights_.neighbours[i], neighbours_->received(round), average_.data(),
-                           settings_.dimension);
   const double t = worker_.last_event();
-  worker_.assign(t, average_.span());
+  worker_.hear(t, heard);
   reporter_.log().add(rank_, EventKind::assign, t, worker_);
 }
 
-void MpiSync::commit(std::span<const float> direction) {
+void MpiSync::step() {
   const Position here = position(worker_.gradients() + 1);
   const Commit what{.worker = rank_,
                     .time = here.normalised_time,
@@ -253,9 +270,10 @@ void MpiSync::commit(std::span<const float> direction) {
                     .learning_rate = spec_.learning_rate(here),
                     .loss = loss_,
                     .gradient = gradient_,
-                    .direction = direction,
+                    .direction = spec_.method.reduces_gradients ? all_reduce_->mean()
+                                                                : std::span<const float>(gradient_),
                     .is_first = report_.notes.empty()};
-  if (!acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back())) diverged_ = true;
+  if (!commit(what, worker_, reporter_.log(), report_.notes.emplace_back())) diverged_ = true;
 }
 
 void MpiSync::abandon() {
@@ -328,14 +346,14 @@ void MpiSync::started(Start& start) {
 
 void MpiSync::take_handed_over() {
   std::vector<std::size_t> buckets;
-  std::optional<std::int64_t> round;
+  std::optional<std::int64_t> exchange;
   {
     MutexLock lock(mutex_);
     buckets.swap(final_buckets_);
-    round.swap(published_);
+    exchange.swap(published_);
   }
   for (const std::size_t bucket : buckets) all_reduce_->contribute(bucket);
-  if (round) neighbours_->publish(*round);
+  if (exchange) neighbours_->publish(*exchange);
 }
 
 void MpiSync::exchange_is_over() {

@@ -17,7 +17,7 @@
 namespace acid {
 
 /// One process of a synchronous run: its worker, a thread that computes gradients and changes the
-/// worker, and a thread that talks to the others. Rounds, events and bits are those of ThreadsSync.
+/// worker, and a thread that talks to the others. Legs, events and bits are those of ThreadsSync.
 ///
 /// The worker is the gradient thread's, but for the communication thread's filling it before the
 /// first round. What the two hand to each other is under mutex_, or handed over by it: a bucket of
@@ -37,24 +37,24 @@ class MpiSync {
   void abandon() EXCLUDES_LOCK(mutex_);
 
  private:
-  /// What a round begins with, as far as the gradient thread is told.
+  /// What comes before anything of a leg is heard or committed, as the gradient thread is told.
   enum class Next { commit, sample_and_commit, cut, last_cut, end, abandoned };
 
   std::optional<std::int64_t> wait_for_start() EXCLUDES_LOCK(mutex_);
+  bool go_through(std::int64_t leg) EXCLUDES_LOCK(mutex_);
   void compute() EXCLUDES_LOCK(mutex_);
+  void say(std::int64_t exchange) EXCLUDES_LOCK(mutex_);
+  void hear(std::int64_t exchange);
+  void step();
   void hand_over_parts(std::size_t first, std::size_t last) EXCLUDES_LOCK(mutex_);
   void hand_over_rest() EXCLUDES_LOCK(mutex_);
   void begin_exchange() EXCLUDES_LOCK(mutex_);
-  void publish() EXCLUDES_LOCK(mutex_);
   void hold_until(double until) EXCLUDES_LOCK(mutex_);
-  bool may_commit(std::int64_t round) EXCLUDES_LOCK(mutex_);
-  Next wait_for_directive(std::int64_t round) EXCLUDES_LOCK(mutex_);
-  std::optional<Next> next(std::int64_t round) const REQUIRES_LOCK(mutex_);
+  bool may_commit(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  Next wait_for_directive(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  std::optional<Next> next(std::int64_t leg) const REQUIRES_LOCK(mutex_);
   bool wait_for_exchange() EXCLUDES_LOCK(mutex_);
-  bool finish_round(std::int64_t round) EXCLUDES_LOCK(mutex_);
-  void commit(std::span<const float> direction);
-  void assign_average(std::int64_t round);
-  Position position(std::int64_t rounds) const;
+  Position position(std::int64_t legs) const;
   /// What the worker has done since then, by the clock, ends now. Returns how long that was.
   double end_span(SpanKind kind, double since);
 
@@ -71,25 +71,25 @@ class MpiSync {
   RoundCoordinator* const coordinator_;
   Collector* const collector_;
   const int rank_;
-  const bool all_reduces_, combines_first_;
-  const std::int64_t bytes_per_round_;
-  const std::int64_t last_round_;  // of the budget; none is begun from there on
+  const std::int64_t bytes_per_message_;
+  const std::int64_t last_leg_;  // of the budget; none is begun from there on
   const WorkerSettings settings_;
-  const MixingMatrix weights_;  // neighbours pattern
-  const Buckets buckets_;
+  const std::size_t message_size_;
+  const MixingMatrix weights_;  // of neighbours
+  const Buckets buckets_;       // of a message
 
   // The gradient thread's, once it has begun.
   WorkerMemory<float> memory_;
   Worker worker_;
   Arena<float> sent_gradient_;  // where transports cannot send the worker's own
   const std::span<float> gradient_;
-  Arena<float> average_;  // neighbours pattern
+  Arena<float> message_;  // to all workers, unless it is the gradient
   Reporter reporter_;
   WorkerReport report_;
   Timeline timeline_{1};  // of this worker alone, as number 0
   double loss_ = 0;
   bool diverged_ = false;
-  std::int64_t marked_cut_ = -1;      // round of the last checkpoint mark
+  std::int64_t marked_cut_ = -1;      // leg of the last checkpoint mark
   std::vector<std::size_t> missing_;  // by bucket: elements that are not final
   double started_seconds_ = 0;        // earlier attempts' time is before it
 
@@ -97,7 +97,7 @@ class MpiSync {
   Condition changed_;  // the gradient thread waits for it
   Directive directive_ GUARDED_BY(mutex_);
   std::vector<std::size_t> final_buckets_ GUARDED_BY(mutex_);  // to be contributed
-  std::optional<std::int64_t> published_ GUARDED_BY(mutex_);   // round to be sent
+  std::optional<std::int64_t> published_ GUARDED_BY(mutex_);   // exchange to be sent
   bool exchanging_ GUARDED_BY(mutex_) = false;                 // one has begun and is not over
   bool begun_ GUARDED_BY(mutex_) = false, closing_ GUARDED_BY(mutex_) = false;
 

@@ -19,7 +19,7 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kLayout = "replay/1";
+constexpr std::string_view kLayout = "replay/2";
 
 /// One replay. The calling thread follows the script; the vectors and the log of worker i belong to
 /// chain i of the pool, its gradient in flight to chain n + i, so all cores have something to do.
@@ -378,7 +378,7 @@ Outcome Replay::finish(const GradientRecords& notes) {
 }  // namespace
 
 Outcome run_replay(const Run& run, const ReplayScript& script, bool complete, int threads) {
-  ACID_ASSERT(run.spec.method.pattern == Pattern::pairwise && threads >= 1,
+  ACID_ASSERT(run.spec.method.has_meetings() && threads >= 1,
               "replay of a synchronous method or on {} threads", threads);
   return Replay(run, script, complete, threads).execute();
 }

@@ -29,7 +29,7 @@ class ThreadsAsync {
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "threads-async/3";
+  static constexpr std::string_view kLayout = "threads-async/4";
 
   /// The state, the vectors apart, while nothing happens: no exchange is in flight, and the caller
   /// holds matching_ and every worker's mutex or is the only thread there is.

@@ -12,62 +12,57 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
     : run_(run),
       spec_(run.spec),
       pace_(options),
-      all_reduce_(run.spec.method.pattern == Pattern::all_reduce),
+      weights_(weights_of(run.spec)),
       ensemble_(run.spec, run.objective),
       log_(run.spec.workers, run.spec.keep_events, run.recorder),
       timeline_(run.spec.workers),
+      message_size_(run.spec.method.message().floats(ensemble_.dimension())),
+      bytes_per_message_(bytes_per_message(run.spec, ensemble_.dimension())),
+      mean_(run.spec.method.peers == Peers::all ? message_size_ : 0, *run.spec.backend),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       losses_(static_cast<std::size_t>(run.spec.workers)),
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       barrier_(run.spec.workers),
       sample_times_(run.spec.cadence),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
-  bytes_per_round_ = bytes_per_round(run.spec, ensemble_.dimension());
   started_seconds_ = run.clock.seconds();
   if (run.checkpointing.resume != nullptr) {
     double seconds = 0;
-    SyncState kept{ensemble_, log_, first_round_, seconds, idle_seconds_, sampler_, notes_};
+    RoundsState kept{ensemble_, log_, first_leg_, seconds, idle_seconds_, sampler_, notes_};
     load_state(*run.checkpointing.resume, kLayout, kept);
     ensemble_.restore(*run.checkpointing.resume);
-    rounds_done_.store(first_round_);
+    legs_done_.store(first_leg_);
     started_seconds_ -= seconds;
     sample_times_ = sampler_.sample_times();
   }
-  if (all_reduce_) {
-    averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
-    return;
-  }
-  weights_ = run.spec.method.uniform_weights ? uniform_weights(*run.spec.topology)
-                                             : metropolis_weights(*run.spec.topology);
-  for (int w = 0; w < run.spec.workers; ++w) {
-    averages_.emplace_back(ensemble_.dimension(), *spec_.backend);
-    for (auto& published : published_)
-      published.emplace_back(ensemble_.dimension(), *spec_.backend);
-  }
+  said_.emplace(spec_.workers, spec_.method.round.said_before(first_leg_));
+  if (spec_.method.reduces_gradients) return;
+  for (auto& messages : messages_)
+    for (int w = 0; w < spec_.workers; ++w) messages.emplace_back(message_size_, *spec_.backend);
 }
 
-Position ThreadsSync::position(std::int64_t rounds) const {
-  return spec_.after_rounds(rounds, seconds(), bytes_per_round_);
+Position ThreadsSync::position(std::int64_t legs) const {
+  return spec_.after_legs(legs, seconds(), bytes_per_message_);
 }
 
-// No gradient of the round is committed, so whoever goes on from here computes them again.
-void ThreadsSync::save_cut(std::int64_t round) {
+// No gradient of the leg is committed: an attempt that goes on from here computes them again.
+void ThreadsSync::save_cut(std::int64_t leg) {
   MutexLock lock(samples_mutex_);
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
   if (!watching_ || diverged_.load() || end_wanted_.load()) return;
   log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
   log_.flush();
-  const Position here = position(round);
+  const Position here = position(leg);
   double seconds = here.seconds;
-  SyncState kept{ensemble_, log_, round, seconds, idle_seconds_, sampler_, notes_};
-  run_.checkpointing.save(round, here, ensemble_.vectors(), kLayout, kept);
+  RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler_, notes_};
+  run_.checkpointing.save(leg, here, ensemble_.vectors(), kLayout, kept);
 }
 
 Outcome ThreadsSync::execute() {
   train();
   log_.flush();
   Totals totals;
-  totals.position = position(rounds_done_.load());
+  totals.position = position(legs_done_.load());
   if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
   if (sampler_.diverged() || diverged_.load())
     return diverged(sampler_, collect_notes(), totals.position);
@@ -95,7 +90,8 @@ void ThreadsSync::train() {
 
 void ThreadsSync::abort() {
   closing_.set();
-  stop_watching();  // first: the round's last thread may wait for it inside the barrier
+  stop_watching();  // first: the last at the barrier may wait for it
+  said_->abort();
   barrier_.abort();
 }
 
@@ -105,7 +101,7 @@ void ThreadsSync::stop_watching() {
   samples_changed_.notify_all();
 }
 
-bool ThreadsSync::wait(int w, const std::function<void()>& leader) {
+bool ThreadsSync::meet(int w, const std::function<void()>& leader) {
   const double since = seconds();
   double leading = 0;  // the last one to come works while the others wait
   const bool whole = barrier_.wait([&] {
@@ -125,23 +121,80 @@ double ThreadsSync::end_span(int w, SpanKind kind, double since) {
 }
 
 void ThreadsSync::work(int w) {
-  Worker& worker = ensemble_.worker(w);
-  const bool combine_first = spec_.method.order == Order::combine_while_adapt;
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
-  for (std::int64_t round = first_round_; round * spec_.workers < most; ++round) {
-    const double started = seconds();
-    worker.begin_gradient(worker.last_event());
-    if (!all_reduce_ && combine_first) publish(w, round);
-    losses_[static_cast<std::size_t>(w)] =
-        run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
-                                worker.gradient_buffers(), ensemble_.gradient(w));
-    pace_.keep(w, seconds() - started, closing_);
-    end_span(w, SpanKind::compute, started);
-    if (!wait(w, [&] { between_rounds(round); }) || ended_.load()) return;
-    if (!(all_reduce_ ? all_reduce(w) : neighbour_average_round(w, round))) return;
+  for (std::int64_t leg = first_leg_; leg * spec_.workers < most; ++leg)
+    if (!go_through(w, leg)) return;
+  // The last leg is whole once everybody has come through it.
+  meet(w, [&] { between_legs(ensemble_.worker(w).gradients()); });
+}
+
+bool ThreadsSync::go_through(int w, std::int64_t leg) {
+  std::int64_t exchange = spec_.method.round.said_before(leg);
+  bool goes_on = false;
+  for (const Phase phase : spec_.method.round.leg(leg)) {
+    const bool changes = phase == Phase::hear || phase == Phase::step;
+    if (changes && !goes_on && !may_go_on(w, leg)) return false;
+    goes_on = goes_on || changes;
+    switch (phase) {
+      case Phase::gradient:
+        compute(w);
+        break;
+      case Phase::say:
+        say(w, exchange);
+        break;
+      case Phase::hear:
+        if (!hear(w, exchange++)) return false;
+        break;
+      case Phase::step:
+        step(w);
+        break;
+    }
   }
-  // The last round is whole once everybody has come through it.
-  wait(w, [&] { between_rounds(worker.gradients()); });
+  return true;
+}
+
+void ThreadsSync::compute(int w) {
+  Worker& worker = ensemble_.worker(w);
+  const double started = seconds();
+  worker.begin_gradient(worker.last_event());
+  losses_[static_cast<std::size_t>(w)] =
+      run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
+                              worker.gradient_buffers(), ensemble_.gradient(w));
+  pace_.keep(w, seconds() - started, closing_);
+  end_span(w, SpanKind::compute, started);
+}
+
+bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
+  if (!must_meet(leg)) return true;
+  return meet(w, [&] { between_legs(leg); }) && !ended_.load();
+}
+
+bool ThreadsSync::must_meet(std::int64_t leg) {
+  MutexLock lock(decisions_mutex_);
+  const auto [found, is_first] = decisions_.try_emplace(leg);
+  if (is_first) found->second.meet = is_due(leg);
+  const bool meet = found->second.meet;
+  if (++found->second.passed < spec_.workers) return meet;
+  decisions_.erase(found);
+  if (!meet) run_.recorder.progress(position(leg));
+  return meet;
+}
+
+bool ThreadsSync::is_due(std::int64_t leg) {
+  const Position here = position(leg);
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
+  if (must_end(here) || run_.stop.stop_requested()) return true;
+  if (checkpoints != nullptr && checkpoints->due(leg, here)) {
+    cut_due_ = leg;
+    return true;
+  }
+  MutexLock lock(samples_mutex_);
+  return sample_times_.due(here);
+}
+
+bool ThreadsSync::cut_is_due(std::int64_t leg) {
+  MutexLock lock(decisions_mutex_);
+  return cut_due_ == leg;
 }
 
 bool ThreadsSync::must_end(const Position& here) const {
@@ -149,15 +202,15 @@ bool ThreadsSync::must_end(const Position& here) const {
          here.gradients >= spec_.end_at_gradients;
 }
 
-void ThreadsSync::between_rounds(std::int64_t round) {
-  rounds_done_.store(round);
-  const Position here = position(round);
+void ThreadsSync::between_legs(std::int64_t leg) {
+  legs_done_.store(leg);
+  const Position here = position(leg);
   run_.recorder.progress(here);
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   const bool stopping = run_.stop.stop_requested();
   if (checkpoints != nullptr && !must_end(here) &&
-      (stopping ? !checkpoints->has(round) : checkpoints->due(round, here)))
-    save_cut(round);
+      (stopping ? !checkpoints->has(leg) : cut_is_due(leg)))
+    save_cut(leg);
   const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
   if (over || stopping) {
     stopped_.store(!over);
@@ -168,7 +221,6 @@ void ThreadsSync::between_rounds(std::int64_t round) {
   MutexLock lock(samples_mutex_);
   if (!sample_times_.due(here)) return;
   while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-  if (!sample_times_.due(here)) return;
   Measured measured{
       log_.measure(ensemble_.latest_event(), ensemble_, sample_times_.evaluates_workers()),
       {},
@@ -177,10 +229,11 @@ void ThreadsSync::between_rounds(std::int64_t round) {
   measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   measured.totals.learning_rate = spec_.learning_rate(here);
   samples_.push_back(std::move(measured));
+  sample_times_.pass(here, spec_.workers);
   samples_changed_.notify_all();
 }
 
-// The calling thread evaluates what the rounds measured.
+// The calling thread evaluates what was measured.
 void ThreadsSync::watch() {
   while (true) {
     Measured measured;
@@ -194,69 +247,74 @@ void ThreadsSync::watch() {
     const bool reached = sampler_.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
     if (reached || sampler_.diverged()) end_wanted_.store(true);
     MutexLock lock(samples_mutex_);
-    samples_.pop_front();  // only now: a waiting round may add the next
-    sample_times_ = sampler_.sample_times();
+    samples_.pop_front();  // only now: the next may be waiting
     samples_changed_.notify_all();
   }
 }
 
-bool ThreadsSync::all_reduce(int w) {
-  std::vector<const float*> gradients;
-  for (int i = 0; i < spec_.workers; ++i) gradients.push_back(ensemble_.gradient(i).data());
-  const std::size_t d = ensemble_.dimension(), n = gradients.size(),
-                    i = static_cast<std::size_t>(w);
-  const double since = seconds();
-  mean_in_order<float>(gradients, averages_[0].data(), d * i / n, d * (i + 1) / n);
-  end_span(w, SpanKind::exchange, since);
-  if (!wait(w)) return false;
-  commit(w, averages_[0].span());
-  return true;
+std::span<float> ThreadsSync::message(int w, std::int64_t exchange) {
+  if (spec_.method.reduces_gradients) return ensemble_.gradient(w);
+  return messages_[exchange % 2][static_cast<std::size_t>(w)].span();
 }
 
-bool ThreadsSync::neighbour_average_round(int w, std::int64_t round) {
-  if (spec_.method.order == Order::combine_while_adapt) {
-    assign_average(w, round, ensemble_.worker(w).last_event());
-    commit(w, ensemble_.gradient(w));
-    return true;
-  }
-  commit(w, ensemble_.gradient(w));
-  publish(w, round);
-  if (!wait(w)) return false;
-  assign_average(w, round, ensemble_.worker(w).last_event());
-  return true;
-}
-
-// Two sets of published vectors, so that a fast worker's next round leaves this round's alone.
-void ThreadsSync::publish(int w, std::int64_t round) {
+void ThreadsSync::say(int w, std::int64_t exchange) {
   Worker& worker = ensemble_.worker(w);
-  worker.offer(worker.last_event(), published_[round % 2][static_cast<std::size_t>(w)].span());
+  if (!spec_.method.reduces_gradients) worker.offer(worker.last_event(), message(w, exchange));
+  if (spec_.method.peers == Peers::neighbours) said_->say(w);
 }
 
-void ThreadsSync::assign_average(int w, std::int64_t round, double t) {
+bool ThreadsSync::hear(int w, std::int64_t exchange) {
+  return spec_.method.peers == Peers::all ? reduce(w, exchange) : hear_neighbours(w, exchange);
+}
+
+// Each worker adds a part of the vector once all have said theirs.
+bool ThreadsSync::reduce(int w, std::int64_t exchange) {
+  if (!meet(w)) return false;
+  std::vector<const float*> messages;
+  for (int i = 0; i < spec_.workers; ++i) messages.push_back(message(i, exchange).data());
+  const std::size_t n = messages.size(), i = static_cast<std::size_t>(w);
   const double since = seconds();
-  const auto i = static_cast<std::size_t>(w);
-  std::vector<const float*> vectors;
-  for (const Arena<float>& arena : published_[round % 2]) vectors.push_back(arena.data());
-  neighbour_average<float>(weights_.self[i], vectors[i], weights_.neighbours[i], vectors,
-                           averages_[i].data(), ensemble_.dimension());
-  ensemble_.worker(w).assign(t, averages_[i].span());
-  log_.add(w, EventKind::assign, t, ensemble_.worker(w));
+  mean_in_order<float>(messages, mean_.data(), message_size_ * i / n, message_size_ * (i + 1) / n,
+                       *spec_.backend);
   end_span(w, SpanKind::exchange, since);
+  if (!meet(w)) return false;
+  if (spec_.method.reduces_gradients) return true;  // the step takes it
+  Worker& worker = ensemble_.worker(w);
+  worker.hear(worker.last_event(), {.mean = mean_.data()});
+  log_.add(w, EventKind::assign, worker.last_event(), worker);
+  return true;
 }
 
-void ThreadsSync::commit(int w, std::span<const float> direction) {
+bool ThreadsSync::hear_neighbours(int w, std::int64_t exchange) {
+  const double began = seconds();
+  for (const Neighbour& neighbour : weights_.neighbours[static_cast<std::size_t>(w)])
+    if (!said_->wait_for(neighbour.worker, exchange + 1)) return false;
+  const double since = end_span(w, SpanKind::wait, began);
+  idle_seconds_[static_cast<std::size_t>(w)] += since - began;
+  const auto sources =
+      heard_by(weights_, w, [&](int i) -> const float* { return message(i, exchange).data(); });
+  Worker& worker = ensemble_.worker(w);
+  worker.hear(worker.last_event(), {.sources = sources});
+  log_.add(w, EventKind::assign, worker.last_event(), worker);
+  end_span(w, SpanKind::exchange, since);
+  return true;
+}
+
+void ThreadsSync::step(int w) {
   Worker& worker = ensemble_.worker(w);
   GradientRecords& notes = notes_[static_cast<std::size_t>(w)];
   const Position here = position(worker.gradients() + 1);
-  const Commit what{.worker = w,
-                    .time = here.normalised_time,
-                    .position = here,
-                    .learning_rate = spec_.learning_rate(here),
-                    .loss = losses_[static_cast<std::size_t>(w)],
-                    .gradient = ensemble_.gradient(w),
-                    .direction = direction,
-                    .is_first = notes.empty()};
-  if (!acid::commit(what, worker, log_, notes.emplace_back())) diverged_.store(true);
+  const std::span<const float> own = ensemble_.gradient(w);
+  const Commit what{
+      .worker = w,
+      .time = here.normalised_time,
+      .position = here,
+      .learning_rate = spec_.learning_rate(here),
+      .loss = losses_[static_cast<std::size_t>(w)],
+      .gradient = own,
+      .direction = spec_.method.reduces_gradients ? std::span<const float>(mean_.span()) : own,
+      .is_first = notes.empty()};
+  if (!commit(what, worker, log_, notes.emplace_back())) diverged_.store(true);
 }
 
 GradientRecords ThreadsSync::collect_notes() {

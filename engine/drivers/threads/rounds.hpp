@@ -2,13 +2,16 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/stop_latch.hpp"
 #include "engine/base/thread_group.hpp"
-#include "engine/drivers/shared/sync_state.hpp"
+#include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/threads/pace.hpp"
+#include "engine/drivers/threads/said.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
@@ -17,16 +20,21 @@
 
 namespace acid {
 
-/// One synchronous run on threads, a round per gradient. All threads meet at a barrier once every
-/// gradient of a round is computed and nothing is committed yet; the last to come measures, if it
-/// is time, and decides whether the run ends. Between barriers worker i's state belongs to thread
-/// i.
+/// One synchronous run on threads. Each worker goes through the legs of the method's round on its
+/// own, and waits for the workers that it hears alone. All of them meet at a barrier only where the
+/// first to come to a leg has found that a sample, a checkpoint or the end is due: once the leg's
+/// gradient is computed and nothing is heard or committed yet; the last to come then measures,
+/// saves or ends the run.
+///
+/// Worker i's state belongs to thread i, and to the last to come while all are at the barrier. Its
+/// message is written before it is said and read by those that wait for it; a worker says the next
+/// but one only when they have all said the one between, and so are done with it.
 class ThreadsSync {
  public:
   ThreadsSync(const Run& run, const ThreadsOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = kSyncLayout;
+  static constexpr std::string_view kLayout = kRoundsLayout;
 
  private:
   /// A measured mean on its way to the calling thread, which evaluates it.
@@ -36,17 +44,32 @@ class ThreadsSync {
     GradientRecords notes;
   };
 
+  /// Of a leg: what the first worker that came to it has decided for all.
+  struct Decision {
+    bool meet = false;
+    int passed = 0;  // workers that know of it
+  };
+
   void work(int w);
-  bool all_reduce(int w);
-  bool neighbour_average_round(int w, std::int64_t round);
-  void commit(int w, std::span<const float> direction);
-  void assign_average(int w, std::int64_t round, double t);
-  void publish(int w, std::int64_t round);
-  bool wait(int w, const std::function<void()>& leader = {});
-  /// The last thread at the barrier of a round; alone.
-  void between_rounds(std::int64_t round);
+  bool go_through(int w, std::int64_t leg);
+  void compute(int w);
+  void say(int w, std::int64_t exchange);
+  bool hear(int w, std::int64_t exchange);
+  bool hear_neighbours(int w, std::int64_t exchange);
+  bool reduce(int w, std::int64_t exchange);
+  void step(int w);
+  /// The message of worker w in that exchange; where gradients are reduced, its gradient.
+  std::span<float> message(int w, std::int64_t exchange);
+  bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_, samples_mutex_);
+  bool must_meet(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_, samples_mutex_);
+  bool is_due(std::int64_t leg) REQUIRES_LOCK(decisions_mutex_) EXCLUDES_LOCK(samples_mutex_);
+  bool cut_is_due(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
+  /// Until all workers are here; the last of them is the leader.
+  bool meet(int w, const std::function<void()>& leader = {});
+  /// The leader's, before anything of a leg is committed.
+  void between_legs(std::int64_t leg) EXCLUDES_LOCK(samples_mutex_);
   bool must_end(const Position& here) const;
-  void save_cut(std::int64_t round) EXCLUDES_LOCK(samples_mutex_);
+  void save_cut(std::int64_t leg) EXCLUDES_LOCK(samples_mutex_);
   void watch();
   void stop_watching() EXCLUDES_LOCK(samples_mutex_);
   void abort() EXCLUDES_LOCK(samples_mutex_);
@@ -54,36 +77,41 @@ class ThreadsSync {
   /// Adds what worker w has done since then to its timeline, and returns the time that it is.
   double end_span(int w, SpanKind kind, double since);
   double seconds() const { return run_.clock.seconds() - started_seconds_; }
-  Position position(std::int64_t rounds) const;
+  Position position(std::int64_t legs) const;
   GradientRecords collect_notes();
 
   const Run& run_;
   const RunSpec& spec_;
   Pace pace_;
-  double started_seconds_ = 0;    // earlier attempts' time is before it
-  std::int64_t first_round_ = 0;  // of this attempt
-  const bool all_reduce_;
-  MixingMatrix weights_;  // neighbours pattern; constant
-  std::int64_t bytes_per_round_ = 0;
+  double started_seconds_ = 0;  // earlier attempts' time is before it
+  std::int64_t first_leg_ = 0;  // of this attempt
+  const MixingMatrix weights_;  // of neighbours
   Ensemble ensemble_;
   EventLog log_;
   Timeline timeline_;
-  std::vector<Arena<float>> published_[2];     // neighbours: by parity of the round
-  std::vector<Arena<float>> averages_;         // neighbours: per worker; all-reduce: [0] is ḡ
+  const std::size_t message_size_;
+  const std::int64_t bytes_per_message_;
+  std::vector<Arena<float>> messages_[2];      // by parity of the exchange, by worker
+  Arena<float> mean_;                          // of all messages, where all workers are heard
   std::vector<GradientRecords> notes_;         // per worker, since the last sample
   std::vector<double> losses_, idle_seconds_;  // per worker
-  std::atomic<std::int64_t> rounds_done_{0};   // whole rounds committed by all
-  std::atomic<bool> ended_{false};             // set between rounds
-  std::atomic<bool> stopped_{false};           // by the person; set between rounds
+  std::atomic<std::int64_t> legs_done_{0};     // committed by all, when they last met
+  std::atomic<bool> ended_{false};             // set where all meet
+  std::atomic<bool> stopped_{false};           // by the person; likewise
   std::atomic<bool> diverged_{false}, end_wanted_{false};
   StopLatch closing_;
   CyclicBarrier barrier_;
+  std::optional<Said> said_;  // once it is known how many messages came before this attempt
+
+  Mutex decisions_mutex_;
+  std::map<std::int64_t, Decision> decisions_ GUARDED_BY(decisions_mutex_);  // by leg
+  std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
 
   Mutex samples_mutex_;
   Condition samples_changed_;
   std::deque<Measured> samples_ GUARDED_BY(samples_mutex_);
-  bool watching_ GUARDED_BY(samples_mutex_) = true;      // false once the rounds are over
-  SampleTimes sample_times_ GUARDED_BY(samples_mutex_);  // the sampler's, once samples_ is empty
+  bool watching_ GUARDED_BY(samples_mutex_) = true;      // false once the legs are over
+  SampleTimes sample_times_ GUARDED_BY(samples_mutex_);  // the sampler's, when samples_ is done
   Sampler sampler_;  // calling thread; others while samples_ is empty and they hold samples_mutex_
 };
 

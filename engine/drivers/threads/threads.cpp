@@ -6,12 +6,12 @@
 namespace acid {
 
 Outcome run_threads(const Run& run, const ThreadsOptions& options) {
-  if (run.spec.method.pattern == Pattern::pairwise) return ThreadsAsync(run, options).execute();
+  if (run.spec.method.has_meetings()) return ThreadsAsync(run, options).execute();
   return ThreadsSync(run, options).execute();
 }
 
 std::string_view threads_state_layout(const RunSpec& spec) {
-  return spec.method.pattern == Pattern::pairwise ? ThreadsAsync::kLayout : ThreadsSync::kLayout;
+  return spec.method.has_meetings() ? ThreadsAsync::kLayout : ThreadsSync::kLayout;
 }
 
 }  // namespace acid

@@ -30,7 +30,7 @@ class VirtualAsync {
 
   /// Bytes of a vector up to which fetching it ahead is worth while.
   static constexpr double kLongestFetched = 1024;
-  static constexpr std::string_view kLayout = "virtual-async/5";
+  static constexpr std::string_view kLayout = "virtual-async/6";
 
   /// The state between two events, the vectors apart. No light task may be unfinished.
   template <class Archive>

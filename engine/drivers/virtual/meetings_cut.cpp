@@ -51,6 +51,7 @@ std::vector<StateVectors> VirtualAsync::vectors() const {
   StateVectors& offers = list.emplace_back();
   offers.name = kOffers;
   offers.segments = list.front().segments;
+  offers.compared = false;  // they are past
   for (int w = 0; w < spec_.workers; ++w) offers.values.push_back(offer(w));
   return list;
 }

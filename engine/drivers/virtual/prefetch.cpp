@@ -17,7 +17,7 @@ void fetch_vector(std::span<const float> values) {
 
 void fetch_exchanged(const Worker& worker) {
   fetch_vector(worker.x());
-  fetch_vector(worker.x_tilde());
+  for (std::size_t k = 0; k < worker.slots(); ++k) fetch_vector(worker.slot(k));
 }
 
 }  // namespace

@@ -21,73 +21,111 @@ RoundClock::RoundClock(int workers, double forward_share, std::vector<double> sh
       shares_(std::move(shares)),
       rest_(shares_.size(), 0.0),
       ready_(static_cast<std::size_t>(workers), 0.0),
+      done_(ready_.size(), std::vector<double>(shares_.size(), 0.0)),
+      link_free_(ready_.size(), 0.0),
       idle_(ready_.size(), 0.0) {
   for (std::size_t b = shares_.size() - 1; b > 0; --b) rest_[b - 1] = rest_[b] + shares_[b];
 }
 
-// Counted from the end of the gradient, so that the last bucket is ready right there.
-double RoundClock::all_reduce(const std::vector<RoundWork>& work,
-                              const std::vector<double>& bucket_seconds) {
-  double end = 0;
-  for (std::size_t b = 0; b < shares_.size(); ++b) {
-    const double before_end = (1 - forward_share_) * rest_[b];
-    for (std::size_t i = 0; i < work.size(); ++i)
-      end = std::max(end, ready_[i] + work[i].gradient_seconds * (1 - before_end));
-    end += bucket_seconds[b];
-  }
-  std::vector<double> finish;
-  for (const RoundWork& own : work) finish.push_back(end + own.optimizer_seconds);
-  return end_round(work, finish);
+double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
+                           const MessageCosts& costs) {
+  const std::size_t n = work.size(), buckets = shares_.size();
+  now_ = began_ = ready_;
+  Buckets ends;               // of the message on its way, where it is cut into buckets
+  std::vector<double> whole;  // where it is not
+  bool computed = false;      // a gradient, whose step is to come
+  bool stepping = false;      // the step goes with what is heard, bucket by bucket
+  for (std::size_t k = 0; k < leg.size(); ++k) switch (leg[k]) {
+      case Phase::gradient:
+        began_ = now_;
+        for (std::size_t i = 0; i < n; ++i) now_[i] += work[i].gradient_seconds;
+        computed = true;
+        break;
+      case Phase::say: {
+        const bool overlaps = leg[k + 1] != Phase::hear;
+        whole.clear();
+        if (!computed && !overlaps) {
+          whole = exchange_whole(costs);
+          break;
+        }
+        Buckets said = done_;
+        for (std::size_t i = 0; computed && i < n; ++i)
+          for (std::size_t b = 0; b < buckets; ++b) said[i][b] = gradient_ready(i, b, work[i]);
+        ends = exchange(said, costs);
+        break;
+      }
+      case Phase::hear:
+        stepping =
+            whole.empty() && computed && !costs.neighbours.empty() && leg[k + 1] == Phase::step;
+        if (stepping) break;
+        for (std::size_t i = 0; i < n; ++i) {
+          now_[i] = std::max(now_[i], whole.empty() ? ends[i].back() : whole[i]);
+          done_[i].assign(buckets, now_[i]);
+        }
+        break;
+      case Phase::step:
+        computed = false;
+        if (stepping) {
+          step_by_buckets(work, ends);
+          break;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          now_[i] += work[i].optimizer_seconds;
+          done_[i].assign(buckets, now_[i]);
+        }
+    }
+  for (std::size_t i = 0; i < n; ++i)
+    idle_[i] += now_[i] - ready_[i] - work[i].gradient_seconds - work[i].optimizer_seconds;
+  ready_ = now_;
+  return *std::max_element(ready_.begin(), ready_.end());
 }
 
-double RoundClock::overlapped(const std::vector<RoundWork>& work,
-                              const std::vector<NeighbourCost>& costs,
-                              const std::vector<std::vector<int>>& neighbours) {
-  if (done_.empty()) {
-    done_.assign(work.size(), std::vector<double>(shares_.size(), 0.0));
-    link_free_.assign(work.size(), 0.0);
+RoundClock::Buckets RoundClock::exchange(const Buckets& said, const MessageCosts& costs) {
+  Buckets ends = said;
+  if (costs.neighbours.empty()) {
+    double end = 0;
+    for (std::size_t b = 0; b < shares_.size(); ++b) {
+      for (const auto& own : said) end = std::max(end, own[b]);
+      end += costs.bucket_seconds[b];
+      for (auto& own : ends) own[b] = end;
+    }
+    return ends;
   }
-  std::vector<std::vector<double>> done = done_;
-  std::vector<double> finish;
+  for (std::size_t i = 0; i < said.size(); ++i)
+    for (std::size_t b = 0; b < shares_.size(); ++b) {
+      double start = std::max(said[i][b], link_free_[i]);
+      for (const int j : costs.neighbours[i])
+        start = std::max(start, said[static_cast<std::size_t>(j)][b]);
+      ends[i][b] = link_free_[i] = start + costs.exchanges[i].seconds(shares_[b]);
+    }
+  return ends;
+}
+
+std::vector<double> RoundClock::exchange_whole(const MessageCosts& costs) const {
+  std::vector<double> ends = now_;
+  if (costs.neighbours.empty()) {
+    ends.assign(now_.size(), *std::max_element(now_.begin(), now_.end()) + costs.whole_seconds);
+    return ends;
+  }
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    for (const int j : costs.neighbours[i])
+      ends[i] = std::max(ends[i], now_[static_cast<std::size_t>(j)]);
+    ends[i] += costs.exchanges[i].seconds(1);
+  }
+  return ends;
+}
+
+void RoundClock::step_by_buckets(const std::vector<RoundWork>& work, const Buckets& ends) {
   for (std::size_t i = 0; i < work.size(); ++i) {
     const double backward = work[i].gradient_seconds * (1 - forward_share_);
-    double now = ready_[i] + work[i].gradient_seconds * forward_share_;
+    double now = began_[i] + work[i].gradient_seconds * forward_share_;
     for (std::size_t b = 0; b < shares_.size(); ++b) {
-      double start = std::max(done_[i][b], link_free_[i]);
-      for (const int j : neighbours[i])
-        start = std::max(start, done_[static_cast<std::size_t>(j)][b]);
-      link_free_[i] = start + costs[i].seconds(shares_[b]);
-      now = std::max(now + backward * shares_[b], link_free_[i]) +
+      now = std::max(now + backward * shares_[b], ends[i][b]) +
             work[i].optimizer_seconds * shares_[b];
-      done[i][b] = now;
+      done_[i][b] = now;
     }
-    finish.push_back(now);
+    now_[i] = now;
   }
-  done_ = std::move(done);
-  return end_round(work, finish);
-}
-
-double RoundClock::sequential(const std::vector<RoundWork>& work,
-                              const std::vector<NeighbourCost>& costs,
-                              const std::vector<std::vector<int>>& neighbours) {
-  std::vector<double> stepped;
-  for (std::size_t i = 0; i < work.size(); ++i)
-    stepped.push_back(ready_[i] + work[i].gradient_seconds + work[i].optimizer_seconds);
-  std::vector<double> finish = stepped;
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    for (const int j : neighbours[i])
-      finish[i] = std::max(finish[i], stepped[static_cast<std::size_t>(j)]);
-    finish[i] += costs[i].seconds(1);
-  }
-  return end_round(work, finish);
-}
-
-double RoundClock::end_round(const std::vector<RoundWork>& work,
-                             const std::vector<double>& finish) {
-  for (std::size_t i = 0; i < work.size(); ++i)
-    idle_[i] += finish[i] - ready_[i] - work[i].gradient_seconds - work[i].optimizer_seconds;
-  ready_ = finish;
-  return *std::max_element(ready_.begin(), ready_.end());
 }
 
 }  // namespace acid

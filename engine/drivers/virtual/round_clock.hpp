@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/methods/round.hpp"
+
 namespace acid {
 
 /// What a gradient costs besides its duration, and in which pieces its result travels.
@@ -24,44 +26,57 @@ struct CostModel {
   std::vector<double> bucket_shares(double vector_bytes) const;
 };
 
-/// How long one worker computes in a round.
+/// How long one worker computes in a leg.
 struct RoundWork {
   double gradient_seconds = 0;   // forward and backward, with the pauses in it
   double optimizer_seconds = 0;  // on top
 };
 
-/// What the exchange of one worker's whole vector with all its neighbours takes.
+/// What the exchange of one worker's message with all its neighbours takes.
 struct NeighbourCost {
   double latency_seconds = 0, transfer_seconds = 0;
   double seconds(double share) const { return latency_seconds + share * transfer_seconds; }
 };
 
-/// Max-plus recurrences of one synchronous round (DDP's and Decent-DP's bucket schedules). Worker i
-/// begins a round at Sᵢ; Fᵢ is its forward pass, gᵢ,b its backward pass of bucket b, uᵢ,b the
-/// optimiser's part of it and Uᵢ their sum, c_b the exchange of bucket b. Equal buckets and workers
-/// have closed forms in steady state, with G = Bg: all_reduce max(F + G + c, F + g + Bc) + U;
-/// overlapped max(F + G + U, Bc, c + U/B).
+/// What the messages of a synchronous method take.
+struct MessageCosts {
+  // Where workers hear their neighbours; empty where they hear all.
+  std::vector<std::vector<int>> neighbours = {};  // of worker i
+  std::vector<NeighbourCost> exchanges = {};      // of worker i
+  // Where they hear all: an all-reduce of each bucket, and one of the whole message.
+  std::vector<double> bucket_seconds = {};
+  double whole_seconds = 0;
+};
+
+/// When the workers of a synchronous method are done with a leg of its round (DDP's and Decent-DP's
+/// bucket schedules are two cases). One max-plus recurrence, of worker i and bucket b:
+///
+///   gradient  Fᵢ is its forward pass, gᵢ,b its backward pass of bucket b, which ends at
+///             readyᵢ,b = nowᵢ + Fᵢ + gᵢ,1 + … + gᵢ,b.
+///   say       The message leaves bucket by bucket where that overlaps something: saidᵢ,b is
+///             readyᵢ,b between gradient and step, and while a gradient is computed doneᵢ,b, when
+///             bucket b last changed. Elsewhere it is one bucket, saidᵢ = nowᵢ.
+///             Neighbours: the exchange of bucket b begins as soon as i and its neighbours have
+///             said it and i's link is free, and ends at endᵢ,b, c_b later.
+///             All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers.
+///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
+///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after a hear from neighbours, bucket
+///   by
+///             bucket: doneᵢ,b = max(doneᵢ,b−1 + gᵢ,b, endᵢ,b) + uᵢ,b, with doneᵢ,0 = nowᵢ + Fᵢ at
+///             the gradient's begin.
+///
+/// The start points are done at 0. Equal buckets and workers have closed forms in steady state,
+/// with G = Bg: "gradient say hear step" with all max(F + G + c, F + g + Bc) + U;
+/// "say gradient hear step" with neighbours max(F + G + U, Bc, c + U/B).
 class RoundClock {
  public:
   /// `shares` of the buckets sum to 1.
   RoundClock(int workers, double forward_share, std::vector<double> shares);
 
-  /// readyᵢ,b = Sᵢ + Fᵢ + gᵢ,1 + … + gᵢ,b; end_b = max(maxᵢ readyᵢ,b, end_b−1) + c_b, the same for
-  /// all workers; then S'ᵢ = end_B + Uᵢ. Returns when the last worker is done.
-  double all_reduce(const std::vector<RoundWork>& work, const std::vector<double>& bucket_seconds);
+  /// Returns when the last worker is done with the leg.
+  double advance(const Leg& leg, const std::vector<RoundWork>& work, const MessageCosts& costs);
 
-  /// doneᵢ,b = max(doneᵢ,b−1 + gᵢ,b, endᵢ,b of the round before) + uᵢ,b, with doneᵢ,0 = Sᵢ + Fᵢ;
-  /// then the exchange of bucket b begins as soon as it is done at worker i and its neighbours and
-  /// i's link is free, and ends at endᵢ,b; S'ᵢ = doneᵢ,B. The first round mixes the start points,
-  /// which are done at 0. Returns when the last worker is done.
-  double overlapped(const std::vector<RoundWork>& work, const std::vector<NeighbourCost>& costs,
-                    const std::vector<std::vector<int>>& neighbours);
-
-  /// Compute, the optimiser's step included, then wait for the neighbours, then average.
-  double sequential(const std::vector<RoundWork>& work, const std::vector<NeighbourCost>& costs,
-                    const std::vector<std::vector<int>>& neighbours);
-
-  /// When worker i starts its next round.
+  /// When worker i starts its next leg.
   double ready_seconds(int worker) const { return ready_[static_cast<std::size_t>(worker)]; }
   /// Seconds each worker has neither computed nor taken optimiser steps so far.
   const std::vector<double>& idle_seconds() const { return idle_; }
@@ -72,13 +87,22 @@ class RoundClock {
   }
 
  private:
-  double end_round(const std::vector<RoundWork>& work, const std::vector<double>& finish);
+  using Buckets = std::vector<std::vector<double>>;  // by worker and bucket
+
+  /// When bucket b of worker i's gradient is computed.
+  double gradient_ready(std::size_t i, std::size_t b, const RoundWork& work) const {
+    return began_[i] + work.gradient_seconds * (1 - (1 - forward_share_) * rest_[b]);
+  }
+  Buckets exchange(const Buckets& said, const MessageCosts& costs);
+  std::vector<double> exchange_whole(const MessageCosts& costs) const;
+  void step_by_buckets(const std::vector<RoundWork>& work, const Buckets& ends);
 
   double forward_share_;
-  std::vector<double> shares_, rest_;      // rest_[b]: of the buckets after b
-  std::vector<double> ready_;              // when each worker starts its next round
-  std::vector<std::vector<double>> done_;  // per worker and bucket, of the last round
-  std::vector<double> link_free_;          // per worker: end of its last bucket exchange
+  std::vector<double> shares_, rest_;  // rest_[b]: of the buckets after b
+  std::vector<double> ready_;          // when each worker starts its next leg
+  std::vector<double> now_, began_;    // during a leg: its clock, and when its gradient began
+  Buckets done_;                       // when each bucket of what a worker says last changed
+  std::vector<double> link_free_;      // per worker: end of its last bucket exchange
   std::vector<double> idle_;
 };
 

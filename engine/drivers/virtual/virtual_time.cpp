@@ -6,12 +6,12 @@
 namespace acid {
 
 Outcome run_virtual(const Run& run, const VirtualOptions& options) {
-  if (run.spec.method.pattern == Pattern::pairwise) return VirtualAsync(run, options).execute();
+  if (run.spec.method.has_meetings()) return VirtualAsync(run, options).execute();
   return VirtualSync(run, options).execute();
 }
 
 std::string_view virtual_state_layout(const RunSpec& spec) {
-  return spec.method.pattern == Pattern::pairwise ? VirtualAsync::kLayout : VirtualSync::kLayout;
+  return spec.method.has_meetings() ? VirtualAsync::kLayout : VirtualSync::kLayout;
 }
 
 }  // namespace acid

@@ -1,0 +1,196 @@
+#include "engine/methods/round.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::int64_t kMostPhases = 100'000;
+
+class Parser {
+ public:
+  Parser(std::string_view text, const Round::Parameters& parameters)
+      : text_(text), parameters_(parameters) {}
+
+  std::vector<Phase> all() {
+    std::vector<Phase> phases = items();
+    if (at_ < text_.size()) fail("expected gradient, step, say, hear or 'count * (...)'");
+    return phases;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UsageError(fmt::format("the round \"{}\", column {}: {}", text_, at_ + 1, what));
+  }
+
+  char peek() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  bool take(char wanted) {
+    if (peek() != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  std::string_view word() {
+    peek();
+    const std::size_t first = at_;
+    while (at_ < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
+    return text_.substr(first, at_ - first);
+  }
+
+  std::vector<Phase> items() {
+    std::vector<Phase> phases;
+    while (peek() != '\0' && peek() != ')') {
+      const std::size_t before = at_;
+      const std::string_view name = word();
+      if (name == "gradient") {
+        phases.push_back(Phase::gradient);
+      } else if (name == "step") {
+        phases.push_back(Phase::step);
+      } else if (name == "say") {
+        phases.push_back(Phase::say);
+      } else if (name == "hear") {
+        phases.push_back(Phase::hear);
+      } else {
+        at_ = before;
+        repeat(phases);
+      }
+      if (phases.size() > static_cast<std::size_t>(kMostPhases))
+        fail(fmt::format("it has more than {} parts", kMostPhases));
+    }
+    return phases;
+  }
+
+  void repeat(std::vector<Phase>& phases) {
+    constexpr const char* kExpected = "expected gradient, step, say, hear or 'count * (...)'";
+    const std::size_t before = at_;
+    if (peek() != '(') {
+      word();
+      const bool counts = peek() == '*';
+      at_ = before;
+      if (!counts) fail(kExpected);
+    }
+    const double value = std::round(term());
+    if (!take('*') || !take('(')) {
+      at_ = before;
+      fail(kExpected);
+    }
+    if (!(value >= 0 && value <= kMostPhases)) {
+      at_ = before;
+      fail(fmt::format("it repeats {:g} times", value));
+    }
+    const std::vector<Phase> inner = items();
+    if (!take(')')) fail("expected ')'");
+    if (value * static_cast<double>(inner.size()) > kMostPhases)
+      fail(fmt::format("it has more than {} parts", kMostPhases));
+    for (int times = 0; times < static_cast<int>(value); ++times)
+      phases.insert(phases.end(), inner.begin(), inner.end());
+  }
+
+  double term() {
+    if (take('(')) {
+      double sum = term();
+      while (true) {
+        if (take('+'))
+          sum += term();
+        else if (take('-'))
+          sum -= term();
+        else
+          break;
+      }
+      if (!take(')')) fail("expected ')'");
+      return sum;
+    }
+    const std::string_view name = word();
+    if (name.empty()) fail("expected a number or a parameter");
+    if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
+      std::int64_t number = 0;
+      const auto end = std::from_chars(name.data(), name.data() + name.size(), number);
+      if (end.ec != std::errc() || end.ptr != name.data() + name.size())
+        fail(fmt::format("'{}' is no number", name));
+      return static_cast<double>(number);
+    }
+    if (!parameters_) fail(fmt::format("there is no parameter '{}'", name));
+    return parameters_(name);
+  }
+
+  const std::string_view text_;
+  const Round::Parameters& parameters_;
+  std::size_t at_ = 0;
+};
+
+/// Whether the hear of the say at `at` comes after the next gradient.
+bool is_open_across(const std::vector<Phase>& phases, std::size_t at) {
+  for (std::size_t k = at; k < phases.size(); ++k) {
+    if (phases[k] == Phase::gradient) return true;
+    if (phases[k] == Phase::hear) return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Round::Round(std::string_view text, const Parameters& parameters) {
+  const std::vector<Phase> phases = Parser(text, parameters).all();
+  const auto refuse = [&](const char* what) {
+    throw UsageError(fmt::format("the round \"{}\": {}", text, what));
+  };
+  bool computed = false, said = false;
+  for (const Phase phase : phases) {
+    const bool of_gradient = phase == Phase::gradient || phase == Phase::step;
+    bool& begun = of_gradient ? computed : said;
+    if (begun == (phase == Phase::gradient || phase == Phase::say))
+      refuse(of_gradient ? "gradients and steps take turns" : "say and hear take turns");
+    begun = !begun;
+  }
+  if (phases.empty() || std::count(phases.begin(), phases.end(), Phase::gradient) == 0)
+    refuse("it has no gradient");
+  if (computed) refuse("its last gradient has no step");
+  if (said) refuse("what it says last nobody hears");
+  cut(phases);
+  for (const Leg& leg : legs_)
+    if (std::count(leg.begin(), leg.end(), Phase::say) !=
+        std::count(leg.begin(), leg.end(), Phase::hear))
+      refuse("a message is on its way for more than one gradient");
+}
+
+// A leg begins before a gradient, or before what is said while that is computed.
+void Round::cut(const std::vector<Phase>& phases) {
+  for (std::size_t k = 0; k < phases.size(); ++k) {
+    const bool begins =
+        phases[k] == Phase::gradient || (phases[k] == Phase::say && is_open_across(phases, k));
+    if (legs_.empty() || (begins && has(legs_.back(), Phase::step))) legs_.emplace_back();
+    legs_.back().push_back(phases[k]);
+  }
+  for (const Leg& leg : legs_)
+    said_.push_back(said_.back() + std::count(leg.begin(), leg.end(), Phase::say));
+}
+
+std::int64_t Round::said_before(std::int64_t legs) const {
+  const auto count = static_cast<std::int64_t>(legs_.size());
+  return legs / count * said_.back() + said_[static_cast<std::size_t>(legs % count)];
+}
+
+bool has(const Leg& leg, Phase phase) {
+  return std::find(leg.begin(), leg.end(), phase) != leg.end();
+}
+
+bool comes_before(const Leg& leg, Phase one, Phase other) {
+  const auto first = std::find(leg.begin(), leg.end(), one);
+  return first != leg.end() && std::find(first, leg.end(), other) != leg.end();
+}
+
+}  // namespace acid

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// What a worker does in a round of a synchronous method.
+enum class Phase : std::uint8_t {
+  gradient,  // computes one, at the rule's point
+  step,      // of the gradient before
+  say,       // its message leaves
+  hear,      // waits for the messages of this exchange, its own included, and takes them in
+};
+
+/// One gradient and one step of a worker, and what it says and hears around them: no message is on
+/// its way where a leg begins.
+using Leg = std::vector<Phase>;
+
+/// When things happen in a synchronous method: workers walk through it again and again. What stands
+/// between "say" and "hear" runs while messages travel.
+class Round {
+ public:
+  /// The value of a parameter of the method.
+  using Parameters = std::function<double(std::string_view name)>;
+
+  Round() = default;
+  /// Of "gradient", "step", "say", "hear" and "COUNT * ( … )", where COUNT is a number, a parameter
+  /// or, in parentheses, sums and differences of these, rounded: "steps * (gradient step) say
+  /// hear". Throws UsageError, with the column, for anything else; and where gradients and steps,
+  /// or says and hears, do not take turns, or a message is on its way for more than one gradient.
+  explicit Round(std::string_view text, const Parameters& parameters = {});
+
+  const std::vector<Leg>& legs() const { return legs_; }
+  /// Of a worker's gradient `number`, from 0.
+  const Leg& leg(std::int64_t number) const {
+    return legs_[static_cast<std::size_t>(number) % legs_.size()];
+  }
+  /// How many messages a worker has said when it has walked through so many legs.
+  std::int64_t said_before(std::int64_t legs) const;
+
+ private:
+  void cut(const std::vector<Phase>& phases);
+
+  std::vector<Leg> legs_;
+  std::vector<std::int64_t> said_{0};  // before each leg, and in all of them
+};
+
+/// Whether `one` comes before `other` in the leg; false where one of them is missing.
+bool comes_before(const Leg& leg, Phase one, Phase other);
+bool has(const Leg& leg, Phase phase);
+
+}  // namespace acid

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/worker/kernels.hpp"
+
+namespace acid {
+
+struct OptimizerSettings;
+struct WorkerSettings;
+
+/// A vector that every worker keeps beside x.
+struct Slot {
+  enum class Start { zero, x };  // x: the start point
+  std::string_view name;         // in checkpoints
+  Start start = Start::zero;
+  bool shared = false;  // meet() changes it: it lies where a partner's process can reach it
+};
+
+/// A number that every worker keeps.
+struct ScalarSlot {
+  std::string_view name;
+  double start = 0;
+};
+
+/// One worker as a rule sees it, in one event.
+template <class T>
+struct WorkerView {
+  const WorkerSettings& settings;
+  T* x;
+  std::byte* own;   // null where only the memory that is shared can be reached
+  double* scalars;  // of ScalarSlots, in order; null likewise
+  double elapsed;   // normalised time since the worker's last event
+
+  /// The vector of slot `index` in Rule::slots().
+  T* slot(std::size_t index) const;
+  /// The optimiser's moments; null where it keeps none.
+  T* moment(std::size_t which) const;
+};
+
+/// What a worker hears. Messages lie in memory that the worker's kernels reach.
+template <class T>
+struct Heard {
+  /// The messages and their weights: the worker's own first, then the others' in ascending order.
+  /// Of a meeting: its own and its partner's. Empty where `mean` is there.
+  std::span<const kernels::Weighted<T>> sources = {};
+  const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
+  double late = 0;          // meetings: normalised time since the messages were said
+};
+
+/// What a worker says: so many vectors of the model's dimension, one after the other, then numbers,
+/// each of which takes the place of two floats.
+struct Message {
+  std::size_t vectors = 1, scalars = 0;
+  std::size_t floats(std::size_t dimension) const { return vectors * dimension + 2 * scalars; }
+};
+
+/// A gradient's step.
+struct StepSize {
+  double learning_rate = 0;
+  std::int64_t number = 0;  // of the gradient, of this worker, from 1
+};
+
+/// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
+/// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
+/// first brings the worker to the time of the event, where something happens between events.
+///
+/// Stateless, shared by all workers and threads. Whoever may change the worker calls it. T is float
+/// in runs and double where tests want a reference.
+template <class T>
+class Rule {
+ public:
+  virtual ~Rule() = default;
+
+  /// Those that are shared come first.
+  virtual std::span<const Slot> slots() const { return {}; }
+  virtual std::span<const ScalarSlot> scalars() const { return {}; }
+  virtual Message message() const { return {}; }
+  /// Whether something happens between events, and advance() is not idle.
+  virtual bool drifts() const { return false; }
+  /// Whether gradients are taken at x, so that point() copies it.
+  virtual bool point_is_x() const { return true; }
+
+  /// Brings the worker to the event's time.
+  virtual void advance(const WorkerView<T>& worker) const;
+  /// out ← where the next gradient is to be taken.
+  virtual void point(const WorkerView<T>& worker, T* out) const;
+  /// A gradient's step; `next_point`, unless it is null, ← where the next one is to be taken.
+  virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
+                    T* next_point) const;
+  /// out ← message() of it. Changes nothing but by advancing: a checkpoint may follow, after which
+  /// it is said again.
+  virtual void say(const WorkerView<T>& worker, T* out) const;
+  virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
+  /// Both say and both hear at once, in one pass.
+  virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const;
+  /// out, in host memory, ← elements [first, first + size) of the model, with `pending`, unless it
+  /// is null, heard. Changes nothing.
+  virtual void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
+                    std::size_t size) const;
+};
+
+extern template class Rule<float>;
+extern template class Rule<double>;
+
+/// A method's rule, for both types.
+struct Rules {
+  std::shared_ptr<const Rule<float>> floats = std::make_shared<const Rule<float>>();
+  std::shared_ptr<const Rule<double>> doubles = std::make_shared<const Rule<double>>();
+  template <class T>
+  const Rule<T>& of() const {
+    if constexpr (std::is_same_v<T, float>)
+      return *floats;
+    else
+      return *doubles;
+  }
+};
+template <template <class> class R, class... Arguments>
+Rules rules(const Arguments&... arguments) {
+  return {std::make_shared<const R<float>>(arguments...),
+          std::make_shared<const R<double>>(arguments...)};
+}
+
+// What rules are made of. Each is one pass over vectors, split among the worker's threads.
+
+/// The optimiser of the recipe turns g into a step u; x −= γu. `x_tilde`, unless it is null, is
+/// mixed with x by the coefficient c before and makes the same step; `next_point`, unless null, ←
+/// x.
+template <class T>
+void local_step(const WorkerView<T>& worker, const StepSize& size, const T* gradient, T* x_tilde,
+                T c, T* next_point);
+/// The same of another optimiser, whose moments are `m` and `v`, null where it has none.
+template <class T>
+void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
+                    const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
+                    T* next_point);
+/// out ← the weighted mean of vector `index` of the messages.
+template <class T>
+void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t index, T* out);
+/// out ← from.
+template <class T>
+void copy_vector(const WorkerView<T>& worker, const T* from, T* out);
+/// out += weight·from.
+template <class T>
+void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* out);
+/// Number `index` of a message that is being said, and the weighted sum of those that are heard. An
+/// all-reduce does not carry numbers.
+template <class T>
+void say_number(const WorkerView<T>& worker, const Message& message, std::size_t index,
+                double value, T* out);
+template <class T>
+double heard_number(const WorkerView<T>& worker, const Message& message, const Heard<T>& heard,
+                    std::size_t index);
+
+}  // namespace acid
