@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "engine/topology/edge_schedule.hpp"
 #include "tests/catch.hpp"
@@ -275,4 +277,57 @@ TEST_CASE("CORRECTNESS 31: the recorded rate is that of global progress, not of 
   setup.spec.schedule.kind = ScheduleKind::cosine;
   setup.run();
   CHECK(setup.recorder.last("learning_rate") == Approx(0).margin(1e-9));
+}
+
+// The workers of a ring are held up by one of them after as many gradients as it is far away.
+TEST_CASE("threads: a synchronous round waits for the workers that it hears, and for nobody else") {
+  for (const char* algorithm : {"d-psgd", "decent-adam"}) {
+    INFO(algorithm);
+    std::atomic<std::int64_t> farthest{-1};
+    std::atomic<bool> ahead{true};
+    Setup setup;
+    setup.on_threads = true;
+    setup.algorithm = algorithm;
+    setup.spec.budget.gradients = 8 * 12;
+    setup.spec.cadence.consensus_every = 1e9;
+    setup.before_gradient = [&](int worker, std::int64_t step) {
+      if (worker == 4) farthest.store(step);
+      if (worker != 0 || step != 2) return;
+      ahead.store(comes_true([&] { return farthest.load() == 6; }));
+    };
+    const Outcome outcome = setup.run();
+    CHECK(outcome.ending == Ending::finished);
+    CHECK(ahead.load());
+  }
+}
+
+// Said by the clock, so it wants a machine with nothing beside it.
+TEST_CASE("threads: rounds of neighbours take the time that the virtual driver says",
+          "[.][stress]") {
+  constexpr double kMean = 0.01;
+  double best = 0;
+  for (int trial = 0; trial < 5 && best < 0.9; ++trial) {
+    Setup simulated;
+    simulated.algorithm = "d-psgd";
+    simulated.workers = 16;
+    simulated.spec.budget.gradients = 16 * 100;
+    simulated.virtual_time.compute.kind = ComputeKind::exponential;
+    simulated.virtual_time.compute.gradient_seconds = kMean;
+    const double expected = simulated.run().position.seconds;
+    Setup timed;
+    timed.on_threads = true;
+    timed.algorithm = "d-psgd";
+    timed.workers = 16;
+    timed.spec.budget.gradients = 16 * 100;
+    timed.before_gradient = [&](int worker, std::int64_t step) {
+      const double seconds =
+          simulated.virtual_time.compute.draw_seconds(worker, step, Seeds(timed.seed));
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    };
+    const double took = timed.run().position.seconds;
+    best = std::max(best, expected / took);
+    WARN("gradients per mean duration: virtual " << 1600 * kMean / expected << ", threads "
+                                                 << 1600 * kMean / took);
+  }
+  CHECK(best >= 0.9);
 }

@@ -23,7 +23,7 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
       losses_(static_cast<std::size_t>(run.spec.workers)),
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       barrier_(run.spec.workers),
-      sample_times_(run.spec.cadence),
+      samples_(run.spec, ensemble_.dimension()),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
   started_seconds_ = run.clock.seconds();
   if (run.checkpointing.resume != nullptr) {
@@ -33,7 +33,7 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
     ensemble_.restore(*run.checkpointing.resume);
     legs_done_.store(first_leg_);
     started_seconds_ -= seconds;
-    sample_times_ = sampler_.sample_times();
+    samples_.resume_at(sampler_.sample_times());
   }
   said_.emplace(spec_.workers, spec_.method.round.said_before(first_leg_));
   if (spec_.method.reduces_gradients) return;
@@ -47,9 +47,7 @@ Position ThreadsSync::position(std::int64_t legs) const {
 
 // No gradient of the leg is committed: an attempt that goes on from here computes them again.
 void ThreadsSync::save_cut(std::int64_t leg) {
-  MutexLock lock(samples_mutex_);
-  while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-  if (!watching_ || diverged_.load() || end_wanted_.load()) return;
+  if (!samples_.wait_until_evaluated() || diverged_.load() || end_wanted_.load()) return;
   log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
   log_.flush();
   const Position here = position(leg);
@@ -80,7 +78,7 @@ void ThreadsSync::train() {
   ThreadGroup workers([this] { abort(); });
   for (int w = 0; w < spec_.workers; ++w) workers.start([this, w] { work(w); });
   try {
-    watch();
+    evaluate_samples();
   } catch (...) {
     abort();  // whoever still sleeps must be let go before the crew can be joined
     throw;
@@ -90,15 +88,9 @@ void ThreadsSync::train() {
 
 void ThreadsSync::abort() {
   closing_.set();
-  stop_watching();  // first: the last at the barrier may wait for it
+  samples_.close();  // first: the last at the barrier may wait for it
   said_->abort();
   barrier_.abort();
-}
-
-void ThreadsSync::stop_watching() {
-  MutexLock lock(samples_mutex_);
-  watching_ = false;
-  samples_changed_.notify_all();
 }
 
 bool ThreadsSync::meet(int w, const std::function<void()>& leader) {
@@ -165,31 +157,38 @@ void ThreadsSync::compute(int w) {
 }
 
 bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
-  if (!must_meet(leg)) return true;
-  return meet(w, [&] { between_legs(leg); }) && !ended_.load();
+  const Decision decision = decide(leg);
+  if (decision.meet && (!meet(w, [&] { between_legs(leg); }) || ended_.load())) return false;
+  return !decision.sample || leave_sample(w, leg);
 }
 
-bool ThreadsSync::must_meet(std::int64_t leg) {
+ThreadsSync::Decision ThreadsSync::decide(std::int64_t leg) {
   MutexLock lock(decisions_mutex_);
   const auto [found, is_first] = decisions_.try_emplace(leg);
-  if (is_first) found->second.meet = is_due(leg);
-  const bool meet = found->second.meet;
-  if (++found->second.passed < spec_.workers) return meet;
-  decisions_.erase(found);
-  if (!meet) run_.recorder.progress(position(leg));
-  return meet;
+  Decision& decision = found->second;
+  const Position here = position(leg);
+  if (is_first) {
+    decision.meet = must_meet(leg, here);
+    decision.sample = samples_.take(here);
+  }
+  if (++decision.passed < spec_.workers) return decision;
+  if (!decision.meet) run_.recorder.progress(here);
+  return std::move(decisions_.extract(found).mapped());
 }
 
-bool ThreadsSync::is_due(std::int64_t leg) {
-  const Position here = position(leg);
-  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
+bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
   if (must_end(here) || run_.stop.stop_requested()) return true;
-  if (checkpoints != nullptr && checkpoints->due(leg, here)) {
-    cut_due_ = leg;
-    return true;
-  }
-  MutexLock lock(samples_mutex_);
-  return sample_times_.due(here);
+  Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
+  if (checkpoints == nullptr || !checkpoints->due(leg, here)) return false;
+  cut_due_ = leg;
+  return true;
+}
+
+bool ThreadsSync::leave_sample(int w, std::int64_t leg) {
+  const Worker& worker = ensemble_.worker(w);
+  log_.mark(w, EventKind::measured, worker.last_event(), worker);
+  const auto i = static_cast<std::size_t>(w);
+  return samples_.leave(w, leg, worker, notes_[i], idle_seconds_[i], [&] { return position(leg); });
 }
 
 bool ThreadsSync::cut_is_due(std::int64_t leg) {
@@ -212,43 +211,23 @@ void ThreadsSync::between_legs(std::int64_t leg) {
       (stopping ? !checkpoints->has(leg) : cut_is_due(leg)))
     save_cut(leg);
   const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
-  if (over || stopping) {
-    stopped_.store(!over);
-    ended_.store(true);
-    stop_watching();
-    return;
-  }
-  MutexLock lock(samples_mutex_);
-  if (!sample_times_.due(here)) return;
-  while (!samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-  Measured measured{
-      log_.measure(ensemble_.latest_event(), ensemble_, sample_times_.evaluates_workers()),
-      {},
-      collect_notes()};
-  measured.totals.position = here;
-  measured.totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
-  measured.totals.learning_rate = spec_.learning_rate(here);
-  samples_.push_back(std::move(measured));
-  sample_times_.pass(here, spec_.workers);
-  samples_changed_.notify_all();
+  if (!over && !stopping) return;
+  stopped_.store(!over);
+  ended_.store(true);
+  samples_.close();
 }
 
-// The calling thread evaluates what was measured.
-void ThreadsSync::watch() {
-  while (true) {
-    Measured measured;
-    {
-      MutexLock lock(samples_mutex_);
-      while (samples_.empty() && watching_) samples_changed_.wait(samples_mutex_);
-      if (samples_.empty()) return;
-      measured = std::move(samples_.front());
-    }
-    sampler_.take(measured.mean, measured.totals, measured.notes);
+// What the calling thread does until the run is over.
+void ThreadsSync::evaluate_samples() {
+  while (const RoundSamples::Sample* const sample = samples_.next()) {
+    const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
+        buffers(sample->buffers.begin(), sample->buffers.end());
+    sampler_.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
+                          sampler_.sample_times().evaluates_workers()),
+                  sample->totals, sample->notes);
     const bool reached = sampler_.target_reached() && spec_.end_at_gradients == RunSpec::kNoEnd;
     if (reached || sampler_.diverged()) end_wanted_.store(true);
-    MutexLock lock(samples_mutex_);
-    samples_.pop_front();  // only now: the next may be waiting
-    samples_changed_.notify_all();
+    samples_.evaluated();
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/threads/pace.hpp"
+#include "engine/drivers/threads/round_samples.hpp"
 #include "engine/drivers/threads/said.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
@@ -37,16 +37,9 @@ class ThreadsSync {
   static constexpr std::string_view kLayout = kRoundsLayout;
 
  private:
-  /// A measured mean on its way to the calling thread, which evaluates it.
-  struct Measured {
-    MeanModel mean;
-    Totals totals;
-    GradientRecords notes;
-  };
-
   /// Of a leg: what the first worker that came to it has decided for all.
   struct Decision {
-    bool meet = false;
+    bool meet = false, sample = false;
     int passed = 0;  // workers that know of it
   };
 
@@ -60,19 +53,19 @@ class ThreadsSync {
   void step(int w);
   /// The message of worker w in that exchange; where gradients are reduced, its gradient.
   std::span<float> message(int w, std::int64_t exchange);
-  bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_, samples_mutex_);
-  bool must_meet(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_, samples_mutex_);
-  bool is_due(std::int64_t leg) REQUIRES_LOCK(decisions_mutex_) EXCLUDES_LOCK(samples_mutex_);
+  bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
+  Decision decide(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
+  bool must_meet(std::int64_t leg, const Position& here) REQUIRES_LOCK(decisions_mutex_);
   bool cut_is_due(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   /// Until all workers are here; the last of them is the leader.
   bool meet(int w, const std::function<void()>& leader = {});
-  /// The leader's, before anything of a leg is committed.
-  void between_legs(std::int64_t leg) EXCLUDES_LOCK(samples_mutex_);
+  /// The leader's, before anything of a leg is heard or committed.
+  void between_legs(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
+  bool leave_sample(int w, std::int64_t leg);
   bool must_end(const Position& here) const;
-  void save_cut(std::int64_t leg) EXCLUDES_LOCK(samples_mutex_);
-  void watch();
-  void stop_watching() EXCLUDES_LOCK(samples_mutex_);
-  void abort() EXCLUDES_LOCK(samples_mutex_);
+  void save_cut(std::int64_t leg);
+  void evaluate_samples();
+  void abort();
   void train();
   /// Adds what worker w has done since then to its timeline, and returns the time that it is.
   double end_span(int w, SpanKind kind, double since);
@@ -107,12 +100,8 @@ class ThreadsSync {
   std::map<std::int64_t, Decision> decisions_ GUARDED_BY(decisions_mutex_);  // by leg
   std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
 
-  Mutex samples_mutex_;
-  Condition samples_changed_;
-  std::deque<Measured> samples_ GUARDED_BY(samples_mutex_);
-  bool watching_ GUARDED_BY(samples_mutex_) = true;      // false once the legs are over
-  SampleTimes sample_times_ GUARDED_BY(samples_mutex_);  // the sampler's, when samples_ is done
-  Sampler sampler_;  // calling thread; others while samples_ is empty and they hold samples_mutex_
+  RoundSamples samples_;
+  Sampler sampler_;  // the calling thread's; the leader's once all samples are evaluated
 };
 
 }  // namespace acid

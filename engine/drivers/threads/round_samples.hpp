@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/run/ensemble.hpp"
+#include "engine/run/sampler.hpp"
+
+namespace acid {
+
+/// Samples of a synchronous run on threads. The workers come to a sample one by one: each leaves a
+/// copy of its model and goes on, and the calling thread evaluates the copies once all are there.
+/// So nobody waits for a sample, unless too many are waiting for evaluation.
+class RoundSamples {
+ public:
+  /// All models where a leg began.
+  struct Sample {
+    std::vector<std::vector<float>> x, buffers;  // by worker
+    std::vector<std::int64_t> gradients;         // by worker
+    Totals totals;
+    GradientRecords notes;  // of the gradients since the last sample
+    int models = 0;         // that are there
+  };
+
+  /// `dimension`: floats of a model. The first sample is where `times` says; `spec` outlives this.
+  RoundSamples(const RunSpec& spec, std::size_t dimension);
+  void resume_at(const SampleTimes& times) EXCLUDES_LOCK(mutex_);
+
+  /// Whether there is a sample where the run is now: asked once of each leg, in order.
+  bool take(const Position& here) EXCLUDES_LOCK(mutex_);
+  /// Worker w's part of the sample of that leg; `notes` are emptied. Who leaves the last part says
+  /// where the run is by then. False: the run is over.
+  template <class PositionOf>
+  bool leave(int w, std::int64_t leg, const Worker& worker, GradientRecords& notes,
+             double idle_seconds, const PositionOf& position_of) EXCLUDES_LOCK(mutex_) {
+    Sample* const sample = room_for(leg);
+    if (sample == nullptr) return false;
+    copy(w, worker, *sample);
+    MutexLock lock(mutex_);
+    sample->notes.insert(sample->notes.end(), notes.begin(), notes.end());
+    notes.clear();
+    sample->totals.idle_seconds += idle_seconds;
+    if (++sample->models == spec_.workers) complete(leg, position_of());
+    return true;
+  }
+
+  // The calling thread's.
+  /// Sleeps until the next sample is whole; nothing when the run is over and there is none.
+  const Sample* next() EXCLUDES_LOCK(mutex_);
+  /// The sample that next() gave last is evaluated.
+  void evaluated() EXCLUDES_LOCK(mutex_);
+
+  /// Sleeps until all that are whole are evaluated. False: the run is over.
+  bool wait_until_evaluated() EXCLUDES_LOCK(mutex_);
+  /// The run is over: there will be no other sample, and nobody waits any more.
+  void close() EXCLUDES_LOCK(mutex_);
+
+ private:
+  Sample* room_for(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  static void copy(int w, const Worker& worker, Sample& sample);
+  void complete(std::int64_t leg, const Position& here) REQUIRES_LOCK(mutex_);
+
+  const RunSpec& spec_;
+  const std::size_t most_;  // samples at a time
+  Mutex mutex_;
+  Condition changed_;
+  SampleTimes times_ GUARDED_BY(mutex_);
+  std::map<std::int64_t, Sample> open_ GUARDED_BY(mutex_);  // by leg; parts are missing
+  std::deque<Sample> whole_ GUARDED_BY(mutex_);
+  bool awaited_ GUARDED_BY(mutex_) = false;  // one by the clock that is not whole yet
+  bool closed_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace acid

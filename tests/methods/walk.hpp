@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/methods/method.hpp"
+#include "engine/worker/worker.hpp"
+
+namespace acid::test {
+
+/// A synchronous method of the catalog in double precision, walked through without a driver, on a
+/// graph whose mixing matrix is Metropolis'.
+struct Walk {
+  using Gradient = std::function<std::vector<double>(int worker, const std::vector<double>& x)>;
+
+  Method method;
+  MixingMatrix weights;
+  WorkerSettings settings;
+  std::unique_ptr<WorkerMemory<double>> memory;
+  std::vector<BasicWorker<double>> workers;
+  std::vector<std::vector<double>> gradients;  // each worker's last
+
+  Walk(const Topology& graph, std::string_view name, const nlohmann::json& options,
+       const std::vector<double>& start, OptimizerSettings optimizer = {});
+
+  /// So many gradients of every worker, and what is said and heard around them.
+  void go(int legs, double learning_rate, const Gradient& gradient);
+  std::vector<double> x(int worker) const;
+  std::vector<double> mean() const;
+  /// The mean over the workers of ‖xᵢ − to‖².
+  double distance(const std::vector<double>& to) const;
+
+ private:
+  void hear(const std::vector<std::vector<double>>& messages);
+
+  std::int64_t leg_ = 0;
+};
+
+}  // namespace acid::test
