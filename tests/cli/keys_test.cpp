@@ -105,6 +105,10 @@ bool not_executed(const Key& key) {
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
   const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
+  const AlgorithmEntry* const algorithm = find_algorithm(key.kind);
+  if (key.path == "algorithm" && algorithm->optimizers == Optimizers::none)
+    return {fmt::format("algorithms=[{{kind=\"{}\"}}]", key.kind), "optimizer.momentum=0.0",
+            "optimizer.weight_decay=0.0", "topology=star", "execution.virtual.network.edges=[]"};
   if (key.path == "algorithm")
     return {fmt::format("algorithms=[{{kind=\"{}\"}}]", key.kind),
             // Uniform weights are Metropolis ones where they exist, and refused elsewhere.

@@ -47,7 +47,7 @@ Position ThreadsSync::position(std::int64_t legs) const {
 
 // No gradient of the leg is committed: an attempt that goes on from here computes them again.
 void ThreadsSync::save_cut(std::int64_t leg) {
-  if (!samples_.wait_until_evaluated() || diverged_.load() || end_wanted_.load()) return;
+  if (!samples_.wait_until_evaluated() || has_diverged() || end_wanted_.load()) return;
   log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
   log_.flush();
   const Position here = position(leg);
@@ -62,7 +62,7 @@ Outcome ThreadsSync::execute() {
   Totals totals;
   totals.position = position(legs_done_.load());
   if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
-  if (sampler_.diverged() || diverged_.load())
+  if (sampler_.diverged() || has_diverged())
     return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
   totals.learning_rate = spec_.learning_rate(totals.position);
@@ -197,7 +197,7 @@ bool ThreadsSync::cut_is_due(std::int64_t leg) {
 }
 
 bool ThreadsSync::must_end(const Position& here) const {
-  return diverged_.load() || end_wanted_.load() || spec_.budget.spent(here) ||
+  return has_diverged() || end_wanted_.load() || spec_.budget.spent(here) ||
          here.gradients >= spec_.end_at_gradients;
 }
 
@@ -220,6 +220,11 @@ void ThreadsSync::between_legs(std::int64_t leg) {
 // What the calling thread does until the run is over.
 void ThreadsSync::evaluate_samples() {
   while (const RoundSamples::Sample* const sample = samples_.next()) {
+    if (sample->gradients[0] > diverged_leg_.load()) {  // the run ended before it
+      unsampled_.insert(unsampled_.end(), sample->notes.begin(), sample->notes.end());
+      samples_.evaluated();
+      continue;
+    }
     const std::vector<std::span<const float>> x(sample->x.begin(), sample->x.end()),
         buffers(sample->buffers.begin(), sample->buffers.end());
     sampler_.take(mean_of(x, buffers, sample->gradients, spec_.average_buffers,
@@ -293,11 +298,15 @@ void ThreadsSync::step(int w) {
       .gradient = own,
       .direction = spec_.method.reduces_gradients ? std::span<const float>(mean_.span()) : own,
       .is_first = notes.empty()};
-  if (!commit(what, worker, log_, notes.emplace_back())) diverged_.store(true);
+  if (commit(what, worker, log_, notes.emplace_back())) return;
+  const std::int64_t leg = worker.gradients() - 1;
+  std::int64_t first = diverged_leg_.load();
+  while (leg < first && !diverged_leg_.compare_exchange_weak(first, leg)) {
+  }
 }
 
 GradientRecords ThreadsSync::collect_notes() {
-  GradientRecords notes;
+  GradientRecords notes = std::move(unsampled_);
   for (GradientRecords& own : notes_) {
     notes.insert(notes.end(), own.begin(), own.end());
     own.clear();

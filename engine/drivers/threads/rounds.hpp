@@ -65,6 +65,7 @@ class ThreadsSync {
   bool must_end(const Position& here) const;
   void save_cut(std::int64_t leg);
   void evaluate_samples();
+  bool has_diverged() const { return diverged_leg_.load() < RunSpec::kNoEnd; }
   void abort();
   void train();
   /// Adds what worker w has done since then to its timeline, and returns the time that it is.
@@ -91,7 +92,8 @@ class ThreadsSync {
   std::atomic<std::int64_t> legs_done_{0};     // committed by all, when they last met
   std::atomic<bool> ended_{false};             // set where all meet
   std::atomic<bool> stopped_{false};           // by the person; likewise
-  std::atomic<bool> diverged_{false}, end_wanted_{false};
+  std::atomic<bool> end_wanted_{false};
+  std::atomic<std::int64_t> diverged_leg_{RunSpec::kNoEnd};  // the first whose loss is not finite
   StopLatch closing_;
   CyclicBarrier barrier_;
   std::optional<Said> said_;  // once it is known how many messages came before this attempt
@@ -101,7 +103,8 @@ class ThreadsSync {
   std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
 
   RoundSamples samples_;
-  Sampler sampler_;  // the calling thread's; the leader's once all samples are evaluated
+  GradientRecords unsampled_;  // of samples after the run diverged; the calling thread's
+  Sampler sampler_;            // the calling thread's; the leader's once all samples are evaluated
 };
 
 }  // namespace acid
