@@ -55,8 +55,9 @@ void add_what_options(CLI::App& command, Options& options) {
                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
       ->type_name(" ");
   command
-      .add_option("--baseline", options.compare.baseline,
-                  "Algorithm or label that differences are taken to (default: ar-sgd)")
+      .add_option(
+          "--baseline", options.compare.baseline,
+          fmt::format("Algorithm or label that differences are taken to (default: {})", kBaseline))
       ->type_name("NAME");
   command
       .add_option("--metric", options.compare.metrics,

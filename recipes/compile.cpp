@@ -131,13 +131,13 @@ void Compiler::compile_point(Node root, const SweepPoint& point, Plan& plan) {
     return;
   }
   if (is_list)
-    out_.error(algorithms == nullptr ? Place{} : algorithms->place,
-               "the recipe has no [[algorithms]]",
-               "add [[algorithms]] with kind = \"ad-psgd\", or several to compare");
+    out_.error(
+        algorithms == nullptr ? Place{} : algorithms->place, "the recipe has no [[algorithms]]",
+        fmt::format("add [[algorithms]] with kind = \"{}\", or several to compare", kBaseline));
   // The other sections are worth checking all the same.
   Node any;
   any.type = Node::Type::text;
-  any.scalar = "ar-sgd";
+  any.scalar = kBaseline;
   compile_algorithm(root, any, 0, plan);
 }
 

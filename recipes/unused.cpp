@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "engine/base/fields.hpp"
@@ -35,7 +36,11 @@ bool instant(const Run& run) {
 }
 // Whose communication is cut into buckets that overlap the backward pass.
 bool has_buckets(const Run& run) {
-  return reduces(run) || run.settings["algorithm"].value("order", "") == "combine-while-adapt";
+  const Method method = run.entry.make(run.settings["algorithm"], nullptr);
+  const auto overlaps = [](const Leg& leg) {
+    return comes_before(leg, Phase::say, Phase::gradient);
+  };
+  return method.reduces_gradients || std::ranges::any_of(method.round.legs(), overlaps);
 }
 bool draws_durations(const Run& run) {
   const json& model = simulated(run);
@@ -79,36 +84,36 @@ const char* of_buckets(const Run& run) {
 
 constexpr std::array kRules = {
     KeyRule{"task.dataset.test_fraction",
-         [](const Run& run) -> const char* {
-           return dataset_is(run, "logistic") && !reads_file(run) ? "no file is read" : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              return dataset_is(run, "logistic") && !reads_file(run) ? "no file is read" : nullptr;
+            }},
     KeyRule{"task.dataset.dimension", &of_drawn_examples},
     KeyRule{"task.dataset.separation", &of_drawn_examples},
     KeyRule{"task.dataset.label_noise", &of_drawn_examples},
     KeyRule{"task.dataset.train", &of_drawn_examples},
     KeyRule{"task.dataset.test", &of_drawn_examples},
     KeyRule{"task.buffers",
-         [](const Run& run) -> const char* {
-           return run.has_buffers ? nullptr : "what is trained has no batch-norm statistics";
-         }},
+            [](const Run& run) -> const char* {
+              return run.has_buffers ? nullptr : "what is trained has no batch-norm statistics";
+            }},
     KeyRule{"task.batch_size", &of_gradients},
     KeyRule{"optimizer", &of_gradients},
     KeyRule{"optimizer.decay_one_dimensional",
-         [](const Run& run) -> const char* {
-           return number(run.settings["optimizer"], "weight_decay") > 0 ? nullptr
-                                                                        : "weight_decay is 0";
-         }},
+            [](const Run& run) -> const char* {
+              return number(run.settings["optimizer"], "weight_decay") > 0 ? nullptr
+                                                                           : "weight_decay is 0";
+            }},
     KeyRule{"optimizer.schedule.reference_batch",
-         [](const Run& run) -> const char* {
-           return run.settings["optimizer"]["schedule"]["scale_with_workers"] == "none"
-                      ? "scale_with_workers is \"none\""
-                      : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              return run.settings["optimizer"]["schedule"]["scale_with_workers"] == "none"
+                         ? "scale_with_workers is \"none\""
+                         : nullptr;
+            }},
     KeyRule{"topology",
-         [](const Run& run) -> const char* {
-           if (alone(run)) return kAlone;
-           return reduces(run) ? "an all-reduce is among all workers" : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              if (alone(run)) return kAlone;
+              return reduces(run) ? "an all-reduce is among all workers" : nullptr;
+            }},
     KeyRule{"algorithm.communication_rate", &of_messages},
     KeyRule{"algorithm.alpha", &of_messages},
     KeyRule{"algorithm.alpha_tilde", &of_messages},
@@ -116,64 +121,64 @@ constexpr std::array kRules = {
     KeyRule{"algorithm.order", &of_messages},
     KeyRule{"algorithm.weights", &of_messages},
     KeyRule{"algorithm.spectral",
-         [](const Run& run) -> const char* {
-           const json& options = run.settings["algorithm"];
-           if (!gossips(run)) return kNobodyGossips;
-           return options["eta"].is_number() && options["alpha_tilde"].is_number()
-                      ? "eta and alpha_tilde are given"
-                      : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              const json& options = run.settings["algorithm"];
+              if (!gossips(run)) return kNobodyGossips;
+              return options["eta"].is_number() && options["alpha_tilde"].is_number()
+                         ? "eta and alpha_tilde are given"
+                         : nullptr;
+            }},
     KeyRule{"streams.init",
-         [](const Run& run) -> const char* {
-           return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
+            }},
     KeyRule{"streams.data", &of_gradients},
     KeyRule{"streams.gossip", &of_gossip},
     KeyRule{"streams.compute",
-         [](const Run& run) -> const char* {
-           return draws_durations(run) ? nullptr : "no duration is drawn at random";
-         }},
+            [](const Run& run) -> const char* {
+              return draws_durations(run) ? nullptr : "no duration is drawn at random";
+            }},
     KeyRule{"execution.max_backlog",
-         [](const Run& run) -> const char* {
-           if (!gossips(run)) return kNobodyGossips;
-           return has_driver(run, "virtual") && instant(run) ? kInstant : nullptr;
-         }},
+            [](const Run& run) -> const char* {
+              if (!gossips(run)) return kNobodyGossips;
+              return has_driver(run, "virtual") && instant(run) ? kInstant : nullptr;
+            }},
     KeyRule{"execution.virtual", &simulation_without},
     KeyRule{"execution.virtual.gradient_clock",
-         [](const Run& run) -> const char* {
-           return pairwise(run) ? nullptr : "the rounds of a synchronous method have durations";
-         }},
+            [](const Run& run) -> const char* {
+              return pairwise(run) ? nullptr : "the rounds of a synchronous method have durations";
+            }},
     KeyRule{"execution.virtual.network.latency_seconds", &of_messages},
     KeyRule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
     KeyRule{"execution.virtual.network.edges", &of_messages},
     KeyRule{"execution.virtual.network.all_reduce",
-         [](const Run& run) -> const char* {
-           if (alone(run)) return kAlone;
-           if (instant(run)) return kInstant;
-           return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
-         }},
+            [](const Run& run) -> const char* {
+              if (alone(run)) return kAlone;
+              if (instant(run)) return kInstant;
+              return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
+            }},
     KeyRule{"execution.virtual.cost.buckets", &of_buckets},
     KeyRule{"execution.virtual.cost.forward_share", &of_buckets},
     KeyRule{"execution.threads",
-         [](const Run& run) -> const char* {
-           return has_driver(run, "threads") ? nullptr : "the driver is not threads";
-         }},
+            [](const Run& run) -> const char* {
+              return has_driver(run, "threads") ? nullptr : "the driver is not threads";
+            }},
     KeyRule{"execution.threads.exchange_threads", &of_gossip},
     KeyRule{"execution.mpi",
-         [](const Run& run) -> const char* {
-           return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
-         }},
+            [](const Run& run) -> const char* {
+              return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
+            }},
     KeyRule{"execution.mpi.on_loss",
-         [](const Run& run) -> const char* {
-           if (!has_driver(run, "mpi") || pairwise(run)) return nullptr;
-           return run.settings["execution"]["mpi"]["on_loss"] == "restart"
-                      ? nullptr
-                      : "rounds of a synchronous method need everybody, so it restarts";
-         }},
+            [](const Run& run) -> const char* {
+              if (!has_driver(run, "mpi") || pairwise(run)) return nullptr;
+              return run.settings["execution"]["mpi"]["on_loss"] == "restart"
+                         ? nullptr
+                         : "rounds of a synchronous method need everybody, so it restarts";
+            }},
     KeyRule{"execution.mpi.all_reduce",
-         [](const Run& run) -> const char* {
-           return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
-         }},
+            [](const Run& run) -> const char* {
+              return reduces(run) ? nullptr : "no algorithm here does an all-reduce";
+            }},
 };
 
 const Node* node_at(const Node& tree, std::string_view path) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/methods/method.hpp"
 #include "reports/read_at.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
@@ -15,7 +16,7 @@
 namespace acid {
 
 struct CompareOptions {
-  std::string baseline = "ar-sgd";      // algorithm or label; without any, the first stands in
+  std::string baseline{kBaseline};      // algorithm or label; without any, the first stands in
   bool baseline_must_be_there = false;  // then a UsageError instead
   std::vector<std::string> metrics;     // empty: the losses and accuracies, consensus_distance
                                         // and totals, as far as recorded

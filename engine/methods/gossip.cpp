@@ -33,6 +33,15 @@ ApplySteps apply_steps(const Mixing& mixing, double late) {
   return {mixing.alpha + shift, mixing.alpha_tilde - shift};
 }
 
+double number_of(const Numbers& numbers, const char* name) {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? 0.0 : found->second;
+}
+
+bool is_about(const Numbers& numbers, const char* name, double value) {
+  return std::abs(number_of(numbers, name) - value) <= 1e-6 * std::abs(value);
+}
+
 template <class T>
 std::span<const Slot> GossipRule<T>::slots() const {
   return mixing_.has_momentum() ? std::span<const Slot>(kMomentumCopy) : std::span<const Slot>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/methods/method.hpp"
 #include "engine/worker/rule.hpp"
 
 namespace acid {
@@ -26,6 +27,11 @@ struct ApplySteps {
   double x_tilde = 0;
 };
 ApplySteps apply_steps(const Mixing& mixing, double late);
+
+/// Whether the numbers of a run (chi1, chi2, alpha, …) have this one, to six digits.
+bool is_about(const Numbers& numbers, const char* name, double value);
+/// 0 where it is missing.
+double number_of(const Numbers& numbers, const char* name);
 
 /// Averaging in pairs, with a momentum copy x̃ where the mixing has one: gradients step x and x̃
 /// alike, and between events they mix.

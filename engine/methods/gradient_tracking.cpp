@@ -8,7 +8,7 @@ namespace {
 constexpr std::array kTracked = {Slot{.name = "tracked"}, Slot{.name = "last_gradient"}};
 constexpr std::size_t kY = 0, kLast = 1;
 
-/// y ← y + g − g⁻, x ← x − γy; then x and y are averaged.
+/// y ← y + g − g⁻, then x ← x − γy with the new y; then both are averaged.
 template <class T>
 class GradientTracking final : public Rule<T> {
  public:
@@ -53,10 +53,10 @@ Method make_gradient_tracking(const nlohmann::json& options, const Spectral*) {
 
 }  // namespace
 
-/// Gradient tracking, adapt-then-combine (Nedić, Olshevsky & Shi 2017, 1607.03218; Xu et al. 2015):
-/// beside x each worker keeps y, its estimate of the mean gradient, and x ← W(x − γy),
-/// y ← W(y + g − g⁻), where g⁻ is its gradient before; y begins as 0, so that Σ y = Σ g at every
-/// step. Per gradient a worker sends two vectors to each neighbour.
+/// Gradient tracking (Nedić, Olshevsky & Shi 2017, 1607.03218, whose DIGing combines x before it
+/// adapts; here x adapts first): beside x each worker keeps y, its estimate of the mean gradient,
+/// and with g⁻ its gradient before, y ← Wy + g − g⁻ and x ← W(x − γy). y and g⁻ begin as 0, so that
+/// Σ y = Σ g after every step. Per gradient a worker sends two vectors to each neighbour.
 AlgorithmEntry gradient_tracking_entry() {
   return {.name = "gradient-tracking",
           .label = "Gradient tracking",

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,6 +55,18 @@ enum class Optimizers {
   none  // the method's rule has a step of its own: of the recipe it takes the learning rate
 };
 
+/// What theory says of exchanges that take no time and nothing else: the consensus distance C is in
+/// expectation at most factor · C(0) e^(−rate · t), in normalised time t.
+struct Decay {
+  double factor = 1, rate = 0;
+  std::string_view exponent;  // rate · t as a formula, "ηt"
+  std::string_view symbol;    // of the number in it, "η", …
+  double value = 0;           // … and that number
+};
+
+/// Numbers of a run by name: chi1, chi2, and what is in Method::derived.
+using Numbers = std::map<std::string, double>;
+
 struct AlgorithmEntry {
   std::string_view name;   // "a2cid2"
   std::string_view label;  // "A²CiD²"
@@ -63,7 +77,12 @@ struct AlgorithmEntry {
   std::span<const Field> fields;  // besides kind, label and set
   /// `options` holds every field. `nominal` is null for n = 1 or methods without a rate.
   Method (*make)(const nlohmann::json& options, const Spectral* nominal);
+  /// Nothing for parameters that the theory does not speak of.
+  std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
 };
+
+/// What differences are taken to where nobody says otherwise.
+inline constexpr std::string_view kBaseline = "ar-sgd";
 
 std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "engine/worker/host_view.hpp"
+
 namespace acid {
 
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record) {
@@ -9,7 +11,8 @@ bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& r
   record.step = worker.gradients();
   record.loss = what.loss;
   record.position = what.position;
-  if (what.is_first) record.norm = euclidean_norm(what.gradient);
+  if (what.is_first)
+    record.norm = euclidean_norm(HostView(worker.backend(), what.gradient).values());
   worker.commit_gradient(what.time, what.direction, what.learning_rate, what.begins_next);
   // Where no snapshot is kept, nothing changes x while a gradient is in flight.
   record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;

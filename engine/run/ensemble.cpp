@@ -134,6 +134,12 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.dimension = objective.dimension();
   settings.buffer_size = objective.buffer_size();
   settings.follow(spec.method.rules);
+  const Message message = spec.method.message();
+  const bool is_one_vector = message.vectors == 1 && message.scalars == 0;
+  ACID_ASSERT(!spec.method.has_meetings() || is_one_vector, "{} says more than one vector in pairs",
+              spec.method.kind);
+  ACID_ASSERT(!spec.method.reduces_gradients || (spec.method.peers == Peers::all && is_one_vector),
+              "{} reduces gradients, but not those of all workers", spec.method.kind);
   settings.optimizer = spec.optimizer;
   settings.backend = spec.backend;
   settings.threads = spec.threads_per_worker;

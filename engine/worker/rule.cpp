@@ -100,6 +100,14 @@ void copy_vector(const WorkerView<T>& worker, const T* vector, T* out) {
 }
 
 template <class T>
+void scale_vector(const WorkerView<T>& worker, const T* vector, double factor, T* out) {
+  const kernels::Weighted<T> scaled{vector, factor};
+  in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
+    kernels_of(worker).weighted_sum(&scaled, 1, first, out + first, size);
+  });
+}
+
+template <class T>
 void add_vector(const WorkerView<T>& worker, const T* vector, double weight, T* out) {
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
     kernels_of(worker).add_scaled(vector + first, static_cast<T>(weight), out + first, size);
@@ -172,6 +180,7 @@ void Rule<T>::read(const WorkerView<T>& worker, const Heard<T>*, std::size_t fir
                                const StepSize&, const T*, const kernels::Mixed<T>&, T*);   \
   template void heard_mean(const WorkerView<T>&, const Heard<T>&, std::size_t, T*);        \
   template void copy_vector(const WorkerView<T>&, const T*, T*);                           \
+  template void scale_vector(const WorkerView<T>&, const T*, double, T*);                  \
   template void add_vector(const WorkerView<T>&, const T*, double, T*);                    \
   template void say_number(const WorkerView<T>&, const Message&, std::size_t, double, T*); \
   template double heard_number(const WorkerView<T>&, const Message&, const Heard<T>&, std::size_t);

@@ -28,13 +28,14 @@ struct ScalarSlot {
   double start = 0;
 };
 
-/// One worker as a rule sees it, in one event.
+/// One worker as a rule sees it, in one event. Vectors may lie in a GPU's memory: the functions at
+/// the end of this page work on them wherever they are.
 template <class T>
 struct WorkerView {
   const WorkerSettings& settings;
   T* x;
-  std::byte* own;   // null where only the memory that is shared can be reached
-  double* scalars;  // of ScalarSlots, in order; null likewise
+  std::byte* own;  // null in meet() for a partner in another process, which shares x and slots only
+  double* scalars;  // of ScalarSlots, in order, in the host's memory; null likewise
   double elapsed;   // normalised time since the worker's last event
 
   /// The vector of slot `index` in Rule::slots().
@@ -43,11 +44,12 @@ struct WorkerView {
   T* moment(std::size_t which) const;
 };
 
-/// What a worker hears. Messages lie in memory that the worker's kernels reach.
+/// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
+/// that the worker's kernels reach, and are nobody's who hears.
 template <class T>
 struct Heard {
-  /// The messages and their weights: the worker's own first, then the others' in ascending order.
-  /// Of a meeting: its own and its partner's. Empty where `mean` is there.
+  /// The worker's own message first, then the others' in ascending order, weighted as the mixing
+  /// matrix says. Of a meeting: its own and its partner's. Empty where `mean` is there.
   std::span<const kernels::Weighted<T>> sources = {};
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   double late = 0;          // meetings: normalised time since the messages were said
@@ -83,14 +85,15 @@ class Rule {
   virtual Message message() const { return {}; }
   /// Whether something happens between events, and advance() is not idle.
   virtual bool drifts() const { return false; }
-  /// Whether gradients are taken at x, so that point() copies it.
+  /// False for a rule that has a point() of its own: gradients are taken elsewhere than at x, and
+  /// every worker keeps a copy of where.
   virtual bool point_is_x() const { return true; }
 
   /// Brings the worker to the event's time.
   virtual void advance(const WorkerView<T>& worker) const;
   /// out ← where the next gradient is to be taken.
   virtual void point(const WorkerView<T>& worker, T* out) const;
-  /// A gradient's step; `next_point`, unless it is null, ← where the next one is to be taken.
+  /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
                     T* next_point) const;
   /// out ← message() of it. Changes nothing but by advancing: a checkpoint may follow, after which
@@ -99,8 +102,9 @@ class Rule {
   virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
   /// Both say and both hear at once, in one pass.
   virtual void meet(const WorkerView<T>& i, const WorkerView<T>& j) const;
-  /// out, in host memory, ← elements [first, first + size) of the model, with `pending`, unless it
-  /// is null, heard. Changes nothing.
+  /// out, in host memory, ← elements [first, first + size) of the model that is evaluated.
+  /// `pending` is a meeting that has been offered and not applied, and is to be heard; null where
+  /// there is none, and in rounds. Changes nothing.
   virtual void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
                     std::size_t size) const;
 };
@@ -139,9 +143,12 @@ template <class T>
 void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
                     const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
                     T* next_point);
-/// out ← the weighted mean of vector `index` of the messages.
+/// out ← Σ weight · vector `index` of the messages, in their order. `out` is none of them.
 template <class T>
 void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t index, T* out);
+/// out ← factor·from; `out` may be `from`.
+template <class T>
+void scale_vector(const WorkerView<T>& worker, const T* from, double factor, T* out);
 /// out ← from.
 template <class T>
 void copy_vector(const WorkerView<T>& worker, const T* from, T* out);

@@ -43,7 +43,7 @@ class alignas(64) BasicWorker {
   /// pass, as if begin_gradient(t) followed.
   void commit_gradient(double t, std::span<const T> g, double learning_rate,
                        bool begin_next = false);
-  /// out ← the worker's message, message_size() elements. Both partners of an exchange offer at one
+  /// out ← the worker's message (Rule::message). Both partners of an exchange offer at one
   /// t.
   void offer(double t, std::span<T> out);
   /// Combines the two offers at t ≥ t_offer, so that the state is what it would be had this

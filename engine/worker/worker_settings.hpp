@@ -3,11 +3,18 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/base/error.hpp"
 #include "engine/worker/backend.hpp"
 #include "engine/worker/optimizer.hpp"
 #include "engine/worker/rule.hpp"
 
 namespace acid {
+
+/// Names of what every worker has.
+constexpr bool is_workers_own(std::string_view name) {
+  return name == "x" || name == "snapshot" || name == "moment1" || name == "moment2" ||
+         name == "buffers" || name == "offer";
+}
 
 /// What all workers of a run share; outlives them.
 struct WorkerSettings {
@@ -29,6 +36,10 @@ struct WorkerSettings {
     slots.assign(list.begin(), list.end());
     shared_slots = 0;
     while (shared_slots < slots.size() && slots[shared_slots].shared) ++shared_slots;
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      ACID_ASSERT(slots[k].shared == (k < shared_slots) && !is_workers_own(slots[k].name),
+                  "slot {} is shared after others that are not, or has a worker's own name",
+                  slots[k].name);
     scalars = rules.floats->scalars().size();
   }
 };

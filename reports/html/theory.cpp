@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/methods/method.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
@@ -33,30 +34,6 @@ bool is_nothing(const FlatSettings& settings, const std::string& key) {
     if (!empty) return false;
   }
   return true;
-}
-
-bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
-
-/// E C(t) ≤ factor · C(0) · e^(−rate·t) + level · (1 − e^(−rate·t)).
-struct Decay {
-  double factor = 1, rate = 0, level = 0;
-};
-
-/// Of a group whose parameters are the ones the theory speaks of.
-std::optional<Decay> decay_of(const std::string& algorithm, const GroupNetwork& network) {
-  const auto number = [&](const char* key) {
-    const auto found = network.numbers.find(key);
-    return found == network.numbers.end() ? 0.0 : found->second;
-  };
-  const double chi1 = number("chi1"), chi2 = number("chi2"), eta = number("eta");
-  if (!(chi1 > 0) || !near(number("alpha"), 0.5)) return std::nullopt;
-  const double alpha_tilde = number("alpha_tilde");
-  if (algorithm == "ad-psgd" && eta == 0 && near(alpha_tilde, 0.5))
-    return Decay{1, 1 / (2 * chi1), 0};
-  const bool theirs = chi2 > 0 && near(eta, 1 / (2 * std::sqrt(chi1 * chi2))) &&
-                      near(alpha_tilde, 0.5 * std::sqrt(chi1 / chi2));
-  if (algorithm == "a2cid2" && theirs) return Decay{2, eta, 0};
-  return std::nullopt;
 }
 
 bool exchanges_are_instant(const FlatSettings& settings) {
@@ -107,11 +84,10 @@ bool all_at_zero_time(std::span<const CurvePoint> starts) {
   return !starts.empty();
 }
 
-std::string note_of(const std::string& algorithm, const Decay& decay, bool bound) {
-  const bool momentum = algorithm == "a2cid2";
+std::string note_of(const Decay& decay, double level, bool bound) {
   const std::string formula = fmt::format(
-      "{}C(0) e^(−{}), {} = {}", momentum ? "2 " : "", momentum ? "ηt" : "t/(2χ₁)",
-      momentum ? "η" : "χ₁", format_number(momentum ? decay.rate : 1 / (2 * decay.rate), 3));
+      "{}C(0) e^(−{}), {} = {}", decay.factor == 1 ? "" : format_number(decay.factor, 3) + " ",
+      decay.exponent, decay.symbol, format_number(decay.value, 3));
   if (!bound)
     return fmt::format(
         "the decay of gossip alone, {}; a guide to the slope and no bound for this run, whose "
@@ -120,36 +96,38 @@ std::string note_of(const std::string& algorithm, const Decay& decay, bool bound
   return fmt::format(
       "in expectation the consensus distance is at most {}{}, for exchanges that take no time.",
       formula,
-      decay.level > 0 ? fmt::format(", plus {} (1 − e^(−{})) from gradient noise",
-                                    format_number(decay.level, 3), momentum ? "ηt" : "t/(2χ₁)")
-                      : "");
+      level > 0 ? fmt::format(", plus {} (1 − e^(−{})) from gradient noise",
+                              format_number(level, 3), decay.exponent)
+                : "");
 }
 
 }  // namespace
 
 std::optional<TheoryLine> consensus_theory(const ComparedGroup& group, const GroupNetwork& network,
                                            std::span<const CurvePoint> starts, double end) {
-  std::optional<Decay> decay = decay_of(group.algorithm, network);
+  const AlgorithmEntry* const method = find_algorithm(group.algorithm);
+  if (method == nullptr || method->theory == nullptr) return std::nullopt;
+  const std::optional<Decay> decay = method->theory(network.numbers);
   if (!decay || !(end > 0) || !all_at_zero_time(starts)) return std::nullopt;
   const FlatSettings settings = flatten(group.settings);
   TheoryLine line;
+  double level = 0;  // C(t) ≤ factor · C(0) e^(−rate·t) + level · (1 − e^(−rate·t))
   line.bound = exchanges_are_instant(settings) && is_pure_gossip(settings);
   if (line.bound && !is_nothing(settings, "task.dataset.noise")) {
     line.bound = noise_is_covered(settings);
-    if (line.bound)
-      decay->level = decay->factor * noise_power(settings, network.workers) / decay->rate;
+    if (line.bound) level = decay->factor * noise_power(settings, network.workers) / decay->rate;
   }
   const double start = decay->factor * start_of(starts);
-  if (!(start > 0) && !(decay->level > 0)) return std::nullopt;
+  if (!(start > 0) && !(level > 0)) return std::nullopt;
   for (int k = 0; k <= kSteps; ++k) {
     const double time = end * k / kSteps, left = std::exp(-decay->rate * time);
-    const double value = start * left + decay->level * (1 - left);
+    const double value = start * left + level * (1 - left);
     if (value < kSmallest && k > 0) break;
     line.normalised_time.push_back(time);
     line.value.push_back(value);
   }
   line.label = group.label + (line.bound ? " bound" : ", gossip alone");
-  line.note = note_of(group.algorithm, *decay, line.bound);
+  line.note = note_of(*decay, level, line.bound);
   return line;
 }
 

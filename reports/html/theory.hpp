@@ -17,12 +17,10 @@ struct TheoryLine {
   std::vector<double> normalised_time, value;  // of equal length, time from 0 ascending
 };
 
-/// C(t) = (1/n) Σ ‖xᵢ − x̄‖² in normalised time t, for exchanges that take no time:
-///   AD-PSGD  E C(t) ≤ C(0) e^(−t/(2χ₁)): an exchange of i and j lowers n·C by ½‖xᵢ − xⱼ‖².
-///   A²CiD²   E C(t) ≤ 2 C(0) e^(−ηt), η = 1/(2√(χ₁χ₂)): V = ‖πx‖² + ‖πx̃‖²_{Λ⁺}/χ₁ contracts at
-///            rate η (2306.08289), n·C ≤ V, and V ≤ 2n·C at the start, where x̃ = x.
-/// Steps of pure noise, variance γ²σ² in each of d parameters, by Poisson clocks, add at most the
-/// level (1 − 1/n) γ²σ²d · 2χ₁ or 2(1 − 1/n) γ²σ²d / η, times one minus the same exponential.
+/// C(t) = (1/n) Σ ‖xᵢ − x̄‖² in normalised time t, for exchanges that take no time, decays as the
+/// method's own file says (AlgorithmEntry::theory). Steps of pure noise, variance γ²σ² in each of d
+/// parameters, by Poisson clocks, add at most the level factor · (1 − 1/n) γ²σ²d / rate, times one
+/// minus the same exponential.
 ///
 /// The line is a bound where a run fulfils all of that: the quadratic task without curvature in the
 /// virtual driver. Elsewhere it is the decay alone, as a guide to the slope; absent where workers

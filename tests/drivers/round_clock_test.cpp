@@ -193,7 +193,7 @@ TEST_CASE("CORRECTNESS 29: the clock of rounds follows the recurrences, to 1e-9"
         const auto work = work_of(durations, optimizer);
         reduced.all_reduce(p.F, p.g, p.U, c);
         mixed.decentralised(p.F, p.g, p.u, each, partners);
-        CHECK(reduce.advance(kReduce, work, {.bucket_seconds = c}) ==
+        CHECK(reduce.advance(kReduce, work, {.bucket_seconds = c, .of_gradients = true}) ==
               Approx(reduced.last()).epsilon(1e-9));
         CHECK(mix.advance(kMix, work, {partners, costs}) == Approx(mixed.last()).epsilon(1e-9));
         for (int i = 0; i < n; ++i) {
@@ -261,7 +261,8 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
       const auto work = work_of(Row(8, F + G), U / (F + G));
       RoundClock reduce(8, F / (F + G), shares), mix(8, F / (F + G), shares);
       CHECK(pace(5, 5, [&](int) {
-              return reduce.advance(kReduce, work, {.bucket_seconds = Row(4, c)});
+              return reduce.advance(kReduce, work,
+                                    {.bucket_seconds = Row(4, c), .of_gradients = true});
             }) == Approx(reduced).epsilon(1e-9));
       const std::vector<NeighbourCost> costs(8, {c, 0});
       CHECK(pace(30, 10, [&](int) {
@@ -304,7 +305,7 @@ TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours mu
   const std::vector<NeighbourCost> costs(n, {0.1, 0});
   RoundClock reduce(n, 1.0 / 3, shares), complete = reduce, ring = reduce;
   const double reduced = pace(kWarmUp, kRounds, [&](int k) {
-    return reduce.advance(kReduce, work(k), {.bucket_seconds = Row(4, 0.1)});
+    return reduce.advance(kReduce, work(k), {.bucket_seconds = Row(4, 0.1), .of_gradients = true});
   });
   const double mixed = pace(kWarmUp, kRounds, [&](int k) {
     return complete.advance(kMix, work(k), {everybody_else(n), costs});

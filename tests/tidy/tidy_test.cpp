@@ -47,7 +47,8 @@ const std::map<std::string, Prefixes> kMayInclude{
      {"engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/", "engine/data/",
       "engine/models/"}},
     {"store/", {"engine/base/", "engine/recorder/"}},
-    {"reports/", {"store/", "engine/base/", "engine/recorder/", "engine/topology/"}},
+    {"reports/",
+     {"store/", "engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/"}},
     {"exports/", {"store/", "reports/", "engine/base/", "engine/recorder/"}},
     {"worker/", {"engine/", "recipes/", "store/", "exports/final_model.hpp"}},
     {"cli/terminal/", {"engine/base/", "engine/methods/", "store/", "reports/"}},
@@ -297,6 +298,27 @@ TEST_CASE("no source holds a word that must not occur") {
         if (std::regex_search(source.lines[i], forbidden.pattern))
           FAIL_CHECK(source.path << ":" << i + 1 << ": " << source.lines[i] << " ("
                                  << forbidden.reason << ")");
+}
+
+// Whoever asks what a method does asks the method: so a new one is one file and one line.
+TEST_CASE("only engine/methods names a method") {
+  std::vector<std::string> names;
+  for (const Source& source : sources())
+    if (source.path == "engine/methods/catalog.inc")
+      for (const std::string& line : source.lines) {
+        static const std::regex entry("^ALGORITHM\\(\\w+, \"([^\"]+)\"\\)");
+        std::smatch match;
+        if (std::regex_search(line, match, entry)) names.push_back(match[1]);
+      }
+  REQUIRE(names.size() >= 6);
+  for (const Source& source : sources()) {
+    if (starts_with_any(source.path, {"engine/methods/", "tests/", "bench/"})) continue;
+    for (const std::string& line : source.lines)
+      for (const std::string& name : names)
+        if (line.find('"' + name + '"') != std::string::npos ||
+            line.find('"' + name + "\\\"") != std::string::npos)
+          FAIL_CHECK(source.path << " names " << name << ": " << line);
+  }
 }
 
 TEST_CASE("every header guards itself and opens no namespace") {

@@ -5,14 +5,12 @@
 namespace acid {
 namespace {
 
-// Copies of all models that may wait for parts or for evaluation.
-constexpr double kMostBytes = 256 << 20;
-constexpr std::size_t kFewest = 2, kMost = 64;
+constexpr double kMostBytes = 256 << 20;  // of copies
+constexpr int kMost = 64, kMostToEvaluate = 3;
 
-std::size_t most_samples(const RunSpec& spec, std::size_t dimension) {
-  const double bytes =
-      4.0 * spec.workers * static_cast<double>(std::max<std::size_t>(1, dimension));
-  return std::clamp(static_cast<std::size_t>(kMostBytes / bytes), kFewest, kMost);
+int most_samples(const RunSpec& spec, std::size_t dimension) {
+  const double bytes = 4.0 * spec.workers * static_cast<double>(dimension);
+  return static_cast<int>(std::clamp(kMostBytes / std::max(1.0, bytes), 1.0, double{kMost}));
 }
 
 }  // namespace
@@ -26,29 +24,36 @@ void RoundSamples::resume_at(const SampleTimes& times) {
 }
 
 // By the clock a sample is where the last worker comes to it, so the next is due only after that.
-bool RoundSamples::take(const Position& here) {
+bool RoundSamples::take(std::int64_t leg, const Position& here) {
   MutexLock lock(mutex_);
   if (awaited_ || !times_.due(here)) return false;
-  if (times_.next_seconds() < kNever)
+  open_[leg].evaluates = times_.evaluates();
+  if (!spec_.cadence.at_gradients && times_.next_seconds() < kNever)
     awaited_ = true;
   else
     times_.pass(here, spec_.workers);
   return true;
 }
 
+// Those before it have room: the first worker to come here left its parts of them.
+bool RoundSamples::is_room_for(const Sample& sample) const {
+  return with_room_ < most_ && (!sample.evaluates || to_evaluate_ < kMostToEvaluate);
+}
+
 RoundSamples::Sample* RoundSamples::room_for(std::int64_t leg) {
   MutexLock lock(mutex_);
-  while (!closed_ && !open_.contains(leg) && open_.size() + whole_.size() >= most_)
-    changed_.wait(mutex_);
+  Sample& sample = open_.at(leg);
+  while (!closed_ && !sample.has_room && !is_room_for(sample)) changed_.wait(mutex_);
   if (closed_) return nullptr;
-  const auto [found, is_new] = open_.try_emplace(leg);
-  Sample& sample = found->second;
-  if (is_new) {
-    const auto n = static_cast<std::size_t>(spec_.workers);
-    sample.x.resize(n);
-    sample.buffers.resize(n);
-    sample.gradients.resize(n);
-  }
+  if (sample.has_room) return &sample;
+  sample.has_room = true;
+  ++with_room_;
+  if (sample.evaluates) ++to_evaluate_;
+  const auto n = static_cast<std::size_t>(spec_.workers);
+  sample.x.resize(n);
+  sample.buffers.resize(n);
+  sample.gradients.resize(n);
+  changed_.notify_all();
   return &sample;
 }
 
@@ -62,7 +67,6 @@ void RoundSamples::copy(int w, const Worker& worker, Sample& sample) {
 
 void RoundSamples::complete(std::int64_t leg, const Position& here) {
   Sample sample = std::move(open_.extract(leg).mapped());
-  sort_by_commit(sample.notes);
   sample.totals.position = here;
   sample.totals.learning_rate = spec_.learning_rate(here);
   if (awaited_) times_.pass(here, spec_.workers);
@@ -71,15 +75,19 @@ void RoundSamples::complete(std::int64_t leg, const Position& here) {
   changed_.notify_all();
 }
 
-const RoundSamples::Sample* RoundSamples::next() {
+RoundSamples::Sample* RoundSamples::next() {
   MutexLock lock(mutex_);
   while (whole_.empty() && !closed_) changed_.wait(mutex_);
-  return whole_.empty() ? nullptr : &whole_.front();
+  return whole_.empty() || abandoned_ ? nullptr : &whole_.front();
 }
 
 void RoundSamples::evaluated() {
+  Sample done;  // freed without the lock
   MutexLock lock(mutex_);
+  done = std::move(whole_.front());
   whole_.pop_front();
+  --with_room_;
+  if (done.evaluates) --to_evaluate_;
   changed_.notify_all();
 }
 
@@ -92,6 +100,12 @@ bool RoundSamples::wait_until_evaluated() {
 void RoundSamples::close() {
   MutexLock lock(mutex_);
   closed_ = true;
+  changed_.notify_all();
+}
+
+void RoundSamples::abandon() {
+  MutexLock lock(mutex_);
+  closed_ = abandoned_ = true;
   changed_.notify_all();
 }
 

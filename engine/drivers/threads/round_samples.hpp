@@ -14,7 +14,8 @@ namespace acid {
 
 /// Samples of a synchronous run on threads. The workers come to a sample one by one: each leaves a
 /// copy of its model and goes on, and the calling thread evaluates the copies once all are there.
-/// So nobody waits for a sample, unless too many are waiting for evaluation.
+/// So nobody waits for a sample, unless three are still to be evaluated, or copies of all models
+/// that take more than 256 MiB are there already.
 class RoundSamples {
  public:
   /// All models where a leg began.
@@ -24,14 +25,15 @@ class RoundSamples {
     Totals totals;
     GradientRecords notes;  // of the gradients since the last sample
     int models = 0;         // that are there
+    bool evaluates = false, has_room = false;
   };
 
   /// `dimension`: floats of a model. The first sample is where `times` says; `spec` outlives this.
   RoundSamples(const RunSpec& spec, std::size_t dimension);
   void resume_at(const SampleTimes& times) EXCLUDES_LOCK(mutex_);
 
-  /// Whether there is a sample where the run is now: asked once of each leg, in order.
-  bool take(const Position& here) EXCLUDES_LOCK(mutex_);
+  /// Whether there is a sample where the run is now, before that leg: asked once of each, in order.
+  bool take(std::int64_t leg, const Position& here) EXCLUDES_LOCK(mutex_);
   /// Worker w's part of the sample of that leg; `notes` are emptied. Who leaves the last part says
   /// where the run is by then. False: the run is over.
   template <class PositionOf>
@@ -50,7 +52,7 @@ class RoundSamples {
 
   // The calling thread's.
   /// Sleeps until the next sample is whole; nothing when the run is over and there is none.
-  const Sample* next() EXCLUDES_LOCK(mutex_);
+  Sample* next() EXCLUDES_LOCK(mutex_);
   /// The sample that next() gave last is evaluated.
   void evaluated() EXCLUDES_LOCK(mutex_);
 
@@ -58,21 +60,26 @@ class RoundSamples {
   bool wait_until_evaluated() EXCLUDES_LOCK(mutex_);
   /// The run is over: there will be no other sample, and nobody waits any more.
   void close() EXCLUDES_LOCK(mutex_);
+  /// Likewise, and those that are there will not be evaluated.
+  void abandon() EXCLUDES_LOCK(mutex_);
 
  private:
   Sample* room_for(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  bool is_room_for(const Sample& sample) const REQUIRES_LOCK(mutex_);
   static void copy(int w, const Worker& worker, Sample& sample);
   void complete(std::int64_t leg, const Position& here) REQUIRES_LOCK(mutex_);
 
   const RunSpec& spec_;
-  const std::size_t most_;  // samples at a time
+  const int most_;  // samples that have room at a time
   Mutex mutex_;
   Condition changed_;
   SampleTimes times_ GUARDED_BY(mutex_);
   std::map<std::int64_t, Sample> open_ GUARDED_BY(mutex_);  // by leg; parts are missing
   std::deque<Sample> whole_ GUARDED_BY(mutex_);
   bool awaited_ GUARDED_BY(mutex_) = false;  // one by the clock that is not whole yet
-  bool closed_ GUARDED_BY(mutex_) = false;
+  int with_room_ GUARDED_BY(mutex_) = 0;     // samples that have
+  int to_evaluate_ GUARDED_BY(mutex_) = 0;   // of these, those that evaluate the model
+  bool closed_ GUARDED_BY(mutex_) = false, abandoned_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace acid

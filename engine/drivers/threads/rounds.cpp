@@ -61,6 +61,7 @@ Outcome ThreadsSync::execute() {
   log_.flush();
   Totals totals;
   totals.position = position(legs_done_.load());
+  totals.position.seconds = end_seconds_;  // what is evaluated after it is not charged to the run
   if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
   if (sampler_.diverged() || has_diverged())
     return diverged(sampler_, collect_notes(), totals.position);
@@ -71,6 +72,8 @@ Outcome ThreadsSync::execute() {
                              totals, collect_notes());
   outcome.worker_idle_seconds = idle_seconds_;
   outcome.worker_spans = timeline_.take();
+  // By normalised time none is late: it is where the next leg begins.
+  if (spec_.cadence.every_seconds < kNever) outcome.skipped = sampler_.skipped();
   return outcome;
 }
 
@@ -88,7 +91,7 @@ void ThreadsSync::train() {
 
 void ThreadsSync::abort() {
   closing_.set();
-  samples_.close();  // first: the last at the barrier may wait for it
+  samples_.abandon();  // first: the last at the barrier may wait for it
   said_->abort();
   barrier_.abort();
 }
@@ -157,6 +160,7 @@ void ThreadsSync::compute(int w) {
 }
 
 bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
+  if (closing_.is_set()) return false;
   const Decision decision = decide(leg);
   if (decision.meet && (!meet(w, [&] { between_legs(leg); }) || ended_.load())) return false;
   return !decision.sample || leave_sample(w, leg);
@@ -169,7 +173,7 @@ ThreadsSync::Decision ThreadsSync::decide(std::int64_t leg) {
   const Position here = position(leg);
   if (is_first) {
     decision.meet = must_meet(leg, here);
-    decision.sample = samples_.take(here);
+    decision.sample = samples_.take(leg, here);
   }
   if (++decision.passed < spec_.workers) return decision;
   if (!decision.meet) run_.recorder.progress(here);
@@ -188,7 +192,11 @@ bool ThreadsSync::leave_sample(int w, std::int64_t leg) {
   const Worker& worker = ensemble_.worker(w);
   log_.mark(w, EventKind::measured, worker.last_event(), worker);
   const auto i = static_cast<std::size_t>(w);
-  return samples_.leave(w, leg, worker, notes_[i], idle_seconds_[i], [&] { return position(leg); });
+  const double since = seconds();
+  const bool left =
+      samples_.leave(w, leg, worker, notes_[i], idle_seconds_[i], [&] { return position(leg); });
+  idle_seconds_[i] += end_span(w, SpanKind::wait, since) - since;
+  return left;
 }
 
 bool ThreadsSync::cut_is_due(std::int64_t leg) {
@@ -212,6 +220,7 @@ void ThreadsSync::between_legs(std::int64_t leg) {
     save_cut(leg);
   const bool over = must_end(here);  // also if the evaluation that the cut waited for says so
   if (!over && !stopping) return;
+  end_seconds_ = here.seconds;
   stopped_.store(!over);
   ended_.store(true);
   samples_.close();
@@ -219,7 +228,8 @@ void ThreadsSync::between_legs(std::int64_t leg) {
 
 // What the calling thread does until the run is over.
 void ThreadsSync::evaluate_samples() {
-  while (const RoundSamples::Sample* const sample = samples_.next()) {
+  while (RoundSamples::Sample* const sample = samples_.next()) {
+    sort_by_commit(sample->notes);
     if (sample->gradients[0] > diverged_leg_.load()) {  // the run ended before it
       unsampled_.insert(unsampled_.end(), sample->notes.begin(), sample->notes.end());
       samples_.evaluated();

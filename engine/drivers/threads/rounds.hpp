@@ -21,10 +21,10 @@
 namespace acid {
 
 /// One synchronous run on threads. Each worker goes through the legs of the method's round on its
-/// own, and waits for the workers that it hears alone. All of them meet at a barrier only where the
-/// first to come to a leg has found that a sample, a checkpoint or the end is due: once the leg's
-/// gradient is computed and nothing is heard or committed yet; the last to come then measures,
-/// saves or ends the run.
+/// own, and waits for the workers that it hears alone. What the first to come to a leg finds to be
+/// due holds for all, and happens once the leg's gradient is computed and nothing is heard or
+/// committed yet. For a sample each leaves a copy of its model; for a checkpoint and at the end all
+/// meet at a barrier, and the last to come saves the run, or ends it.
 ///
 /// Worker i's state belongs to thread i, and to the last to come while all are at the barrier. Its
 /// message is written before it is said and read by those that wait for it; a worker says the next
@@ -78,6 +78,7 @@ class ThreadsSync {
   const RunSpec& spec_;
   Pace pace_;
   double started_seconds_ = 0;  // earlier attempts' time is before it
+  double end_seconds_ = 0;      // of the run: where all met last, before the end is evaluated
   std::int64_t first_leg_ = 0;  // of this attempt
   const MixingMatrix weights_;  // of neighbours
   Ensemble ensemble_;

@@ -34,6 +34,7 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
   Buckets ends;               // of the message on its way, where it is cut into buckets
   std::vector<double> whole;  // where it is not
   bool computed = false;      // a gradient, whose step is to come
+  bool early = false;         // the message was said before the gradient that is computed
   bool stepping = false;      // the step goes with what is heard, bucket by bucket
   for (std::size_t k = 0; k < leg.size(); ++k) switch (leg[k]) {
       case Phase::gradient:
@@ -44,7 +45,8 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
       case Phase::say: {
         const bool overlaps = leg[k + 1] != Phase::hear;
         whole.clear();
-        if (!computed && !overlaps) {
+        early = overlaps;
+        if (!overlaps && !(computed && costs.of_gradients)) {
           whole = exchange_whole(costs);
           break;
         }
@@ -55,8 +57,7 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
         break;
       }
       case Phase::hear:
-        stepping =
-            whole.empty() && computed && !costs.neighbours.empty() && leg[k + 1] == Phase::step;
+        stepping = early && computed && !costs.neighbours.empty() && leg[k + 1] == Phase::step;
         if (stepping) break;
         for (std::size_t i = 0; i < n; ++i) {
           now_[i] = std::max(now_[i], whole.empty() ? ends[i].back() : whole[i]);

@@ -46,6 +46,7 @@ struct MessageCosts {
   // Where they hear all: an all-reduce of each bucket, and one of the whole message.
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
+  bool of_gradients = false;  // the message is the gradient
 };
 
 /// When the workers of a synchronous method are done with a leg of its round (DDP's and Decent-DP's
@@ -54,16 +55,15 @@ struct MessageCosts {
 ///   gradient  Fᵢ is its forward pass, gᵢ,b its backward pass of bucket b, which ends at
 ///             readyᵢ,b = nowᵢ + Fᵢ + gᵢ,1 + … + gᵢ,b.
 ///   say       The message leaves bucket by bucket where that overlaps something: saidᵢ,b is
-///             readyᵢ,b between gradient and step, and while a gradient is computed doneᵢ,b, when
-///             bucket b last changed. Elsewhere it is one bucket, saidᵢ = nowᵢ.
-///             Neighbours: the exchange of bucket b begins as soon as i and its neighbours have
-///             said it and i's link is free, and ends at endᵢ,b, c_b later.
+///             readyᵢ,b of a gradient, and while a gradient is computed doneᵢ,b, when bucket b last
+///             changed. Elsewhere it is one bucket, saidᵢ = nowᵢ. Neighbours: the exchange of
+///             bucket b begins as soon as i and its neighbours have said it and i's link is free,
+///             and ends at endᵢ,b, c_b later.
 ///             All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
-///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after a hear from neighbours, bucket
-///   by
-///             bucket: doneᵢ,b = max(doneᵢ,b−1 + gᵢ,b, endᵢ,b) + uᵢ,b, with doneᵢ,0 = nowᵢ + Fᵢ at
-///             the gradient's begin.
+///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
+///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =
+///             max(doneᵢ,b−1 + gᵢ,b, endᵢ,b) + uᵢ,b, with doneᵢ,0 = nowᵢ + Fᵢ where it began.
 ///
 /// The start points are done at 0. Equal buckets and workers have closed forms in steady state,
 /// with G = Bg: "gradient say hear step" with all max(F + G + c, F + g + Bc) + U;

@@ -15,6 +15,7 @@ constexpr std::size_t kReductionBlock = 1 << 16;  // elements that one task redu
 MessageCosts costs_of(const RunSpec& spec, const MixingMatrix& weights, const NetworkModel& network,
                       const std::vector<double>& bucket_shares, double bytes) {
   MessageCosts costs;
+  costs.of_gradients = spec.method.reduces_gradients;
   const int n = spec.workers;
   if (spec.method.peers == Peers::all) {
     std::map<double, double> seconds;  // of a share; most buckets are of one size
