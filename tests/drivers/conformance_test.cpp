@@ -17,7 +17,7 @@ namespace acid::test {
 namespace {
 
 constexpr int kWorkers[] = {1, 2, 3, 4, 7, 16};
-constexpr std::int64_t kRounds = 12;
+constexpr std::int64_t kLegs = 12;
 
 /// A method as recipes may ask for it: with its fallbacks, but for one choice.
 struct Form {
@@ -77,7 +77,7 @@ class Trial {
     spec.method = form.entry->make(form.options, nominal ? &*nominal : nullptr);
     spec.schedule.learning_rate = 0.02;
     spec.optimizer.momentum = 0.9;
-    spec.budget.gradients = kRounds * spec.workers;
+    spec.budget.gradients = kLegs * spec.workers;
     spec.cadence.consensus_every = 1;
     spec.cadence.evaluate_every = 5;
     spec.keep_events = true;
