@@ -23,8 +23,8 @@ bool interrupted();
 void throw_if_interrupted();
 
 /// While it lives, none of the three signals ends this process: the first sets interrupted() and
-/// asks every child process to end, those started later too, so that whoever waits for one goes on.
-/// What is measured unwinds then and takes its processes and folders along. A signal that was
+/// asks every child process to end, those started later too, so that a wait for one comes to its
+/// end. What is measured unwinds then and takes its processes and folders along. A signal that was
 /// ignored when this was made, as under nohup, stays ignored. Construct one, before any other
 /// thread, so that all inherit the blocked signals.
 class Interruption {

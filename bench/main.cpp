@@ -87,8 +87,7 @@ Exit measure(const std::vector<Prepared>& wanted, const Options& options,
   return exit;
 }
 
-// Whoever gives a command a time that it has no use for is told so; `all` gives it to those that
-// have.
+// A command that has no use for --seconds refuses it; `all` gives it to those that have.
 void check_seconds(const Options& options, const std::vector<Prepared>& wanted) {
   if (!options.seconds || wanted.size() != 1 || wanted.front().command->timed) return;
   throw UsageError(

@@ -86,7 +86,7 @@ void Compiler::read_name(const Node& root, Plan& plan) {
   plan.name = name->text();
 }
 
-// They are printed on terminals, pages and file names, by whoever has the store.
+// They are printed on terminals, on pages and in file names wherever the store is read.
 void Compiler::require_showable(const Node& text, const char* key) {
   if (is_showable(text.text())) return;
   out_.error(

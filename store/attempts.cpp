@@ -114,8 +114,8 @@ RunVersion version_now(const Connection& connection, std::int64_t run) {
   return version;
 }
 
-/// An attempt that was under way when somebody looked may have ended since: what it left must not
-/// be superseded by one who does not know of it.
+/// An attempt that was under way when the caller looked may have ended since. The caller does not
+/// know what it left, so it must not supersede that.
 void refuse_if_overtaken(const Connection& connection, std::int64_t run, const std::string& run_id,
                          const RunVersion& known) {
   if (version_now(connection, run) != known)

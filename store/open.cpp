@@ -24,7 +24,7 @@ using sqlite::Transaction;
 constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
                                  std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
                                  std::string_view(kSchema5Sql)};
-// Of what all of them make, so that nobody has to execute them to compare.
+// Of the schema that all of them make together, so that a store is compared without executing them.
 constexpr std::string_view kSchemaDigest =
     "e249925c1f2822adef9e6a5ed3e121b2867d57dd8f5d5a268c13f06c52a178a4";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
@@ -227,7 +227,7 @@ SyncedCommits::~SyncedCommits() {
 }
 
 WritingConnection::~WritingConnection() {
-  // Leaves one plain file when nobody else is at work; whoever is will do it later.
+  // Leaves one plain file, unless another process is at work, which will do it later.
   const FolderLock lock(folder_, FolderLock::Wait::no);
   if (!lock.held()) return;
   sqlite3_busy_timeout(connection_.handle(), 0);

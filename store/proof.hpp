@@ -8,8 +8,9 @@
 
 namespace acid {
 
-// How what somebody has changed is told from what acid wrote. Whoever knows how can make any of
-// these digests anew: they find accidents and careless hands, not forgeries. For this folder only.
+// Digests that tell what acid wrote from what was changed since. They can all be computed anew by a
+// person who knows how: they find accidents and careless hands, not forgeries. For this folder
+// only.
 
 /// SHA-256 of all that counts of what a run's attempts left: values, events, log, checkpoints'
 /// digests, results, environment. Dates, paths of checkpoints and what `acid gc` or `acid doctor

@@ -20,7 +20,7 @@ Position supersede_after(const sqlite::Connection& connection, std::int64_t run,
                          const std::string& run_id, std::int64_t checkpoint);
 
 /// Gives an attempt that continues others their last values of whole-run series, as series without
-/// a value of its own, so that whoever asks for the newest values need only look at it.
+/// a value of its own, so that a query for the newest values need only look at it.
 void carry_last_values(const sqlite::Connection& connection, std::int64_t run,
                        std::int64_t attempt);
 

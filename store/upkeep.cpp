@@ -107,7 +107,7 @@ std::string remove_some(const std::string& folder, const Connection& connection,
   return failure;
 }
 
-/// Those of the files that `named` name and nobody needs.
+/// Those of the files that `named` name and that are not needed.
 std::vector<Leftover> unneeded_among(const std::string& folder, const Connection& connection,
                                      std::vector<NamedFile> named, const Paths& wanted) {
   std::erase_if(named, [&](const NamedFile& file) { return wanted.count(file.path) == 0; });

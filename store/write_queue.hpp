@@ -81,7 +81,7 @@ class WriteQueue {
         next_tick_(first_tick) {}
 
   // Any thread. After fail(), sample(), flush() and checkpoint() throw that failure, and the others
-  // do nothing; whoever slept wakes up.
+  // do nothing; threads that slept wake up.
   void sample(const Position& position, std::span<const Value> values) EXCLUDES_LOCK(mutex_);
   void progress(const Position& position) EXCLUDES_LOCK(mutex_);
   void note(Severity severity, std::string_view text) EXCLUDES_LOCK(mutex_);

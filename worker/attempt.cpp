@@ -118,7 +118,7 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
                             derived_seeds(settings_, run_.spec.seeds, run_.spec.workers),
                             run_.file_digests, continued, version_of(run));
-  std::string words;  // written at once: whoever reads them must not find half of them
+  std::string words;  // written at once, so that no reader finds half of them
   for (const std::string& remark : remarks_)
     words += fmt::format("run {}: {}\n", options.run_id, remark);
   std::cerr << words;

@@ -49,7 +49,7 @@ void Comparison::end(const Outcome& outcome, const RunSpec& spec) {
   } else if (simulated_) {
     compare_position(recording_.run.result->position, outcome.position, "at the end");
   }
-  // Against the wall clock it is a matter of luck how soon everybody hears of a divergence.
+  // Against the wall clock it is a matter of luck how soon the workers hear of a divergence.
   expect_nothing_left(outcome.position, finished_ || simulated_);
   MutexLock lock(mutex_);
   final_state_ = true;

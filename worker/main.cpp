@@ -122,8 +122,8 @@ int launch(char** command) {
   throw Error(fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
 }
 
-// Under MPI our parent is a launcher, and without it there is nobody to tell the others of a stop.
-// Whoever is left must not go on by itself.
+// Under MPI the parent is a launcher, and without it the other processes do not hear of a stop. A
+// process that is left must not go on by itself.
 int signal_when_orphaned(bool mpi) {
   const char* supervisor = std::getenv("ACID_PARENT_PID");
   const bool launched = supervisor == nullptr || std::to_string(getppid()) != supervisor;
@@ -176,8 +176,8 @@ int run(int argc, char** argv, std::string& again) {
   }
   if (only_environment)
     return static_cast<int>(mpi ? print_mpi_environment() : print_environment());
-  // If acid dies, nobody supervises this process any more: it stops like at a signal, and whatever
-  // it still has to say has no reader.
+  // If acid dies, this process has no supervisor any more. It stops as at a signal, and its output
+  // has no reader.
   prctl(PR_SET_PDEATHSIG, signal_when_orphaned(mpi));
   std::signal(SIGPIPE, SIG_IGN);
   // A file that may not grow is an error like a full disk.

@@ -302,9 +302,10 @@ class MpiRun {
 // Ends the whole job and does not return: once rank 0 has recorded it, and the launcher has had the
 // time to notice a death by itself, to name its signal and to end us.
 //
-// Where the others go on without this process, should rank 0 live, it ends nobody but itself.
+// Where the others go on without this process, which they do while rank 0 lives, it ends itself
+// only.
 void give_up(MpiRuntime& mpi, const LostProcess& loss, bool others_go_on) {
-  // To them it has died, and as one that has it ends: whatever else ended it might end the job.
+  // To the others it is dead already. It ends by SIGKILL, because any other end might end the job.
   if (others_go_on && loss.rank() == mpi.rank()) ::raise(SIGKILL);
   // A rank 0 that failed by itself closes its connections before it has said why; of one that died
   // the launcher hears first, which ends everybody unless it is to go on.

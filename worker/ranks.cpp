@@ -58,7 +58,7 @@ std::string lines_of(const json& differences) {
   return lines;
 }
 
-// Where processes take turns, whatever needs all of them takes as many times as long.
+// Where k processes share a core, a step that needs all of them takes k times as long.
 std::vector<std::string> crowded_hosts(const std::vector<RankReport>& reports) {
   std::map<std::string, std::pair<int, int>> hosts;  // processes, cores
   for (const RankReport& report : reports) {

@@ -63,7 +63,7 @@ void check_may_resume(const RunDetail& run, const Resumption& found, std::string
 /// To start again would supersede what the missing files hold, and they may only be somewhere else:
 /// on a disk that is not there at the moment, or left behind when the store was copied.
 void refuse_without(const CheckpointRow& missing, const Store& store, const RunDetail& run) {
-  // Whoever executes the run meanwhile lets go of old files.
+  // Another process that executes the run meanwhile removes old files.
   if (version_of(run_detail(store, run.summary.id)) != version_of(run))
     throw Overtaken(fmt::format("run {} is executed by another process", run.summary.id));
   throw StoreError(fmt::format(
@@ -111,7 +111,7 @@ std::optional<Resumption> find_resumption(const Store& store, const RunDetail& r
     try {
       found.file = std::make_unique<CheckpointFile>(checked_path(store, row->path), row->sha256);
     } catch (const DamagedCheckpoint& damage) {
-      // Of one that was let go of nobody expects a file.
+      // A checkpoint that was removed need not have a file.
       if (row->removed) continue;
       const bool is_missing = dynamic_cast<const MissingCheckpoint*>(&damage) != nullptr;
       if (is_missing && missing == nullptr) missing = &*row;

@@ -39,7 +39,7 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
   Store store = open_existing_store(options.store_folder);
   while (true) {
     const RunDetail run = run_detail(store, options.run_id);
-    // Whoever else was asked for it may have been faster.
+    // Another process may have been asked for the same run, and have finished it.
     if (run.summary.state == RunState::finished && !options.fresh) return Exit::ok;
     if (run.settings.at("execution").at("driver") == "mpi")
       throw UsageError(

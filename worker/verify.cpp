@@ -319,7 +319,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   Verdict verdict;
   verdict.untrue = false_claims(recording, *run, changed);
   Reexecution verification(options, recording, *run, stop);
-  // Nobody knows whether other settings would come to an end.
+  // A run with other settings than the recorded ones might never end.
   const bool executable = changed.contains("data") || settings_have_their_digest(recording.run);
   if (executable) verification.execute();
   if (stop.stop_requested()) return Exit::interrupted;

@@ -74,7 +74,7 @@ std::string head_of(const HttpResponse& response) {
   return head + "\r\n";
 }
 
-// Said to who is turned away, if it can be said at once.
+// The answer to a client that is turned away, if it can be sent at once.
 void turn_away(const Descriptor& socket, int status) {
   const std::string head = head_of({status, {}, "text/plain; charset=utf-8", nullptr});
   ::send(socket.get(), head.data(), head.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

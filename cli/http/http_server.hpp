@@ -32,7 +32,7 @@ class HttpServer {
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
   explicit HttpServer(const HttpLimits& limits = {});
-  /// Waits for the handler's current calls; who takes an answer has a second left.
+  /// Waits for the handler's current calls; answers that are being sent have a second left.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -45,7 +45,7 @@ const char* remedy(int error) {
   }
 }
 
-// Ours, what is added, and who we are.
+// The variables of this process, those that are added, and this process's number.
 std::vector<std::string> environment_of_child(std::vector<std::string> variables) {
   variables.push_back(fmt::format("{}={}", kParentVariable, getpid()));
   const std::size_t added = variables.size();

@@ -38,7 +38,7 @@ int max_restarts(const RunDetail& run) {
   constexpr int kDefault = 3;
   const nlohmann::json none = nlohmann::json::object();
   const nlohmann::json execution = run.settings.value("execution", none);
-  // Whoever started us has ended the other processes, too.
+  // The launcher that started this process ended the others, too.
   if (execution.value("mpi", none).value("launcher", "") == "none") return 0;
   return execution.value("max_restarts", kDefault);
 }
@@ -236,8 +236,8 @@ class Executor {
     announce(detail);
     StartedRun& started = started_.at(run.id);
     const Death death = death_of(ending, detail, started.attempts, started.outlived);
-    // Our worker is gone, so a run that lives belongs to someone else who was faster; or it died
-    // where nobody here can see that its process is gone.
+    // Our worker is gone, so a run that lives belongs to another process that was faster; or its
+    // worker died on a host from which that cannot be seen here.
     if (run.state == RunState::running) {
       if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
       return hold(run);

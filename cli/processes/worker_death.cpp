@@ -43,7 +43,7 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
   const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
   if (outlived || code == Exit::lost || code == Exit::ok) {
     // A process that was stopped takes the others' end for a cause once it wakes up to be killed:
-    // who spoke first knows better.
+    // the process that complained first knows better.
     const auto complaint = first_complaint(ending.output);
     death.alone = true;
     death.told = complaint.has_value();

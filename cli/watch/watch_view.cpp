@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kBarColumns = 10;
 
-// A run that was planned or interrupted waits for whoever executes its experiment.
+// A run that was planned or interrupted waits for a process that executes its experiment.
 std::string progress_of(const RunSummary& run) {
   switch (run.state) {
     case RunState::running:

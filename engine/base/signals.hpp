@@ -17,7 +17,7 @@ inline bool ignored(int number) {
 /// processor time is used up, SIGUSR1 and SIGUSR2 are what MPI's launchers pass on.
 inline constexpr std::array kStopSignals{SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
 
-/// Whether somebody who wants a process to stop may have sent it.
+/// Whether the signal may be a wish that the process stop.
 inline bool asks_to_stop(int number) {
   return number == SIGKILL ||
          std::find(kStopSignals.begin(), kStopSignals.end(), number) != kStopSignals.end();

@@ -89,7 +89,7 @@ void choose_device(int device) {
                     "WSL and on GPUs before Pascal); set execution.device = \"cpu\"",
                     device));
   check(cudaSetDevice(device), "choose the device");
-  // Whoever waits for the device sleeps.
+  // A thread that waits for the device sleeps.
   check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "set up the device");
   chosen().multiprocessors.store(attribute(cudaDevAttrMultiProcessorCount, device));
   chosen().device.store(device);

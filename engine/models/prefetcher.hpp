@@ -30,8 +30,8 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Makes `out` the minibatch `step` of `worker`, whatever it held, and has the next one gathered.
-  /// One that was not begun ahead, or failed, is gathered by the caller, who sees what `gather`
+  /// Makes `out` the minibatch `step` of `worker`, and has the next one gathered. A minibatch that
+  /// was not begun ahead, or failed, is gathered by the calling thread, which gets what `gather`
   /// throws; one in the making is waited for.
   void take(int worker, std::int64_t step, Minibatch& out);
 

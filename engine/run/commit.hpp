@@ -21,8 +21,8 @@ struct Commit {
 };
 
 /// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is
-/// not finite: the run has diverged. Whoever may change the worker calls it; the record is nobody
-/// else's meanwhile.
+/// not finite: the run has diverged. The thread that may change the worker calls it, and has the
+/// record to itself meanwhile.
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
 
 }  // namespace acid

@@ -12,8 +12,8 @@ namespace acid {
 /// What happens to the workers of a run, on its way to the recorder in portions of kPortion events.
 /// Does nothing when no log is kept.
 ///
-/// Threads: a worker's events are added by whoever may change that worker at the moment; mark()
-/// of all, flush() and persist() want all of them at rest.
+/// Threads: a worker's events are added by the thread that may change that worker at the moment;
+/// mark() of all, flush() and persist() want all of them at rest.
 class EventLog {
  public:
   EventLog(int workers, bool kept, Recorder& recorder);

@@ -79,9 +79,9 @@ class Sampler {
                   const GradientRecords& notes);
 
   /// A loss was not finite: records the notes up to the first such gradient, at its position, so
-  /// that what is recorded does not depend on how far other workers had run ahead. Whatever of that
-  /// position is before the last sample's, under a worker's own clock, is raised to it. Returns
-  /// what happened; asserts that one of the notes has a loss that is not finite.
+  /// that what is recorded does not depend on how far other workers had run ahead. Components of
+  /// that position that are below the last sample's are raised to it, so positions never decrease.
+  /// Returns what happened; asserts that one of the notes has a loss that is not finite.
   std::string take_diverged(GradientRecords notes, Position* position);
 
   /// Set once a budget target has been reached.

@@ -11,7 +11,7 @@ namespace acid {
 /// How workers spend their time at the beginning of an execution: until a worker has computed
 /// kGradients gradients. For a picture, so bounded; of more than kMostWorkers only the first.
 ///
-/// Threads: a worker's spans are added by whoever may change that worker at the moment; take()
+/// Threads: a worker's spans are added by the thread that may change it at the moment; take()
 /// wants all of them at rest.
 class Timeline {
  public:

@@ -41,7 +41,7 @@ class EdgeSchedule {
     if (next_ % kPortion == 0) draw((next_ + kDrawn - kPortion) % kDrawn);
     return due;
   }
-  /// The edge that comes `places` ≤ kAhead after peek(), for whoever fetches what it will touch.
+  /// The edge that comes `places` ≤ kAhead after peek(): what it will touch can be fetched already.
   const DueEdge& ahead(std::size_t places) const { return drawn_[(next_ + places) % kDrawn]; }
 
   /// Where the list stands; topology, rate and seeds are not part of it.

@@ -18,7 +18,7 @@ class DeviceLink {
   virtual ~DeviceLink() = default;
   /// Begins to send `own` to process `peer` and to receive as much from it into `partner`; both lie
   /// in the device's memory, and stay as they are until done(). The peer must do the same: it
-  /// begins once both have. One swap at a time, so whoever agrees on pairs in one order for all
+  /// begins once both have. One swap at a time, so processes that agree on one order of all pairs
   /// cannot come to a deadlock.
   virtual void swap(int peer, std::span<const float> own, std::span<float> partner) = 0;
   /// Whether the swap is over. It and swap() throw LostProcess when the peer is gone, Error for

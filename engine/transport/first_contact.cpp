@@ -54,7 +54,7 @@ int receive(const MPI_Status& status) {
   return value;
 }
 
-/// Messages that nobody waits for to arrive.
+/// Messages that are sent without waiting for their arrival.
 class Posted {
  public:
   void send(int value, int to, int tag) {

@@ -14,8 +14,8 @@
 
 namespace acid {
 
-// How two processes of a run make sure of each other: whoever calls says hello, the other answers
-// with a proof that it knows the run's secret, and whoever called proves the same. The messages are
+// How two processes of a run make sure of each other: the caller says hello, the other answers with
+// a proof that it knows the run's secret, and the caller proves the same. The messages are
 // of fixed size and sent as this machine stores them: the vectors that follow are, too.
 
 constexpr std::uint64_t kMagic = 0x3164'6963'612d'6970;  // also tells the byte order

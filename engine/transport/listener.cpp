@@ -110,7 +110,7 @@ std::string numeric_address(const sockaddr* address) {
     ::inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
   } else if (address->sa_family == AF_INET6) {
     const auto* six = reinterpret_cast<const sockaddr_in6*>(address);
-    // Of no use without naming the interface of whoever calls.
+    // A link-local address is of no use to a caller that does not know its own interface to it.
     if (IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)) return {};
     ::inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
   }

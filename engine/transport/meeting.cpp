@@ -20,7 +20,7 @@ namespace {
 constexpr double kFirstPatienceSeconds = 2;  // with one address; doubles with every round
 constexpr double kMostPatienceSeconds = 10;
 constexpr double kPauseSeconds = 0.1;  // after all addresses refused
-// Of a visit, which takes a round trip. On a busy host, who is slower calls again.
+// Of a visit, which takes a round trip. A caller that is slower, on a busy host, calls again.
 constexpr double kVisitSeconds = 10;
 constexpr std::size_t kSpareVisits = 64;  // beside one of each process
 
@@ -162,9 +162,9 @@ std::string Call::story() const {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Somebody who has called and must prove who he is.
+/// A caller that has to prove that it knows the secret.
 struct Visit {
-  double until = 0;  // then he has to go, and may call again
+  double until = 0;  // then it is turned away, and may call again
   Descriptor socket;
   Incoming incoming;
   std::optional<Hello> hello;

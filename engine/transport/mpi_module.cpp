@@ -55,7 +55,8 @@ std::string standard_version() {
   return fmt::format("{}.{}", major, minor);
 }
 
-/// Waits for a request of everybody's, who may be late: MPI's own waiting would take a core.
+/// Waits for a request that all processes take part in. Some may be late, and MPI's own waiting
+/// would take a core.
 void await(MPI_Request request, const char* what) {
   constexpr double kYieldSeconds = 0.4e-3;
   constexpr long kLongestSleepNanoseconds = 1'000'000;
@@ -125,7 +126,7 @@ void OpenedMpi::assemble(double patience_seconds, const std::function<void(int)>
   sums_ = duplicate();
 }
 
-/// Whether whoever started the processes has asked for it, too.
+/// Whether MPI is built for it and the processes were started with it.
 bool outlives_losses() {
 #if defined(OMPI_HAVE_MPI_EXT_FTMPI) && OMPI_HAVE_MPI_EXT_FTMPI && defined(MPIX_FT)
   void* value = nullptr;

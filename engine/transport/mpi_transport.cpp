@@ -201,8 +201,8 @@ void MpiTransport::lose(int peer) {
   news_ = true;
 }
 
-/// Nobody waits for its requests any more. What was being sent is done; what was to arrive will
-/// not.
+/// Its requests are not waited for any more. What was being sent counts as sent; what was to arrive
+/// will not.
 void MpiTransport::abandon(Ticket ticket) {
   const auto found = transfers_.find(ticket);
   if (found == transfers_.end()) return;

@@ -138,7 +138,7 @@ void SideChannel::flush(int rank) {
 
 void SideChannel::poll_events() {
   std::array<epoll_event, 64> events{};
-  // Those that have had their turn come last: this many rounds reach everybody.
+  // Peers that had their turn come last, so after this many rounds each has had one.
   const std::size_t rounds = 1 + peers_.size() / events.size();
   for (std::size_t round = 0; round < rounds; ++round) {
     const int count = uninterrupted([&] {
@@ -252,8 +252,8 @@ void SideChannel::outlive_losses() {
   outlives_ = true;
 }
 
-/// Worker 0's word holds for all. To worker 0 others' words are a suspicion: of two who lost each
-/// other, one is enough.
+/// All believe worker 0. Worker 0 takes what others say as a suspicion: of two workers that lost
+/// each other, only one may be gone.
 void SideChannel::take_loss(int from, int who, const std::string& how) {
   if (lost_ || leaving_) return;
   if (!outlives_) {

@@ -45,7 +45,7 @@ struct WorkerView {
 };
 
 /// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
-/// that the worker's kernels reach, and are nobody's who hears.
+/// that the worker's kernels reach. A worker that hears them does not change them.
 template <class T>
 struct Heard {
   /// The worker's own message first, then the others' in ascending order, weighted as the mixing
@@ -72,8 +72,8 @@ struct StepSize {
 /// the local optimiser's step, says x and takes the weighted mean of what it hears. Every function
 /// first brings the worker to the time of the event, where something happens between events.
 ///
-/// Stateless, shared by all workers and threads. Whoever may change the worker calls it. T is float
-/// in runs and double where tests want a reference.
+/// Stateless, shared by all workers and threads. The thread that may change a worker calls it. T is
+/// float in runs and double where tests want a reference.
 template <class T>
 class Rule {
  public:

@@ -106,7 +106,7 @@ void Coordinator::progress(int from, MailReader& reader) {
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
 }
 
-// Whoever has promised lets its clock stand still until it hears of the cut, so nobody can be past
+// A worker that has promised stops its clock until it hears of the cut, so no worker can be past
 // the latest of all clocks.
 void Coordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
@@ -124,7 +124,7 @@ void Coordinator::end(bool by_person) {
   post_.send_to_all(mail_header(MailKind::stop_committing));
 }
 
-// Once nobody commits any more, the number of gradients is exact and everybody's.
+// Once no worker commits any more, the number of gradients is exact, and the same for all.
 void Coordinator::closed(int from, MailReader& reader) {
   std::int64_t committed = 0, waiting = 0;
   std::int64_t known = 0;
@@ -150,8 +150,8 @@ void Coordinator::all_closed() {
   post_.send_to_all(mail_header(MailKind::end, gradients, save));
 }
 
-// News of a quarter of a unit of time, or of anything for whoever waits; gradients before the last
-// ones are used up.
+// Sends news after a quarter of a unit of time, or at once to a worker that waits; and gradients
+// before the last ones are used up.
 double Coordinator::spread() {
   if (!permits_ || ending_.load()) return kIdleSeconds;
   const double now = run_.clock.seconds();
@@ -196,7 +196,7 @@ void Coordinator::lose(const Mail& mail, const Life& life) {
   add_exchanges();
   permits_->take_back(mail.from, one.committed);
   note_loss(mail, life);
-  // Whoever awaits a word of it awaits it no longer.
+  // Nothing is expected of the lost worker any more.
   if (promises_missing_ > 0 && !one.promised) promise(mail.from, 0);
   if (!ending_.load()) {
     if (gradients_.load() >= spec_.budget.gradients) end(false);

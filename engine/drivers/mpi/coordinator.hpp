@@ -19,8 +19,8 @@ namespace acid {
 /// communication thread's, the counters and the requests apart.
 class Coordinator {
  public:
-  /// While `overloaded` says so, because rank 0 cannot keep up with what it is to look at, nobody
-  /// is given more gradients.
+  /// While `overloaded` is true, because rank 0 cannot keep up with the samples, no worker is given
+  /// more gradients.
   Coordinator(const Run& run, Post& post, std::function<bool()> overloaded);
 
   /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the

@@ -19,7 +19,7 @@ class GradientPace {
     begun_ = clock_.seconds();
     thread_begun_ = thread_seconds();
   }
-  /// The gradient has been computed: the time on the clock before which nobody is to know.
+  /// The gradient has been computed. Returns the time on the clock before which it is kept back.
   double end() {
     least_seconds_ = std::min(least_seconds_, thread_seconds() - thread_begun_);
     return factor_ <= 1 ? begun_ : begun_ + factor_ * least_seconds_;

@@ -28,7 +28,7 @@ void MpiAsync::start_exchange() {
   }
 }
 
-// Who leads has more to do: the partners take turns.
+// The leader of an exchange has more to do, so the partners take turns.
 bool MpiAsync::leads() const { return (edge_.number % 2 == 0 ? edge_.i : edge_.j) == rank_; }
 
 std::span<float> MpiAsync::partners_memory() {

@@ -5,8 +5,8 @@
 
 namespace acid {
 
-// Whatever others are about to learn from this worker, rank 0 has to know first: should the process
-// die now, its events can be executed again as far as anybody depends on them.
+// Rank 0 has to know of an event before another worker can depend on it: should this process die
+// now, those events can be executed again.
 void MpiAsync::testify() {
   if (options_.goes_on && rank_ != 0) send_progress();
 }

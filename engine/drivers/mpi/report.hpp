@@ -57,7 +57,7 @@ void read_notes(MailReader& reader, GradientRecords& notes);
 RunSpec on_host(RunSpec spec);
 
 /// Tells rank 0 what happens to this process's worker: its events, and at marks its report with a
-/// copy of its vectors. Whoever may change the worker at the moment calls it; never two threads at
+/// copy of its vectors. The thread that may change the worker at the moment calls it; never two at
 /// once.
 class Reporter {
  public:
@@ -211,7 +211,8 @@ struct Start {
     archive(resumed, numbers, report, more, vectors);
   }
 };
-/// Rank 0 tells everybody, itself included. Without an ensemble the run starts at its beginning.
+/// Rank 0 tells all processes, itself included. Without an ensemble the run starts at its
+/// beginning.
 void send_start(Post& post, Ensemble* ensemble, const std::vector<WorkerReport>& reports,
                 const std::vector<std::byte>& more);
 

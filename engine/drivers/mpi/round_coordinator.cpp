@@ -83,7 +83,7 @@ std::int64_t RoundCoordinator::rounds_ahead() const {
       1, static_cast<std::int64_t>(std::min(kMostRoundsAhead, kAheadSeconds / each)));
 }
 
-// About the first round that nobody may commit yet: whether something was decided.
+// Decides about the first round that no worker may commit yet. Returns whether it did.
 bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
   const Position here = position(round);

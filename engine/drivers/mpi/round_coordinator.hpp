@@ -12,8 +12,8 @@
 
 namespace acid {
 
-/// What rank 0 has decided about the rounds of a synchronous run. A newer one says all that older
-/// ones did and everybody has not yet seen to.
+/// What rank 0 has decided about the legs of a synchronous run. A newer directive repeats what an
+/// older one said, as long as some process has not done it.
 struct Directive {
   std::int64_t allowed = 0;  // rounds before this one may be committed
   std::int64_t cut = -1;     // before this round's commit: a checkpoint, …
@@ -27,9 +27,9 @@ struct Directive {
 };
 
 /// Rank 0 decides, round by round and in the order in which threads would, whether a round's
-/// gradients are committed and what comes before. It is a few rounds ahead of the slowest worker,
-/// so that nobody waits for it, but never past a sample: a sample wants to know that all losses
-/// before it were finite, and that the sample before it is evaluated.
+/// gradients are committed and what comes before. Its decisions are a few rounds ahead of the
+/// slowest worker, so that no worker waits for them, but never past a sample: a sample is taken
+/// only when all losses before it are known to be finite, and the sample before it is evaluated.
 ///
 /// The communication thread's, the part of the calling thread apart.
 class RoundCoordinator {

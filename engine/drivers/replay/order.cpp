@@ -127,8 +127,8 @@ void ReplayOrder::check_time(int worker) {
     broken(worker, fmt::format("its time is {}, and the run ends at {}", time, limit_));
 }
 
-// A clock of the worker's own counts commits that have been. Executing whatever can be executed
-// never takes a possibility away, so if some order of the events suits all clocks, this finds one.
+// A worker's own clock counts the commits that it knows of. Executing an event that can be executed
+// never rules out another, so if any order of the events suits all clocks, this finds one.
 bool ReplayOrder::waits_for_commits(int worker) {
   if (shared_clock_ || !clocks_count_) return false;
   Cursor& c = cursor(worker);

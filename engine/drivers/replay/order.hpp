@@ -41,7 +41,7 @@ struct ReplayStep {
 class ReplayOrder {
  public:
   /// Both outlive it. `complete`: the script tells the whole run; otherwise the workers' events may
-  /// break off anywhere, and the order ends where nobody can go on.
+  /// break off anywhere, and the order ends where no worker can go on.
   ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool complete);
 
   /// Nothing at the end of the script. Throws BrokenScript.
@@ -49,7 +49,7 @@ class ReplayOrder {
 
   std::int64_t commits() const { return commits_; }       // so far, of all workers
   std::int64_t exchanges() const { return halves_ / 2; }  // each has two workers who apply it
-  /// At the last mark: of lost workers who were not there all that they ever did.
+  /// At the last mark. Of lost workers that had no part in it, all that they ever did counts.
   std::int64_t commits_at_mark() const { return commits_at_mark_; }
   std::int64_t exchanges_at_mark() const { return halves_at_mark_ / 2; }
   /// By worker: not there.
@@ -78,7 +78,7 @@ class ReplayOrder {
     std::int64_t halves = 0;                         // exchanges applied
     std::int64_t all_gradients = 0, all_halves = 0;  // in the whole script
     bool lost = false;
-    std::int64_t marks = 0, samples = 0;  // to come, of a lost worker who is there
+    std::int64_t marks = 0, samples = 0;  // to come, of a lost worker before its end
     double time = 0, last_change = 0;
     std::deque<DueEdge> edges;       // drawn, not executed
     std::optional<DueEdge> offered;  // and not applied

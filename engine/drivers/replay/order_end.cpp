@@ -7,8 +7,8 @@
 
 namespace acid {
 
-// The last event of one without whom the others went on: those who have clocks of their own, and
-// whom rank 0, worker 0's process, does not fail.
+// The last event of a worker that was lost while the others went on. That happens to workers with
+// clocks of their own only, and never to worker 0, whose process is rank 0.
 void ReplayOrder::read_loss(int worker) {
   Cursor& c = cursor(worker);
   c.lost = !shared_clock_ && worker > 0 && !c.events->empty() &&

@@ -50,9 +50,9 @@ class BrokenScript : public Error {
 /// asynchronous methods. The objective must have as many lanes as there are threads. Waits, holds
 /// and idle times are not in a log: the outcome has none.
 ///
-/// With Checkpointing::resume it starts at that checkpoint, and what it reports does too; of the
-/// first sample the part is missing that tells of gradients, some of which are older. Any
-/// checkpoint will do whose state begins with Ensemble::persist.
+/// With Checkpointing::resume it starts at that checkpoint, and what it reports does too. The first
+/// sample then has no values of gradients, because some of them were before the checkpoint. The
+/// state of the checkpoint must begin with Ensemble::persist.
 ///
 /// `complete` false: the recorded run was interrupted, and its workers' events may break off
 /// anywhere; replays them as far as they lead and returns Ending::stopped.

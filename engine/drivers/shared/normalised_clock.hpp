@@ -19,7 +19,7 @@ class NormalisedClock {
       : workers_(workers), unit_(gradient_seconds) {}
 
   double time_at(double seconds) const { return time_ + (seconds - seconds_) * rate(); }
-  /// Infinite while nobody computes.
+  /// Infinite while no worker computes.
   double seconds_at(double time) const {
     if (time <= time_) return seconds_;
     if (speeds_ == 0) return std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ class NormalisedClock {
     ends(seconds, before);
     begins(seconds, duration);
   }
-  /// Nobody computes any more; time stands still from here on.
+  /// No worker computes any more; time stands still from here on.
   void stop(double seconds, double time) {
     speeds_ = 0;
     seconds_ = seconds;

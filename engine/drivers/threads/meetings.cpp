@@ -58,7 +58,7 @@ Outcome ThreadsAsync::execute() {
     if (!stopped) waiting = drain();
     release_exchangers();
   } catch (...) {
-    fail();  // whoever still sleeps must be let go before the crew can be joined
+    fail();  // wakes the threads that sleep, so that they can be joined
     throw;
   }
   exchangers.join();
@@ -175,7 +175,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   Worker& worker = ensemble_.worker(w);
   if (closing_.is_set()) return false;
   MutexLock lock(s.mutex);
-  if (spec_.budget.spent(position(0))) {  // asked here too: who watches may be evaluating
+  if (spec_.budget.spent(position(0))) {  // asked here too: the calling thread may be evaluating
     close();
     return false;
   }

@@ -31,8 +31,8 @@ void ThreadsAsync::unlock_workers() {
   for (int w = spec_.workers - 1; w >= 0; --w) slot(w).mutex.unlock();
 }
 
-// Nobody starts an exchange meanwhile; those in flight come to their end first. A worker that
-// commits a gradient waits until it is over, so that all of them are soon locked.
+// No exchange starts meanwhile, and those in flight come to their end first. A worker that commits
+// a gradient waits until the cut is over, so that all of them are soon locked.
 void ThreadsAsync::save_cut() {
   if (!finish_exchanges()) return;  // somebody failed, and the run ends with that
   lock_workers();
@@ -46,7 +46,7 @@ void ThreadsAsync::save_cut() {
   unlock_workers();
   resume_exchanges();
   MutexLock lock(matching_);
-  execute_ready();  // whoever wanted to start one meanwhile may be asleep by now
+  execute_ready();  // a thread that wanted to start one meanwhile may be asleep
 }
 
 bool ThreadsAsync::finish_exchanges() {

@@ -83,7 +83,7 @@ void ThreadsSync::train() {
   try {
     evaluate_samples();
   } catch (...) {
-    abort();  // whoever still sleeps must be let go before the crew can be joined
+    abort();  // wakes the threads that sleep, so that they can be joined
     throw;
   }
   workers.join();
@@ -119,7 +119,7 @@ void ThreadsSync::work(int w) {
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
   for (std::int64_t leg = first_leg_; leg * spec_.workers < most; ++leg)
     if (!go_through(w, leg)) return;
-  // The last leg is whole once everybody has come through it.
+  // The last leg is whole once all have come through it.
   meet(w, [&] { between_legs(ensemble_.worker(w).gradients()); });
 }
 

@@ -17,7 +17,7 @@ class Said {
   void say(int w);
   /// Sleeps until worker w has said `count` messages. False: it never will.
   bool wait_for(int w, std::int64_t count);
-  /// Nobody says anything any more; wakes all who wait.
+  /// No worker says anything any more; wakes all threads that wait.
   void abort();
 
  private:

@@ -9,8 +9,8 @@
 namespace acid {
 
 /// The Poisson clocks of all workers' gradients, of one rate, superposed: rings at n times that
-/// rate, each of a worker drawn uniformly. Who wants some worker not to ring for a while passes
-/// over its rings: the clock has no memory, so that what follows is a Poisson clock again.
+/// rate, each of a worker drawn uniformly. A caller that pauses a worker ignores its rings: the
+/// clock has no memory, so the rings after the pause are those of a Poisson clock again.
 ///
 /// A pure function of the compute seed. Not thread-safe.
 class GradientRings {

@@ -1,5 +1,5 @@
-// How an asynchronous virtual run hides that memory is far away: which workers come next has been
-// drawn, and waiting for what is known of them would cost more than all else.
+// Fetches what the next events of an asynchronous virtual run need into the caches. Which workers
+// come next is known, and waiting for their memory would cost more than everything else.
 #include "engine/base/fetch.hpp"
 #include "engine/drivers/virtual/meetings.hpp"
 
