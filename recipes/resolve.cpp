@@ -97,24 +97,25 @@ void Resolver::look_at_algorithm() {
 void Resolver::look_at_steps() {
   const json& optimizer = s_["optimizer"];
   const std::string kind = text(optimizer, "kind");
-  constexpr const char* kOwn = "give the other algorithms their own optimizer with set";
-  if (entry_->optimizers != Optimizers::any && kind != "sgd")
-    error("optimizer.kind",
-          entry_->optimizers == Optimizers::sgd
-              ? fmt::format("{} averages models every step and is defined for sgd, not for {}",
-                            entry_->name, kind)
-              : fmt::format("{} has a step of its own and takes the learning rate alone: {} has no "
-                            "part in it",
-                            entry_->name, kind),
-          fmt::format("use kind = \"sgd\", or {}", kOwn));
-  if (entry_->optimizers != Optimizers::none || kind != "sgd") return;
+  const auto refuse = [&](std::string_view key, std::string_view what, const std::string& remedy) {
+    error(fmt::format("optimizer.{}", key),
+          fmt::format("{} has a step of its own and takes the learning rate alone: {} has no part "
+                      "in it",
+                      entry_->name, what),
+          remedy + ", or give the other algorithms their own optimizer with set");
+  };
+  if (kind != "sgd") {
+    if (entry_->optimizers == Optimizers::sgd)
+      error("optimizer.kind",
+            fmt::format("{} averages models every step and is defined for sgd, not for {}",
+                        entry_->name, kind),
+            "use kind = \"sgd\", or give the other algorithms their own optimizer with set");
+    if (entry_->optimizers == Optimizers::none) refuse("kind", kind, "use kind = \"sgd\"");
+    return;
+  }
+  if (entry_->optimizers != Optimizers::none) return;
   for (const char* key : {"momentum", "weight_decay"})
-    if (number(optimizer, key) > 0)
-      error(fmt::format("optimizer.{}", key),
-            fmt::format("{} has a step of its own and takes the learning rate alone: {} has no "
-                        "part in it",
-                        entry_->name, key),
-            fmt::format("leave it out, or {}", kOwn));
+    if (number(optimizer, key) > 0) refuse(key, key, "leave it out");
 }
 
 // gradient_clock = "none": exchanges alone.

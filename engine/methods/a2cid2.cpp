@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/gossip.hpp"
 #include "engine/methods/method.hpp"
 
@@ -9,12 +10,7 @@ namespace acid {
 namespace {
 
 constexpr std::array kA2cid2Fields = {
-    Field{.name = "communication_rate",
-          .type = FieldType::number,
-          .fallback = "1.0",
-          .help = "expected exchanges per worker and gradient",
-          .minimum = 0,
-          .maximum = kMostCommunicationRate},
+    kCommunicationRateField,
     Field{.name = "spectral",
           .type = FieldType::text,
           .fallback = "\"nominal\"",

@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/gossip.hpp"
 #include "engine/methods/method.hpp"
 
@@ -8,12 +9,7 @@ namespace acid {
 namespace {
 
 constexpr std::array kAdPsgdFields = {
-    Field{.name = "communication_rate",
-          .type = FieldType::number,
-          .fallback = "1.0",
-          .help = "expected exchanges per worker and gradient",
-          .minimum = 0,
-          .maximum = kMostCommunicationRate},
+    kCommunicationRateField,
     Field{.name = "alpha",
           .type = FieldType::number,
           .fallback = "0.5",

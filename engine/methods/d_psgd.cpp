@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/method.hpp"
 
 namespace acid {
@@ -12,11 +13,7 @@ constexpr std::array kDPsgdFields = {
           .fallback = "\"combine-while-adapt\"",
           .help = "combine-while-adapt (the paper; overlaps compute) or adapt-then-combine",
           .choices = "combine-while-adapt,adapt-then-combine"},
-    Field{.name = "weights",
-          .type = FieldType::text,
-          .fallback = "\"metropolis\"",
-          .help = "mixing matrix W: metropolis, or uniform on a regular graph",
-          .choices = "metropolis,uniform"},
+    kWeightsField,
 };
 
 Method make_d_psgd(const nlohmann::json& options, const Spectral*) {

@@ -1,6 +1,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/worker/optimizer.hpp"
 
@@ -27,31 +28,10 @@ class DecentAdam final : public Rule<T> {
 };
 
 constexpr std::array kDecentAdamFields = {
-    Field{.name = "beta1",
-          .type = FieldType::number,
-          .fallback = "0.9",
-          .help = "share of the first moment that is kept",
-          .minimum = 0,
-          .maximum = 1,
-          .maximum_excluded = true},
-    Field{.name = "beta2",
-          .type = FieldType::number,
-          .fallback = "0.999",
-          .help = "share of the second moment that is kept",
-          .minimum = 0,
-          .maximum = 1,
-          .maximum_excluded = true},
-    Field{.name = "epsilon",
-          .type = FieldType::number,
-          .fallback = "1e-8",
-          .help = "added to the root of the second moment",
-          .minimum = 0,
-          .minimum_excluded = true},
-    Field{.name = "weights",
-          .type = FieldType::text,
-          .fallback = "\"metropolis\"",
-          .help = "mixing matrix W: metropolis, or uniform on a regular graph",
-          .choices = "metropolis,uniform"},
+    kAdamFields[0],
+    kAdamFields[1],
+    kAdamFields[2],
+    kWeightsField,
 };
 
 Method make_decent_adam(const nlohmann::json& options, const Spectral*) {

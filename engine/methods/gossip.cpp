@@ -15,11 +15,6 @@ using kernels::from;
 constexpr std::array kMomentumCopy = {
     Slot{.name = "x_tilde", .start = Slot::Start::x, .shared = true}};
 
-template <class T>
-const kernels::Table<T>& table_of(const WorkerView<T>& worker) {
-  return worker.settings.backend->template kernels<T>();
-}
-
 }  // namespace
 
 double mixing_coefficient(double eta, double elapsed) {
@@ -59,7 +54,7 @@ void GossipRule<T>::advance(const WorkerView<T>& worker) const {
   if (!mixing_.has_momentum()) return;
   in_parts(worker.settings, worker.settings.dimension,
            [&, all = mixed(worker)](std::size_t first, std::size_t size) {
-             table_of(worker).mix(from(all, first), size);
+             worker.kernels().mix(from(all, first), size);
            });
 }
 
@@ -67,7 +62,7 @@ template <class T>
 void GossipRule<T>::point(const WorkerView<T>& worker, T* out) const {
   in_parts(worker.settings, worker.settings.dimension,
            [&, all = mixed(worker)](std::size_t first, std::size_t size) {
-             table_of(worker).mix_and_copy(from(all, first), out + first, size);
+             worker.kernels().mix_and_copy(from(all, first), out + first, size);
            });
 }
 
@@ -89,7 +84,7 @@ void GossipRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) con
   const T *const own = heard.sources[0].x, *const partner = heard.sources[1].x;
   in_parts(worker.settings, worker.settings.dimension,
            [&, all = mixed(worker)](std::size_t first, std::size_t size) {
-             table_of(worker).mix_and_apply(from(all, first), own + first, partner + first,
+             worker.kernels().mix_and_apply(from(all, first), own + first, partner + first,
                                             static_cast<T>(steps.x), static_cast<T>(steps.x_tilde),
                                             size);
            });
@@ -99,7 +94,7 @@ template <class T>
 void GossipRule<T>::meet(const WorkerView<T>& i, const WorkerView<T>& j) const {
   in_parts(i.settings, i.settings.dimension,
            [&, all_i = mixed(i), all_j = mixed(j)](std::size_t first, std::size_t size) {
-             table_of(i).exchange(from(all_i, first), from(all_j, first),
+             i.kernels().exchange(from(all_i, first), from(all_j, first),
                                   static_cast<T>(mixing_.alpha),
                                   static_cast<T>(mixing_.alpha_tilde), size);
            });
@@ -109,7 +104,7 @@ template <class T>
 void GossipRule<T>::read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first,
                          T* out, std::size_t size) const {
   const kernels::Mixed<T> all = mixed(worker);
-  table_of(worker).copy_mixed(all.x + first, from(all.x_tilde, first), all.c, out, size);
+  worker.kernels().copy_mixed(all.x + first, from(all.x_tilde, first), all.c, out, size);
   if (pending == nullptr) return;
   // What becomes of x̃ is not asked.
   const T step = static_cast<T>(apply_steps(mixing_, pending->late).x);

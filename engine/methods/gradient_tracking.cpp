@@ -1,5 +1,6 @@
 #include <array>
 
+#include "engine/methods/common_fields.hpp"
 #include "engine/methods/method.hpp"
 
 namespace acid {
@@ -34,11 +35,7 @@ class GradientTracking final : public Rule<T> {
 };
 
 constexpr std::array kTrackingFields = {
-    Field{.name = "weights",
-          .type = FieldType::text,
-          .fallback = "\"metropolis\"",
-          .help = "mixing matrix W: metropolis, or uniform on a regular graph",
-          .choices = "metropolis,uniform"},
+    kWeightsField,
 };
 
 Method make_gradient_tracking(const nlohmann::json& options, const Spectral*) {

@@ -13,11 +13,6 @@ namespace {
 
 using kernels::from;
 
-template <class T>
-const kernels::Table<T>& kernels_of(const WorkerView<T>& worker) {
-  return worker.settings.backend->template kernels<T>();
-}
-
 template <class T, class Step>
 using StepKernel = void (*)(kernels::Mixed<T>, const Step&, T* next_point, std::size_t size);
 
@@ -41,6 +36,11 @@ T* WorkerView<T>::slot(std::size_t index) const {
 }
 
 template <class T>
+const kernels::Table<T>& WorkerView<T>::kernels() const {
+  return settings.backend->template kernels<T>();
+}
+
+template <class T>
 T* WorkerView<T>::moment(std::size_t which) const {
   return WorkerLayout<T>(settings).moment(own, which);
 }
@@ -51,7 +51,7 @@ void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimi
                     T* next_point) {
   const auto rate = static_cast<T>(size.learning_rate);
   if (optimizer.kind == OptimizerKind::sgd)
-    return step_by(worker, kernels_of(worker).mix_and_sgd,
+    return step_by(worker, worker.kernels().mix_and_sgd,
                    kernels::SgdStep<T>{.g = gradient,
                                        .m = m,
                                        .learning_rate = rate,
@@ -60,7 +60,7 @@ void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimi
                                        .nesterov = optimizer.nesterov},
                    mixed, next_point);
   const auto steps = static_cast<double>(size.number);
-  step_by(worker, kernels_of(worker).mix_and_adam,
+  step_by(worker, worker.kernels().mix_and_adam,
           kernels::AdamStep<T>{.g = gradient,
                                .m = m,
                                .v = v,
@@ -87,15 +87,15 @@ void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t 
   const std::size_t begin = index * worker.settings.dimension;
   if (heard.mean != nullptr) return copy_vector(worker, heard.mean + begin, out);
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    kernels_of(worker).weighted_sum(heard.sources.data(), heard.sources.size(), begin + first,
-                                    out + first, size);
+    worker.kernels().weighted_sum(heard.sources.data(), heard.sources.size(), begin + first,
+                                  out + first, size);
   });
 }
 
 template <class T>
 void copy_vector(const WorkerView<T>& worker, const T* vector, T* out) {
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    kernels_of(worker).copy(vector + first, out + first, size);
+    worker.kernels().copy(vector + first, out + first, size);
   });
 }
 
@@ -103,14 +103,14 @@ template <class T>
 void scale_vector(const WorkerView<T>& worker, const T* vector, double factor, T* out) {
   const kernels::Weighted<T> scaled{vector, factor};
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    kernels_of(worker).weighted_sum(&scaled, 1, first, out + first, size);
+    worker.kernels().weighted_sum(&scaled, 1, first, out + first, size);
   });
 }
 
 template <class T>
 void add_vector(const WorkerView<T>& worker, const T* vector, double weight, T* out) {
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    kernels_of(worker).add_scaled(vector + first, static_cast<T>(weight), out + first, size);
+    worker.kernels().add_scaled(vector + first, static_cast<T>(weight), out + first, size);
   });
 }
 
@@ -138,7 +138,7 @@ double heard_number(const WorkerView<T>& worker, const Message& message, const H
 template <class T>
 void Rule<T>::point(const WorkerView<T>& worker, T* out) const {
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    kernels_of(worker).mix_and_copy({worker.x + first, nullptr, 0}, out + first, size);
+    worker.kernels().mix_and_copy({worker.x + first, nullptr, 0}, out + first, size);
   });
 }
 
@@ -169,7 +169,7 @@ void Rule<T>::meet(const WorkerView<T>&, const WorkerView<T>&) const {
 template <class T>
 void Rule<T>::read(const WorkerView<T>& worker, const Heard<T>*, std::size_t first, T* out,
                    std::size_t size) const {
-  kernels_of(worker).copy(worker.x + first, out, size);
+  worker.kernels().copy(worker.x + first, out, size);
 }
 
 #define ACID_RULE_OF(T)                                                                    \

@@ -40,6 +40,8 @@ struct WorkerView {
 
   /// The vector of slot `index` in Rule::slots().
   T* slot(std::size_t index) const;
+  /// What works on its vectors, wherever they lie.
+  const kernels::Table<T>& kernels() const;
   /// The optimiser's moments; null where it keeps none.
   T* moment(std::size_t which) const;
 };

@@ -71,34 +71,30 @@ void MpiSync::train() {
   const auto first = wait_for_start();
   if (!first) return;
   for (std::int64_t leg = *first; leg < last_leg_; ++leg) {
-    if (!go_through(leg)) return;
+    if (!go_through(
+            spec_.method.round, leg, [&] { return may_commit(leg); },
+            [this](Phase phase, std::int64_t exchange) { return act(phase, exchange); }))
+      return;
     post_.submit(0, mail_header(MailKind::progress, worker_.gradients(), diverged_));
   }
   may_commit(last_leg_);
 }
 
-bool MpiSync::go_through(std::int64_t leg) {
-  std::int64_t exchange = spec_.method.round.said_before(leg);
-  bool goes_on = false;
-  for (const Phase phase : spec_.method.round.leg(leg)) {
-    const bool changes = phase == Phase::hear || phase == Phase::step;
-    if (changes && !goes_on && !may_commit(leg)) return false;
-    goes_on = goes_on || changes;
-    switch (phase) {
-      case Phase::gradient:
-        compute();
-        break;
-      case Phase::say:
-        say(exchange);
-        break;
-      case Phase::hear:
-        if (!wait_for_exchange()) return false;
-        hear(exchange++);
-        break;
-      case Phase::step:
-        step();
-        break;
-    }
+bool MpiSync::act(Phase phase, std::int64_t exchange) {
+  switch (phase) {
+    case Phase::gradient:
+      compute();
+      return true;
+    case Phase::say:
+      say(exchange);
+      return true;
+    case Phase::hear:
+      if (!wait_for_exchange()) return false;
+      hear(exchange);
+      return true;
+    case Phase::step:
+      step();
+      return true;
   }
   return true;
 }
@@ -257,9 +253,7 @@ void MpiSync::hear(std::int64_t exchange) {
     });
     heard.sources = sources;
   }
-  const double t = worker_.last_event();
-  worker_.hear(t, heard);
-  reporter_.log().add(rank_, EventKind::assign, t, worker_);
+  acid::hear(rank_, worker_, heard, reporter_.log());
 }
 
 void MpiSync::step() {

@@ -41,7 +41,7 @@ class MpiSync {
   enum class Next { commit, sample_and_commit, cut, last_cut, end, abandoned };
 
   std::optional<std::int64_t> wait_for_start() EXCLUDES_LOCK(mutex_);
-  bool go_through(std::int64_t leg) EXCLUDES_LOCK(mutex_);
+  bool act(Phase phase, std::int64_t exchange) EXCLUDES_LOCK(mutex_);
   void compute() EXCLUDES_LOCK(mutex_);
   void say(std::int64_t exchange) EXCLUDES_LOCK(mutex_);
   void hear(std::int64_t exchange);

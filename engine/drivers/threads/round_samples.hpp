@@ -34,8 +34,8 @@ class RoundSamples {
 
   /// Whether there is a sample where the run is now, before that leg: asked once of each, in order.
   bool take(std::int64_t leg, const Position& here) EXCLUDES_LOCK(mutex_);
-  /// Worker w's part of the sample of that leg; `notes` are emptied. Who leaves the last part says
-  /// where the run is by then. False: the run is over.
+  /// Worker w's part of the sample of that leg; `notes` are emptied. position_of()
+  /// is where the run is when the last part is there. False: the run is over.
   template <class PositionOf>
   bool leave(int w, std::int64_t leg, const Worker& worker, GradientRecords& notes,
              double idle_seconds, const PositionOf& position_of) EXCLUDES_LOCK(mutex_) {

@@ -118,32 +118,27 @@ double ThreadsSync::end_span(int w, SpanKind kind, double since) {
 void ThreadsSync::work(int w) {
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
   for (std::int64_t leg = first_leg_; leg * spec_.workers < most; ++leg)
-    if (!go_through(w, leg)) return;
+    if (!go_through(
+            spec_.method.round, leg, [&] { return may_go_on(w, leg); },
+            [&](Phase phase, std::int64_t exchange) { return act(w, phase, exchange); }))
+      return;
   // The last leg is whole once all have come through it.
   meet(w, [&] { between_legs(ensemble_.worker(w).gradients()); });
 }
 
-bool ThreadsSync::go_through(int w, std::int64_t leg) {
-  std::int64_t exchange = spec_.method.round.said_before(leg);
-  bool goes_on = false;
-  for (const Phase phase : spec_.method.round.leg(leg)) {
-    const bool changes = phase == Phase::hear || phase == Phase::step;
-    if (changes && !goes_on && !may_go_on(w, leg)) return false;
-    goes_on = goes_on || changes;
-    switch (phase) {
-      case Phase::gradient:
-        compute(w);
-        break;
-      case Phase::say:
-        say(w, exchange);
-        break;
-      case Phase::hear:
-        if (!hear(w, exchange++)) return false;
-        break;
-      case Phase::step:
-        step(w);
-        break;
-    }
+bool ThreadsSync::act(int w, Phase phase, std::int64_t exchange) {
+  switch (phase) {
+    case Phase::gradient:
+      compute(w);
+      return true;
+    case Phase::say:
+      say(w, exchange);
+      return true;
+    case Phase::hear:
+      return hear(w, exchange);
+    case Phase::step:
+      step(w);
+      return true;
   }
   return true;
 }
@@ -169,15 +164,16 @@ bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
 ThreadsSync::Decision ThreadsSync::decide(std::int64_t leg) {
   MutexLock lock(decisions_mutex_);
   const auto [found, is_first] = decisions_.try_emplace(leg);
-  Decision& decision = found->second;
-  const Position here = position(leg);
   if (is_first) {
-    decision.meet = must_meet(leg, here);
-    decision.sample = samples_.take(leg, here);
+    const Position here = position(leg);
+    found->second.meet = must_meet(leg, here);
+    found->second.sample = samples_.take(leg, here);
   }
-  if (++decision.passed < spec_.workers) return decision;
-  if (!decision.meet) run_.recorder.progress(here);
-  return std::move(decisions_.extract(found).mapped());
+  const Decision decision = found->second;
+  if (++found->second.passed < spec_.workers) return decision;
+  decisions_.erase(found);
+  if (!decision.meet) run_.recorder.progress(position(leg));
+  return decision;
 }
 
 bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
@@ -273,9 +269,7 @@ bool ThreadsSync::reduce(int w, std::int64_t exchange) {
   end_span(w, SpanKind::exchange, since);
   if (!meet(w)) return false;
   if (spec_.method.reduces_gradients) return true;  // the step takes it
-  Worker& worker = ensemble_.worker(w);
-  worker.hear(worker.last_event(), {.mean = mean_.data()});
-  log_.add(w, EventKind::assign, worker.last_event(), worker);
+  acid::hear(w, ensemble_.worker(w), {.mean = mean_.data()}, log_);
   return true;
 }
 
@@ -287,9 +281,7 @@ bool ThreadsSync::hear_neighbours(int w, std::int64_t exchange) {
   idle_seconds_[static_cast<std::size_t>(w)] += since - began;
   const auto sources =
       heard_by(weights_, w, [&](int i) -> const float* { return message(i, exchange).data(); });
-  Worker& worker = ensemble_.worker(w);
-  worker.hear(worker.last_event(), {.sources = sources});
-  log_.add(w, EventKind::assign, worker.last_event(), worker);
+  acid::hear(w, ensemble_.worker(w), {.sources = sources}, log_);
   end_span(w, SpanKind::exchange, since);
   return true;
 }

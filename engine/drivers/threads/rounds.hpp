@@ -44,7 +44,7 @@ class ThreadsSync {
   };
 
   void work(int w);
-  bool go_through(int w, std::int64_t leg);
+  bool act(int w, Phase phase, std::int64_t exchange);
   void compute(int w);
   void say(int w, std::int64_t exchange);
   bool hear(int w, std::int64_t exchange);

@@ -55,9 +55,8 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
       bucket_shares_(options.cost.bucket_shares(4.0 * static_cast<double>(message_size_))),
       costs_(costs_of(run.spec, weights_, options.network, bucket_shares_,
                       4.0 * static_cast<double>(message_size_))),
-      bytes_per_message_(static_cast<std::int64_t>(
-          bytes_per_message(run.spec.method, *run.spec.topology, ensemble_.vector_bytes(),
-                            options.network.all_reduce))),
+      bytes_per_message_(
+          bytes_per_message(run.spec, ensemble_.dimension(), options.network.all_reduce)),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(run.spec.workers),
       mean_(run.spec.method.peers == Peers::all ? message_size_ : 0, *run.spec.backend),
@@ -186,9 +185,7 @@ void VirtualSync::hear() {
       sources = heard_by(weights_, w, [&](int i) -> const float* { return message(i).data(); });
       heard.sources = sources;
     }
-    Worker& worker = ensemble_.worker(w);
-    worker.hear(worker.last_event(), heard);
-    log_.add(w, EventKind::assign, worker.last_event(), worker);
+    acid::hear(w, ensemble_.worker(w), heard, log_);
   });
 }
 
