@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
+#include "engine/methods/method.hpp"
 #include "exports/text.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
@@ -48,6 +50,9 @@ Table table_of(const Plan& plan, bool exact) {
     if (settings.find(run.group) == settings.end())
       settings.emplace(run.group, flatten(run.settings));
   const auto extra = extra_keys(settings);
+  std::set<std::string> algorithms;
+  for (const PlannedRun& run : plan.runs) algorithms.insert(run.algorithm);
+  const std::vector<Shown> shown = shown_by(algorithms);
 
   Table table{{{"id"},
                {"algorithm"},
@@ -55,13 +60,11 @@ Table table_of(const Plan& plan, bool exact) {
                {exact ? "workers" : "n", true},
                {"topology"},
                {exact ? "chi1" : "χ₁", true},
-               {exact ? "chi2" : "χ₂", true},
-               {exact ? "eta" : "η", true},
-               {exact ? "alpha_tilde" : "α̃", true},
-               {"gradients", true},
-               {"bytes", true},
-               {"load", true}},
+               {exact ? "chi2" : "χ₂", true}},
               {}};
+  for (const Shown& each : shown)
+    table.columns.push_back({std::string(exact ? each.key : each.symbol), true});
+  for (const char* name : {"gradients", "bytes", "load"}) table.columns.push_back({name, true});
   if (exact) table.columns.push_back({"digest"});
   for (const std::string& key : extra)
     table.columns.push_back({exact ? key : key.substr(key.rfind('.') + 1), true});
@@ -73,12 +76,15 @@ Table table_of(const Plan& plan, bool exact) {
                                  fmt::format("{}", run.workers),
                                  value_text(value_at(flat, "topology.kind")),
                                  number(run.chi1),
-                                 number(run.chi2),
-                                 number(run.eta),
-                                 number(run.alpha_tilde),
-                                 fmt::format("{}", run.budget_gradients),
-                                 exact ? exact_digits(run.bytes) : format_bytes(run.bytes),
-                                 number(run.largest_load)};
+                                 number(run.chi2)};
+    for (const Shown& each : shown) {
+      const auto found = run.numbers.find(std::string(each.key));
+      row.push_back(
+          number(found == run.numbers.end() ? std::nullopt : std::optional(found->second)));
+    }
+    row.push_back(fmt::format("{}", run.budget_gradients));
+    row.push_back(exact ? exact_digits(run.bytes) : format_bytes(run.bytes));
+    row.push_back(number(run.largest_load));
     if (exact) row.push_back(run.digest);
     for (const std::string& key : extra) row.push_back(value_text(value_at(flat, key)));
     table.rows.push_back(std::move(row));

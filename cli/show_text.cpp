@@ -7,6 +7,7 @@
 
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
@@ -87,14 +88,16 @@ void add_results(std::string& text, const RunDetail& run) {
 }
 
 void add_gossip(std::string& text, const RunDetail& run) {
-  const auto planned = [&](const char* name) -> std::optional<double> {
+  const auto planned = [&](const std::string& name) -> std::optional<double> {
     if (!run.plan.is_object() || !run.plan.contains(name) || !run.plan[name].is_number()) return {};
     return run.plan[name].get<double>();
   };
-  if (!planned("chi1")) return;
+  const std::vector<Shown> shown = shown_by({run.summary.algorithm});
+  if (run.summary.workers < 2 || (!planned("chi1") && shown.empty())) return;
   text += "\ngossip                        planned   realised\n";
   const AttemptResult result = run.result.value_or(AttemptResult{});
-  const auto row = [&](const char* name, std::optional<double> plan, std::optional<double> real) {
+  const auto row = [&](const std::string& name, std::optional<double> plan,
+                       std::optional<double> real) {
     add_line(text, name, fmt::format("{:<10}{}", short_number(plan), short_number(real)));
   };
   const json algorithm = run.settings.value("algorithm", json::object());
@@ -109,8 +112,7 @@ void add_gossip(std::string& text, const RunDetail& run) {
       add_line(text, "warning", *doubt);
   row("chi1", planned("chi1"), result.realised_chi1);
   row("chi2", planned("chi2"), result.realised_chi2);
-  row("eta", planned("eta"), {});
-  row("alpha_tilde", planned("alpha_tilde"), {});
+  for (const Shown& each : shown) row(std::string(each.key), planned(std::string(each.key)), {});
   if (run.result)
     add_line(text, "exchanges",
              fmt::format("{} drawn, {} done, {} waiting", result.exchanges_drawn,

@@ -14,6 +14,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
 #include "engine/topology/spectral.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 namespace {
@@ -59,22 +60,12 @@ json edges_of(const Topology& topology, double rate) {
 }
 
 json document_of(const Topology& topology, double rate, const std::optional<Spectral>& numbers) {
-  json document{{"schema_version", kJsonSchemaVersion},
-                {"kind", topology.kind()},
-                {"workers", topology.workers()},
-                {"rate", rate},
-                {"edge_count", topology.edge_count()},
-                {"edges", edges_of(topology, rate)},
-                {"lambda_sum", numbers ? numbers->lambda_sum : 0.0}};
-  for (const char* name : {"lambda2", "chi1", "chi2", "eta", "alpha_tilde"})
-    document[name] = nullptr;  // One worker has no gossip.
-  if (numbers) {
-    document["lambda2"] = numbers->lambda2;
-    document["chi1"] = numbers->chi1;
-    document["chi2"] = numbers->chi2;
-    document["eta"] = numbers->eta;
-    document["alpha_tilde"] = numbers->alpha_tilde;
-  }
+  json document{{"schema_version", kJsonSchemaVersion}, {"kind", topology.kind()},
+                {"workers", topology.workers()},        {"rate", rate},
+                {"edge_count", topology.edge_count()},  {"edges", edges_of(topology, rate)}};
+  for (const auto& [key, symbol, value] : numbers.value_or(Spectral{}).named())
+    document[std::string(key)] = numbers ? json(value) : json();
+  if (!numbers) document["lambda_sum"] = 0.0;  // one worker has no gossip
   return document;
 }
 
@@ -89,13 +80,9 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
   text += fmt::format("  edges        {}\n", topology.edge_count());
   text += fewest == most ? fmt::format("  neighbours   {} each\n", most)
                          : fmt::format("  neighbours   {} to {}\n", fewest, most);
-  if (numbers) {
-    text += fmt::format("  sum of λ     {:.6g}\n", numbers->lambda_sum);
-    text += fmt::format("  χ₁           {:.6g}\n", numbers->chi1);
-    text += fmt::format("  χ₂           {:.6g}\n", numbers->chi2);
-    text += fmt::format("  η            {:.6g}\n", numbers->eta);
-    text += fmt::format("  α̃            {:.6g}\n", numbers->alpha_tilde);
-  }
+  if (numbers)
+    for (const auto& [key, symbol, value] : numbers->named())
+      text += fmt::format("  {}{:{}}{:.6g}\n", symbol, "", 13 - terminal_columns(symbol), value);
   if (topology.edge_count() == 0) return text;
   if (topology.edge_count() > kMostEdgesInText)
     return text + "\nThe edges are too many to list here; --json has them.\n";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ class RecipeError : public UsageError {
 /// One fully resolved run.
 ///
 /// `settings` holds every key of a recipe with its value, nothing left to default:
-///   algorithm {kind, …; pairwise: communication_rate, eta, alpha, alpha_tilde as numbers},
+///   algorithm {kind, …, and what is in Method::derived},
 ///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
 ///   target {metric, value} or null},
 ///   checkpoint {every_time, every_seconds, keep; both cadences null: the worker decides itself,
@@ -70,8 +71,8 @@ struct PlannedRun {
                                       // 0: the run has none, only exchanges
   std::optional<double> gradients_per_epoch;  // absent where epochs have no meaning
   std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
-  std::optional<double> alpha, eta, alpha_tilde;
-  double bytes = 0;         // expected to move over the whole budget
+  std::map<std::string, double> numbers;      // the method's own, Method::derived
+  double bytes = 0;                           // expected to move over the whole budget
   double largest_load = 0;  // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
   int largest_load_worker = 0;
   std::vector<std::string> warnings;
@@ -105,8 +106,8 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
                  const std::string& copy_of = {});
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
-/// seed, digest, group, settings, budget_gradients, gradients_per_epoch, chi1, chi2, eta, alpha,
-/// alpha_tilde, bytes, load, warnings}]}; absent numbers are null.
+/// seed, digest, group, settings, budget_gradients, gradients_per_epoch, chi1, chi2, bytes, load,
+/// warnings, and each number that some method shows}]}; absent numbers are null.
 nlohmann::json to_json(const Plan& plan);
 
 }  // namespace acid

@@ -1,3 +1,4 @@
+#include "engine/methods/method.hpp"
 #include "recipes/plan.hpp"
 
 namespace acid {
@@ -8,26 +9,27 @@ nlohmann::json or_null(const std::optional<double>& value) {
 }
 
 nlohmann::json run_json(const PlannedRun& run) {
-  return {{"id", run.id},
-          {"algorithm", run.algorithm},
-          {"label", run.label},
-          {"seed", run.seed},
-          {"digest", run.digest},
-          {"group", run.group},
-          {"settings", run.settings},
-          {"workers", run.workers},
-          {"parameters", run.parameters},
-          {"budget_gradients", run.budget_gradients},
-          {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
-          {"chi1", or_null(run.chi1)},
-          {"chi2", or_null(run.chi2)},
-          {"eta", or_null(run.eta)},
-          {"alpha", or_null(run.alpha)},
-          {"alpha_tilde", or_null(run.alpha_tilde)},
-          {"bytes", run.bytes},
-          {"load", run.largest_load},
-          {"load_worker", run.largest_load_worker},
-          {"warnings", run.warnings}};
+  nlohmann::json document;
+  for (const Shown& shown : shown_by_any()) document[std::string(shown.key)] = nullptr;
+  for (const auto& [key, value] : run.numbers) document[key] = value;
+  document.update({{"id", run.id},
+                   {"algorithm", run.algorithm},
+                   {"label", run.label},
+                   {"seed", run.seed},
+                   {"digest", run.digest},
+                   {"group", run.group},
+                   {"settings", run.settings},
+                   {"workers", run.workers},
+                   {"parameters", run.parameters},
+                   {"budget_gradients", run.budget_gradients},
+                   {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
+                   {"chi1", or_null(run.chi1)},
+                   {"chi2", or_null(run.chi2)},
+                   {"bytes", run.bytes},
+                   {"load", run.largest_load},
+                   {"load_worker", run.largest_load_worker},
+                   {"warnings", run.warnings}});
+  return document;
 }
 
 }  // namespace

@@ -231,15 +231,8 @@ PlannedRun Resolver::run(std::uint64_t seed) {
             ? realised(seed)
             : facts_.spectral(workers_, s_["topology"], number(options, "communication_rate"));
   const Method method = entry_->make(options, spectral ? &*spectral : nullptr);
-  for (const auto& [name, value] : method.derived) options[std::string(name)] = value;
-  const auto derived = [&](const char* name) -> std::optional<double> {
-    const auto found = options.find(name);
-    return found != options.end() && found->is_number() ? std::optional(found->get<double>())
-                                                        : std::nullopt;
-  };
-  planned.alpha = derived("alpha");
-  planned.eta = derived("eta");
-  planned.alpha_tilde = derived("alpha_tilde");
+  for (const auto& [name, value] : method.derived)
+    options[std::string(name)] = planned.numbers[std::string(name)] = value;
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
     // Realised numbers differ from seed to seed; the group has what the recipe said. All else is
     // the same for every seed.

@@ -114,20 +114,6 @@ constexpr std::array kRules = {
               if (alone(run)) return kAlone;
               return reduces(run) ? "an all-reduce is among all workers" : nullptr;
             }},
-    KeyRule{"algorithm.communication_rate", &of_messages},
-    KeyRule{"algorithm.alpha", &of_messages},
-    KeyRule{"algorithm.alpha_tilde", &of_messages},
-    KeyRule{"algorithm.eta", &of_messages},
-    KeyRule{"algorithm.order", &of_messages},
-    KeyRule{"algorithm.weights", &of_messages},
-    KeyRule{"algorithm.spectral",
-            [](const Run& run) -> const char* {
-              const json& options = run.settings["algorithm"];
-              if (!gossips(run)) return kNobodyGossips;
-              return options["eta"].is_number() && options["alpha_tilde"].is_number()
-                         ? "eta and alpha_tilde are given"
-                         : nullptr;
-            }},
     KeyRule{"streams.init",
             [](const Run& run) -> const char* {
               return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
@@ -190,6 +176,12 @@ const Node* node_at(const Node& tree, std::string_view path) {
   return node;
 }
 
+const char* of_algorithm(const Run& run, const Field& option) {
+  if (option.needs_peers && alone(run)) return kAlone;
+  if (run.entry.no_effect == nullptr) return nullptr;
+  return run.entry.no_effect(option.name, run.settings["algorithm"], gossips(run));
+}
+
 }  // namespace
 
 void UnusedKeys::look_at(const Node& tree, const Run& run) {
@@ -197,18 +189,26 @@ void UnusedKeys::look_at(const Node& tree, const Run& run) {
   for (const KeyRule& rule : kRules) {
     const Node* node = node_at(tree, rule.path);
     if (node == nullptr) continue;
-    const Place& place = node->key_place;
     if (!unused_table.empty() && rule.path.starts_with(unused_table)) continue;
     const char* why_not = rule.why_not(run);
     if (why_not != nullptr && node->is_table()) unused_table = rule.path;
-    const auto key = std::tuple(place.override_index, place.line, place.column, rule.path);
-    Finding& finding = written_.try_emplace(key, Finding{place, false, {}}).first->second;
-    if (why_not == nullptr)
-      finding.used = true;
-    else
-      finding.problem = {fmt::format("{} has no effect: {}", rule.path, why_not),
-                         "remove it, or make a run use it"};
+    add(std::string(rule.path), node->key_place, why_not);
   }
+  for (const Field& option : run.entry.fields) {
+    const std::string path = fmt::format("algorithm.{}", option.name);
+    if (const Node* node = node_at(tree, path))
+      add(path, node->key_place, of_algorithm(run, option));
+  }
+}
+
+void UnusedKeys::add(const std::string& path, const Place& place, const char* why_not) {
+  const auto key = std::tuple(place.override_index, place.line, place.column, path);
+  Finding& finding = written_.try_emplace(key, Finding{place, false, {}}).first->second;
+  if (why_not == nullptr)
+    finding.used = true;
+  else
+    finding.problem = {fmt::format("{} has no effect: {}", path, why_not),
+                       "remove it, or make a run use it"};
 }
 
 void UnusedKeys::warn(Diagnostics& diagnostics) const {

@@ -2,7 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <string>
 #include <tuple>
 
 #include "engine/methods/method.hpp"
@@ -33,8 +33,10 @@ class UnusedKeys {
     bool used = false;
     Problem problem;
   };
+  void add(const std::string& path, const Place& place, const char* why_not);
+
   // By override, line, column and path: tables that --set creates stand where their keys do.
-  std::map<std::tuple<int, int, int, std::string_view>, Finding> written_;
+  std::map<std::tuple<int, int, int, std::string>, Finding> written_;
 };
 
 }  // namespace acid

@@ -49,9 +49,11 @@ void check_digests(const RunSummary& run, const json& settings, Claims& claims) 
 }
 
 void check_plan(const json& plan, const json& settings, Claims& claims) {
-  for (const char* parameter : {"alpha", "alpha_tilde", "eta"})
-    claims.expect(settings.at("algorithm").value(parameter, json()).dump(),
-                  plan.value(parameter, json()).dump(), parameter);
+  for (const Shown& shown : shown_by_any()) {
+    const std::string key(shown.key);
+    claims.expect(settings.at("algorithm").value(key, json()).dump(),
+                  plan.value(key, json()).dump(), key.c_str());
+  }
 }
 
 void check_seeds(const json& recorded, const json& derived, Claims& claims) {

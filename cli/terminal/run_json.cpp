@@ -65,7 +65,9 @@ json verifications_of(const RunDetail& run) {
 
 json topology_of(const RunDetail& run) {
   json topology{{"kind", run.summary.topology}, {"workers", run.summary.workers}};
-  for (const char* name : {"chi1", "chi2", "eta", "alpha_tilde"})
+  std::vector<std::string> names{"chi1", "chi2"};
+  for (const Shown& shown : shown_by_any()) names.emplace_back(shown.key);
+  for (const std::string& name : names)
     topology[name] = run.plan.is_object() ? run.plan.value(name, json(nullptr)) : json(nullptr);
   if (run.settings.contains("topology")) topology["settings"] = run.settings["topology"];
   json edges = json::array();

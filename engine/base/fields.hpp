@@ -31,6 +31,7 @@ struct Field {
   bool minimum_excluded = false;
   bool maximum_excluded = false;
   std::string_view choices = {};  // comma-separated; text only
+  bool needs_peers = false;       // a method's: without effect for a worker that is alone
 };
 
 /// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception

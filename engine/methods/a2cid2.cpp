@@ -15,23 +15,27 @@ constexpr std::array kA2cid2Fields = {
           .type = FieldType::text,
           .fallback = "\"nominal\"",
           .help = "chi1 and chi2 of the nominal edge rates, or of the rates the seed realises",
-          .choices = "nominal,realised"},
+          .choices = "nominal,realised",
+          .needs_peers = true},
     Field{.name = "eta",
           .type = FieldType::number,
           .fallback = "null",
           .help = "mixing rate of x and its momentum copy; default 1/(2 sqrt(chi1 chi2))",
-          .minimum = 0},
+          .minimum = 0,
+          .needs_peers = true},
     Field{.name = "alpha",
           .type = FieldType::number,
           .fallback = "0.5",
           .help = "step of x towards the partner",
           .minimum = 0,
-          .maximum = 1},
+          .maximum = 1,
+          .needs_peers = true},
     Field{.name = "alpha_tilde",
           .type = FieldType::number,
           .fallback = "null",
           .help = "step of the momentum copy; default sqrt(chi1/chi2)/2",
-          .minimum = 0},
+          .minimum = 0,
+          .needs_peers = true},
 };
 
 Method make_a2cid2(const nlohmann::json& options, const Spectral* nominal) {
@@ -46,9 +50,16 @@ Method make_a2cid2(const nlohmann::json& options, const Spectral* nominal) {
   method.kind = "a2cid2";
   method.rate = number(options, "communication_rate");
   method.rules = rules<GossipRule>(mixing);
-  method.derived = {
-      {"alpha", mixing.alpha}, {"eta", mixing.eta}, {"alpha_tilde", mixing.alpha_tilde}};
+  method.derived = shown_of(mixing);
   return method;
+}
+
+const char* no_effect_in_a2cid2(std::string_view option, const nlohmann::json& options,
+                                bool gossips) {
+  if (option != "spectral") return nullptr;
+  if (!gossips) return "no exchanges are drawn";
+  const bool both = options.at("eta").is_number() && options.at("alpha_tilde").is_number();
+  return both ? "eta and alpha_tilde are given" : nullptr;
 }
 
 // V = ‖πx‖² + ‖πx̃‖²_{Λ⁺}/χ₁ contracts at rate η (2306.08289), n·C ≤ V, and V ≤ 2n·C at the start,
@@ -76,6 +87,8 @@ AlgorithmEntry a2cid2_entry() {
           .peers = Peers::partner,
           .fields = kA2cid2Fields,
           .make = &make_a2cid2,
+          .shown = kMixingShown,
+          .no_effect = &no_effect_in_a2cid2,
           .theory = &theory_of_a2cid2};
 }
 

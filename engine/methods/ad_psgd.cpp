@@ -15,7 +15,8 @@ constexpr std::array kAdPsgdFields = {
           .fallback = "0.5",
           .help = "step towards the partner; 0.5 is the average",
           .minimum = 0,
-          .maximum = 1},
+          .maximum = 1,
+          .needs_peers = true},
 };
 
 Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
@@ -23,8 +24,9 @@ Method make_ad_psgd(const nlohmann::json& options, const Spectral*) {
   Method method;
   method.kind = "ad-psgd";
   method.rate = number(options, "communication_rate");
-  method.rules = rules<GossipRule>(Mixing{.alpha = alpha, .alpha_tilde = alpha, .eta = 0});
-  method.derived = {{"alpha", alpha}, {"eta", 0}, {"alpha_tilde", alpha}};
+  const Mixing mixing{.alpha = alpha, .alpha_tilde = alpha, .eta = 0};
+  method.rules = rules<GossipRule>(mixing);
+  method.derived = shown_of(mixing);
   return method;
 }
 
@@ -48,6 +50,7 @@ AlgorithmEntry ad_psgd_entry() {
           .peers = Peers::partner,
           .fields = kAdPsgdFields,
           .make = &make_ad_psgd,
+          .shown = kMixingShown,
           .theory = &theory_of_ad_psgd};
 }
 

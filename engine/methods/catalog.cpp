@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "engine/methods/method.hpp"
@@ -21,6 +22,22 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   for (const AlgorithmEntry& entry : algorithm_catalog())
     if (entry.name == name) return &entry;
   return nullptr;
+}
+
+std::vector<Shown> shown_by(const std::set<std::string>& algorithms) {
+  std::vector<Shown> all;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    if (!algorithms.contains(std::string(entry.name))) continue;
+    for (const Shown& shown : entry.shown)
+      if (std::ranges::find(all, shown.key, &Shown::key) == all.end()) all.push_back(shown);
+  }
+  return all;
+}
+
+std::vector<Shown> shown_by_any() {
+  std::set<std::string> names;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) names.emplace(entry.name);
+  return shown_by(names);
 }
 
 namespace {

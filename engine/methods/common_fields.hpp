@@ -14,14 +14,16 @@ inline constexpr Field kCommunicationRateField{.name = "communication_rate",
                                                .fallback = "1.0",
                                                .help = "expected exchanges per worker and gradient",
                                                .minimum = 0,
-                                               .maximum = kMostCommunicationRate};
+                                               .maximum = kMostCommunicationRate,
+                                               .needs_peers = true};
 
 inline constexpr Field kWeightsField{
     .name = "weights",
     .type = FieldType::text,
     .fallback = "\"metropolis\"",
     .help = "mixing matrix W: metropolis, or uniform on a regular graph",
-    .choices = "metropolis,uniform"};
+    .choices = "metropolis,uniform",
+    .needs_peers = true};
 
 inline constexpr std::array kAdamFields = {
     Field{.name = "beta1",

@@ -12,7 +12,8 @@ constexpr std::array kDPsgdFields = {
           .type = FieldType::text,
           .fallback = "\"combine-while-adapt\"",
           .help = "combine-while-adapt (the paper; overlaps compute) or adapt-then-combine",
-          .choices = "combine-while-adapt,adapt-then-combine"},
+          .choices = "combine-while-adapt,adapt-then-combine",
+          .needs_peers = true},
     kWeightsField,
 };
 

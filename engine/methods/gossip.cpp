@@ -17,6 +17,10 @@ constexpr std::array kMomentumCopy = {
 
 }  // namespace
 
+std::vector<std::pair<std::string_view, double>> shown_of(const Mixing& mixing) {
+  return {{"alpha", mixing.alpha}, {"eta", mixing.eta}, {"alpha_tilde", mixing.alpha_tilde}};
+}
+
 double mixing_coefficient(double eta, double elapsed) {
   ACID_ASSERT(elapsed >= 0, "mixing over a negative time {}", elapsed);
   return -0.5 * std::expm1(-2 * eta * elapsed);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "engine/methods/method.hpp"
 #include "engine/worker/rule.hpp"
 
@@ -15,6 +17,15 @@ struct Mixing {
   /// With η = 0, x never sees x̃: it is not stored.
   bool has_momentum() const { return eta > 0; }
 };
+
+inline constexpr std::array kMixingShown = {
+    Shown{"alpha", "α", "the step of a model at an exchange"},
+    Shown{"eta", "η",
+          "the rate at which a model and its momentum copy mix, 1/(2√(χ₁χ₂)) in theory"},
+    Shown{"alpha_tilde", "α̃", "the step of the momentum copy, ½√(χ₁/χ₂) in theory"},
+};
+/// Their values.
+std::vector<std::pair<std::string_view, double>> shown_of(const Mixing& mixing);
 
 /// c = ½(1 − e^(−2ητ)) for τ = elapsed normalised time; asserts τ ≥ 0.
 double mixing_coefficient(double eta, double elapsed);

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,7 +38,8 @@ struct Method {
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
   Rules rules = {};
-  /// What follows from the options and the graph, to be recorded with the options.
+  /// The method's own numbers: the value of each that its entry shows. They are recorded with the
+  /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
 
   bool has_meetings() const { return meets(peers); }
@@ -67,6 +69,13 @@ struct Decay {
 /// Numbers of a run by name: chi1, chi2, and what is in Method::derived.
 using Numbers = std::map<std::string, double>;
 
+/// A number of a method that plans, runs and reports have a column for.
+struct Shown {
+  std::string_view key;     // "eta", as in Method::derived; of one meaning in all methods
+  std::string_view symbol;  // "η"
+  std::string_view help;    // "the rate at which …"
+};
+
 struct AlgorithmEntry {
   std::string_view name;   // "a2cid2"
   std::string_view label;  // "A²CiD²"
@@ -77,6 +86,11 @@ struct AlgorithmEntry {
   std::span<const Field> fields;  // besides kind, label and set
   /// `options` holds every field. `nominal` is null for n = 1 or methods without a rate.
   Method (*make)(const nlohmann::json& options, const Spectral* nominal);
+  std::span<const Shown> shown = {};
+  /// Why an option does nothing beside the others, for options that can; nullptr: it does
+  /// something. `gossips`: exchanges are drawn.
+  const char* (*no_effect)(std::string_view option, const nlohmann::json& options,
+                           bool gossips) = nullptr;
   /// Nothing for parameters that the theory does not speak of.
   std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
 };
@@ -87,6 +101,10 @@ inline constexpr std::string_view kBaseline = "ar-sgd";
 std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.
 const AlgorithmEntry* find_algorithm(std::string_view name);
+/// What these methods show, each key once, in the catalog's order; unknown names show nothing.
+std::vector<Shown> shown_by(const std::set<std::string>& algorithms);
+/// What any method shows.
+std::vector<Shown> shown_by_any();
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
 /// vectors of `vector_bytes`. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors.

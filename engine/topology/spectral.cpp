@@ -35,6 +35,15 @@ Extremes general_extremes(int workers, std::span<const Edge> rates) {
 
 }  // namespace
 
+std::array<Spectral::Named, 6> Spectral::named() const {
+  return {{{"lambda_sum", "Σλ", lambda_sum},
+           {"lambda2", "λ₂", lambda2},
+           {"chi1", "χ₁", chi1},
+           {"chi2", "χ₂", chi2},
+           {"eta", "η", eta},
+           {"alpha_tilde", "α̃", alpha_tilde}}};
+}
+
 Spectral spectral(const Topology& topology, double rate) {
   const int n = topology.workers();
   ACID_ASSERT(n >= 2 && rate > 0, "{} workers, rate {}", n, rate);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <span>
+#include <string_view>
 
 #include "engine/topology/topology.hpp"
 
@@ -15,6 +17,12 @@ struct Spectral {
   double chi2 = 0;         // ½ max over edges of (eᵢ−eⱼ)ᵀΛ⁺(eᵢ−eⱼ)
   double eta = 0;          // 1/(2√(χ₁χ₂))
   double alpha_tilde = 0;  // ½√(χ₁/χ₂)
+
+  struct Named {
+    std::string_view key, symbol;
+    double value;
+  };
+  std::array<Named, 6> named() const;
 };
 
 /// n ≥ 2, rate > 0. Three ways, all without a matrix of n² entries once n is large:

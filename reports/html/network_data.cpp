@@ -5,6 +5,7 @@
 #include <map>
 
 #include "engine/base/error.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/topology/topology.hpp"
 
 namespace acid {
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 /// The number at a key of an object; nothing when it is absent or no number.
-std::optional<double> number_at(const json& object, const char* key) {
+std::optional<double> number_at(const json& object, const std::string& key) {
   if (!object.is_object() || !object.contains(key) || !object.at(key).is_number())
     return std::nullopt;
   return object.at(key).get<double>();
@@ -98,7 +99,9 @@ void add_numbers(GroupNetwork& network, const ComparedGroup& group,
                              ? group.settings.at("algorithm")
                              : json::object();
   if (const auto rate = number_at(algorithm, "communication_rate")) network.numbers["rate"] = *rate;
-  for (const char* key : {"chi1", "chi2", "eta", "alpha", "alpha_tilde"})
+  std::vector<std::string> keys{"chi1", "chi2"};
+  for (const Shown& shown : shown_by({group.algorithm})) keys.emplace_back(shown.key);
+  for (const std::string& key : keys)
     for (const json* source : {&algorithm, &runs.front()->plan})
       if (const auto value = number_at(*source, key)) network.numbers[key] = *value;
   if (const auto chi1 = network.numbers.find("chi1");

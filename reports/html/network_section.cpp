@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "engine/methods/method.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
@@ -13,19 +14,26 @@
 namespace acid {
 namespace {
 
-struct SpectralColumn {
-  const char* key;
-  const char* head;
-};
-constexpr std::array kSpectralColumns{SpectralColumn{"rate", "r"},
-                                      SpectralColumn{"lambda2", "λ₂"},
-                                      SpectralColumn{"chi1", "χ₁"},
-                                      SpectralColumn{"chi2", "χ₂"},
-                                      SpectralColumn{"eta", "η"},
-                                      SpectralColumn{"alpha_tilde", "α̃"},
-                                      SpectralColumn{"realised_rate", "r, realised"},
-                                      SpectralColumn{"realised_chi1", "χ₁, realised"},
-                                      SpectralColumn{"realised_chi2", "χ₂, realised"}};
+constexpr std::array kGossipColumns{Shown{"rate", "r", ""}, Shown{"lambda2", "λ₂", ""},
+                                    Shown{"chi1", "χ₁", ""}, Shown{"chi2", "χ₂", ""}};
+constexpr std::array kRealisedColumns{Shown{"realised_rate", "r, realised", ""},
+                                      Shown{"realised_chi1", "χ₁, realised", ""},
+                                      Shown{"realised_chi2", "χ₂, realised", ""}};
+
+// Those that some network has a number for.
+std::vector<Shown> columns_of(const ReportData& data) {
+  std::set<std::string> algorithms;
+  for (const ComparedGroup& group : data.comparison.groups) algorithms.insert(group.algorithm);
+  std::vector<Shown> columns(kGossipColumns.begin(), kGossipColumns.end());
+  for (const Shown& shown : shown_by(algorithms)) columns.push_back(shown);
+  columns.insert(columns.end(), kRealisedColumns.begin(), kRealisedColumns.end());
+  std::erase_if(columns, [&](const Shown& column) {
+    return std::ranges::none_of(data.networks, [&](const GroupNetwork& network) {
+      return network.numbers.contains(std::string(column.key));
+    });
+  });
+  return columns;
+}
 
 bool has_rates(const GroupNetwork& network) {
   for (const RatedEdge& edge : network.edges)
@@ -68,26 +76,23 @@ std::string spectral_table(const ReportData& data) {
   table.csv = "network";
   table.caption =
       "Numbers that govern gossip: λ₂ is the smallest positive eigenvalue of Λ, "
-      "χ₁ = 1/λ₂, χ₂ half the largest effective resistance of an edge; A²CiD² uses "
-      "η = 1/(2√(χ₁χ₂)) and α̃ = ½√(χ₁/χ₂). "
-      "Fit: p of the χ² test of the exchanges per edge against λᵢⱼ.";
+      "χ₁ = 1/λ₂, χ₂ half the largest effective resistance of an edge";
   table.head = {"algorithm"};
-  std::vector<const char*> keys;
-  for (const SpectralColumn& column : kSpectralColumns)
-    for (const GroupNetwork& network : data.networks)
-      if (network.numbers.count(column.key) > 0) {
-        keys.push_back(column.key);
-        table.head.emplace_back(column.head);
-        break;
-      }
-  if (keys.empty()) return "";
+  const std::vector<Shown> columns = columns_of(data);
+  if (columns.empty()) return "";
+  for (const Shown& column : columns) {
+    table.head.emplace_back(column.symbol);
+    if (!column.help.empty())
+      table.caption += fmt::format("; {} is {}", column.symbol, column.help);
+  }
+  table.caption += ". Fit: p of the χ² test of the exchanges per edge against λᵢⱼ.";
   table.head.emplace_back("fit");
   for (std::size_t g = 0; g < data.networks.size(); ++g) {
     const GroupNetwork& network = data.networks[g];
     if (network.numbers.empty()) continue;
     std::vector<Markup> row{text(full_label(data, g))};
-    for (const char* key : keys) {
-      const auto found = network.numbers.find(key);
+    for (const Shown& column : columns) {
+      const auto found = network.numbers.find(std::string(column.key));
       row.push_back(found == network.numbers.end()
                         ? Markup{"–"}
                         : number_text(format_number(found->second), found->second));

@@ -68,7 +68,7 @@ struct GroupNetwork {
   int grid_columns = 0;                   // of a torus; else 0
   std::vector<RatedEdge> edges;           // empty when none was recorded
   std::optional<double> deviation_p;      // χ² test of the counts against λᵢⱼ
-  std::map<std::string, double> numbers;  // rate, lambda2, chi1, …: see spectral_columns()
+  std::map<std::string, double> numbers;  // rate, lambda2, chi1, …, and the method's own
   std::vector<double> worker_gradients;   // means over runs
   std::vector<double> worker_idle_share;
 };

@@ -49,6 +49,25 @@ TEST_CASE("a2cid2 takes its parameters from the theory unless they are given") {
   CHECK(derived(given, "alpha_tilde") == 3.0);
 }
 
+TEST_CASE("what a method shows are its own numbers, and one key means the same in all methods") {
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    INFO(entry.name);
+    const Method method = preset(entry.name, nlohmann::json::object(), nullptr);
+    std::set<std::string_view> shown, derived;
+    for (const Shown& each : entry.shown) {
+      CHECK_FALSE(each.symbol.empty());
+      CHECK_FALSE(each.help.empty());
+      CHECK(shown.insert(each.key).second);
+      for (const Shown& other : shown_by_any())
+        if (other.key == each.key) CHECK(other.symbol == each.symbol);
+    }
+    for (const auto& [key, value] : method.derived) derived.insert(key);
+    CHECK(shown == derived);
+  }
+  CHECK(shown_by({"ar-sgd", "no method"}).empty());
+  CHECK(shown_by({"ad-psgd", "a2cid2"}).size() == 3);
+}
+
 TEST_CASE("ad-psgd keeps no momentum copy") {
   CHECK(preset("ad-psgd", nlohmann::json::object(), nullptr).rules.floats->slots().empty());
 }
