@@ -89,7 +89,8 @@ driver = "threads"
 device = "cuda"
 )",
       workers, workers == 1 ? 0.0 : 1.0);
-  return compose(compile_recipe("acid-bench", recipe).runs.front().settings, usable_cores());
+  return compose(settings_from(compile_recipe("acid-bench", recipe).runs.front().settings),
+                 usable_cores());
 }
 
 void measure_workers(Bench& bench, int workers, std::int64_t gradients) {

@@ -127,7 +127,7 @@ driver = "{}"
 
 std::unique_ptr<ComposedRun> compose_run(const EngineRun& run) {
   const Plan plan = compile_recipe("acid-bench", recipe_of(run, kComposedGradients, 1e9));
-  return compose(plan.runs.front().settings, usable_cores());
+  return compose(settings_from(plan.runs.front().settings), usable_cores());
 }
 
 TimedObjective::TimedObjective(Objective& objective, std::int64_t first, std::int64_t last)
@@ -159,7 +159,7 @@ Sample engine_round(ComposedRun& run, std::int64_t gradients) {
   spec.budget.gradients = gradients + 2 * spec.workers;
   TimedObjective timed(*run.objective, spec.workers, gradients + spec.workers);
   NullRecorder recorder;
-  const Outcome outcome = driver(run.driver).run({spec, timed, recorder}, run.options);
+  const Outcome outcome = driver(run.driver()).run({spec, timed, recorder}, run.options);
   if (outcome.ending != Ending::finished)
     throw Error("the run did not end well: " + outcome.message);
   return timed.sample();

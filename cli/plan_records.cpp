@@ -1,5 +1,8 @@
 #include "cli/plan_records.hpp"
 
+#include "engine/base/fields.hpp"
+#include "settings/run_settings.hpp"
+
 namespace acid {
 
 ExperimentRecord experiment_record(const Plan& plan, const std::string& command_line) {
@@ -17,6 +20,7 @@ std::vector<RunRecord> run_records(const Plan& plan) {
   std::vector<RunRecord> records;
   for (std::size_t r = 0; r < plan.runs.size(); ++r) {
     const PlannedRun& run = plan.runs[r];
+    const RunSettings settings = settings_from(run.settings);
     nlohmann::json rest = document["runs"][r];
     rest.erase("settings");  // Kept once.
     records.push_back({.id = run.id,
@@ -26,8 +30,8 @@ std::vector<RunRecord> run_records(const Plan& plan) {
                        .digest = run.digest,
                        .group = run.group,
                        .settings = run.settings,
-                       .driver = run.settings["execution"]["driver"],
-                       .topology = run.settings["topology"]["kind"],
+                       .driver = std::string(driver_name(settings.execution.driver)),
+                       .topology = text(settings.topology, "kind"),
                        .workers = run.workers,
                        .budget_gradients = run.budget_gradients,
                        .plan = rest});

@@ -48,23 +48,20 @@ Work work_of(const std::vector<RunSummary>& runs, bool force, bool awaited) {
 
 // With execution.mpi.launcher = "none" somebody has started acid once per worker. All but rank 0
 // become workers here, and wait for the one that rank 0 starts, though it may have nothing to do.
-bool is_awaited(const Plan& plan, const std::string& worker) {
-  const auto by_nobody = [](const PlannedRun& run) {
-    return needs_launcher(run.settings) &&
-           run.settings.at("execution").at("mpi").at("launcher") == "none";
-  };
+bool is_awaited(const std::vector<RunSettings>& runs, const std::string& worker) {
   const auto process = launched_process(Surroundings::of_this_process().environment);
-  if (!process || process->size < 2 || plan.runs.empty() || !by_nobody(plan.runs.front()))
-    return false;
-  if (plan.runs.size() > 1)
+  if (!process || process->size < 2 || runs.empty()) return false;
+  const std::optional<MpiSettings>& mpi = runs.front().execution.mpi;
+  if (!mpi || mpi->launcher != "none") return false;
+  if (runs.size() > 1)
     throw UsageError(
         fmt::format("with execution.mpi.launcher = \"none\" a recipe must ask for one run, since "
                     "MPI starts only once in a process; this one asks for {}: name one algorithm "
                     "and one seed, or use launcher = \"mpirun\"",
-                    plan.runs.size()));
+                    runs.size()));
   if (process->rank == 0) return true;
   std::vector<std::string> words{worker, "--mpi"};
-  const auto more = start_words(plan.runs.front().settings.at("execution").at("mpi"));
+  const auto more = start_words(*mpi);
   words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -82,27 +79,20 @@ void say_what_is_done(const Work& work, std::size_t runs) {
   if (!done.empty()) say(done + " (--force runs them again)");
 }
 
-bool on_this_host(const PlannedRun& run) {
-  return run.settings.at("execution").at("driver") != "mpi";
-}
-
 // What no worker of the plan can do without: here LibTorch. Under MPI other hosts may have it.
-void require_model_runtime(const Plan& plan) {
+void require_model_runtime(const std::vector<RunSettings>& runs, const std::string& recipe) {
   const std::string path = module_path(model_module());
-  const bool wanted = std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
-    return on_this_host(run) && !run.settings.at("task").at("model").is_null();
-  });
+  const bool wanted = std::ranges::any_of(
+      runs, [](const RunSettings& run) { return !run.execution.mpi && !run.task.model.is_null(); });
   if (wanted && access(path.c_str(), F_OK) != 0)
-    throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}",
-                                 plan.recipe_path, path, model_module().users,
-                                 remedy(model_module())));
+    throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}", recipe, path,
+                                 model_module().users, remedy(model_module())));
 }
 
 // And here a device.
-void require_device(const Plan& plan, const std::string& worker) {
-  const bool wanted = std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
-    return on_this_host(run) && run.settings.at("execution").at("device") == "cuda";
-  });
+void require_device(const std::vector<RunSettings>& runs, const std::string& worker) {
+  const bool wanted = std::ranges::any_of(
+      runs, [](const RunSettings& run) { return !run.execution.mpi && run.execution.cuda; });
   if (!wanted) return;
   constexpr double kPatienceSeconds = 60;
   const Captured answer = capture({worker, "--environment"}, kPatienceSeconds);
@@ -119,9 +109,11 @@ Exit run(const Session& session, const RunOptions& options) {
   ExecutorOptions executor = options.execution.executor;
   // Before anything is written: without these nothing can run.
   executor.worker = worker_program();
-  require_model_runtime(plan);
-  require_device(plan, executor.worker);
-  const bool awaited = is_awaited(plan, executor.worker);
+  std::vector<RunSettings> runs;
+  for (const PlannedRun& planned : plan.runs) runs.push_back(settings_from(planned.settings));
+  require_model_runtime(runs, plan.recipe_path);
+  require_device(runs, executor.worker);
+  const bool awaited = is_awaited(runs, executor.worker);
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
 

@@ -100,10 +100,7 @@ void add_gossip(std::string& text, const RunDetail& run) {
                        std::optional<double> real) {
     add_line(text, name, fmt::format("{:<10}{}", short_number(plan), short_number(real)));
   };
-  const json algorithm = run.settings.value("algorithm", json::object());
-  std::optional<double> rate;
-  if (algorithm.contains("communication_rate"))
-    rate = algorithm["communication_rate"].get<double>();
+  const std::optional<double> rate = nominal_rate(run.settings);
   row("exchanges per gradient", rate,
       result.exchanges_drawn > 0 ? std::optional(result.realised_rate) : std::nullopt);
   if (rate && result.exchanges_drawn > 0 && result.position.gradients > 0)

@@ -14,12 +14,12 @@
 #include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 struct SubmitOptions {
   RecipeOptions recipe;
@@ -62,15 +62,13 @@ std::string without_placeholders(const std::string& path) {
 }
 
 // Who runs where is Slurm's to say.
-void refuse_placement(const PlannedRun& run) {
-  const json& mpi = run.settings["execution"]["mpi"];
-  for (const char* key : {"hosts", "hostfile"})
-    if (const json& value = mpi[key]; !value.is_null() && !value.empty())
-      throw UsageError(
-          fmt::format("execution.mpi.{} names hosts, but Slurm chooses those of a job; "
-                      "take it out of the recipe, or start it with 'acid run' there",
-                      key));
-  if (mpi["launcher"] == "none")
+void refuse_placement(const MpiSettings& mpi) {
+  if (!mpi.hosts.empty() || !mpi.hostfile.empty())
+    throw UsageError(
+        fmt::format("execution.mpi.{} names hosts, but Slurm chooses those of a job; "
+                    "take it out of the recipe, or start it with 'acid run' there",
+                    mpi.hosts.empty() ? "hostfile" : "hosts"));
+  if (mpi.launcher == "none")
     throw UsageError(
         "execution.mpi.launcher = \"none\": a job starts acid once, which then starts the workers; "
         "use \"mpirun\" or \"srun\"");
@@ -79,15 +77,13 @@ void refuse_placement(const PlannedRun& run) {
 // What the largest of the runs, which come one after another, needs.
 void size_job(SlurmJob& job, const Plan& plan) {
   for (const PlannedRun& run : plan.runs) {
-    const json& execution = run.settings["execution"];
-    const std::string driver = execution["driver"];
-    int cores = execution["threads_per_worker"];
-    if (driver == "mpi") {
-      refuse_placement(run);
+    const ExecutionSettings execution = settings_from(run.settings).execution;
+    int cores = execution.threads_per_worker;
+    if (execution.mpi) {
+      refuse_placement(*execution.mpi);
       job.tasks = std::max(job.tasks, run.workers);
-      const json& per_node = execution["mpi"]["processes_per_host"];
-      if (!per_node.is_null()) job.tasks_per_node = per_node;
-    } else if (driver == "threads") {
+      job.tasks_per_node = execution.mpi->processes_per_host.value_or(job.tasks_per_node);
+    } else if (execution.driver == DriverKind::threads) {
       cores *= run.workers;
     }
     job.cores_per_task = std::max(job.cores_per_task, cores);

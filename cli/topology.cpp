@@ -44,10 +44,10 @@ const TopologyEntry& entry_of(const std::string& kind) {
 
 Topology topology_of(const TopologyOptions& options) {
   const TopologyEntry& entry = entry_of(options.kind);
-  json settings =
+  json given =
       parse_field_options(entry.fields, options.options, fmt::format("topology {}", entry.name));
-  settings["kind"] = entry.name;
-  return make_topology(options.workers, settings);
+  given["kind"] = entry.name;
+  return make_topology(options.workers, given);
 }
 
 json edges_of(const Topology& topology, double rate) {

@@ -6,16 +6,17 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
 void require_model(const RunDetail& run) {
-  const nlohmann::json& task = run.settings.at("task");
-  if (!task.at("model").is_null()) return;
+  const TaskSettings task = task_from(run.settings);
+  if (!task.model.is_null()) return;
   throw UsageError(
       fmt::format("run {} has no model and no test set for one: the gradients of its task, {}, are "
                   "formulas; '--format safetensors' exports the vector that it found",
-                  run.summary.id, text(task.at("dataset"), "kind")));
+                  run.summary.id, text(task.dataset, "kind")));
 }
 
 AttemptResult::Artifact final_mean_of(const RunDetail& run) {

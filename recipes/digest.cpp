@@ -33,6 +33,19 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   return canonical;
 }
 
+std::string digest_without_files(const nlohmann::json& settings) {
+  nlohmann::json plan = settings;
+  plan.erase("checkpoint");
+  plan.at("record").erase("events");
+  nlohmann::json& execution = plan.at("execution");
+  execution.erase("max_restarts");
+  if (execution.contains("mpi"))
+    execution["mpi"] = {{"all_reduce", execution["mpi"].at("all_reduce")},
+                        {"slow_workers", execution["mpi"].at("slow_workers")}};
+  for_each_path(plan, [](nlohmann::json& path) { path = nullptr; });
+  return sha256_hex(plan.dump());
+}
+
 std::string canonical_digest(const nlohmann::json& value) {
   return sha256_hex(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -16,4 +16,9 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts);
 /// SHA-256 of the JSON with sorted keys and shortest numbers.
 std::string canonical_digest(const nlohmann::json& value);
 
+/// SHA-256 of the settings that an attempt's result depends on: not of how often a run is saved,
+/// recorded and restarted, and where, nor of where its files lie and what they hold, which its
+/// file digests tell.
+std::string digest_without_files(const nlohmann::json& settings);
+
 }  // namespace acid

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "engine/topology/topology.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -14,12 +13,11 @@ struct Load {
   int worker = 0;
 };
 
-/// Exchanges of `vector_bytes` under the model `execution.virtual` (resolved, checked), at
-/// communication rate `rate`.
+/// Exchanges of `vector_bytes` in simulated time, at communication rate `rate`.
 Load gossip_load(const Topology& topology, double rate, double vector_bytes,
-                 const nlohmann::json& model);
+                 const VirtualOptions& model);
 
-/// One all-reduce of `vector_bytes` among `workers` under such a model, in gradient times.
-double all_reduce_load(int workers, double vector_bytes, const nlohmann::json& model);
+/// One all-reduce of `vector_bytes` among `workers`, in gradient times.
+double all_reduce_load(int workers, double vector_bytes, const VirtualOptions& model);
 
 }  // namespace acid

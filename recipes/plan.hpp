@@ -37,7 +37,8 @@ class RecipeError : public UsageError {
 
 /// One fully resolved run.
 ///
-/// `settings` holds every key of a recipe with its value, nothing left to default:
+/// `settings` holds every key of a recipe with its value, nothing left to default; settings_from
+/// (settings/run_settings.hpp) makes a struct of it:
 ///   algorithm {kind, …, and what is in Method::derived},
 ///   budget {gradients, normalised_time (null unless the recipe counts in it), seconds, bytes,
 ///   target {metric, value} or null},

@@ -227,7 +227,7 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   std::optional<Spectral> spectral;
   if (gossips)
     spectral =
-        options.value("spectral", "") == "realised"
+        numbers_are_of_seed(options)
             ? realised(seed)
             : facts_.spectral(workers_, s_["topology"], number(options, "communication_rate"));
   const Method method = entry_->make(options, spectral ? &*spectral : nullptr);
@@ -236,7 +236,7 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
     // Realised numbers differ from seed to seed; the group has what the recipe said. All else is
     // the same for every seed.
-    const bool of_seed = options.value("spectral", "") == "realised";
+    const bool of_seed = numbers_are_of_seed(options);
     if (of_seed || canonical_.is_null()) {
       canonical_ = without_paths(planned.settings, facts_);
       json group = canonical_;

@@ -11,8 +11,6 @@
 namespace acid {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kHighLoad = 0.3;
 constexpr double kNoticeable = 0.1;  // gradients that an all-reduce takes
 constexpr double kMostDrawn = 3e8;   // edges, for spectral = "realised": some seconds
@@ -28,26 +26,23 @@ std::string feasible_rate(double rate, double load) {
 }  // namespace
 
 // Spectral numbers, bytes and load: needs every section sound.
-void Resolver::look_at_exchanges() {
-  const json& options = s_["algorithm"];
-  const double rate = options.value("communication_rate", 0.0);
+void Resolver::look_at_exchanges(const Method& method) {
+  const double rate = method.rate;
   const double bytes = 4.0 * static_cast<double>(model_->parameters);
   plan_.parameters = model_->parameters;
   if (workers_ > 1 && rate > 0) {
-    const Spectral& nominal = facts_.spectral(workers_, s_["topology"], rate);
+    const Spectral& nominal = facts_.spectral(workers_, settings_.topology, rate);
     plan_.chi1 = nominal.chi1;
     plan_.chi2 = nominal.chi2;
   }
-  const Method bare = entry_->make(options, nullptr);
-  const bool simulated = s_["execution"]["driver"] == "virtual";
-  const json& network = s_["execution"]["virtual"]["network"];
-  plan_.bytes = bytes_per_gradient(bare, *topology_, bytes,
-                                   simulated ? all_reduce_kind(text(network, "all_reduce"))
-                                             : AllReduceKind::ring) *
+  const bool simulated = settings_.execution.driver == DriverKind::virtual_time;
+  const VirtualOptions& model = settings_.execution.simulation;
+  plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
+                                   simulated ? model.network.all_reduce : AllReduceKind::ring) *
                 worker_time_;
   if (entry_->peers == Peers::all && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
-  const Load load = gossip_load(*topology_, rate, bytes, s_["execution"]["virtual"]);
+  const Load load = gossip_load(*topology_, rate, bytes, model);
   plan_.largest_load = load.largest;
   plan_.largest_load_worker = load.worker;
   if (load.largest >= 1) {
@@ -70,25 +65,22 @@ void Resolver::look_at_exchanges() {
 
 // An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
 void Resolver::look_at_buckets(double vector_bytes) {
-  const json& model = s_["execution"]["virtual"];
-  if (!model["cost"]["buckets"].is_null() ||
-      vector_bytes > number(model["cost"], "first_bucket_bytes"))
-    return;
+  const VirtualOptions& model = settings_.execution.simulation;
+  if (model.cost.buckets > 0 || vector_bytes > model.cost.first_bucket_bytes) return;
   const double load = all_reduce_load(workers_, vector_bytes, model);
   if (load <= kNoticeable) return;
   plan_.warnings.push_back(fmt::format(
       "an all-reduce takes {:.3g} gradients, none of it beside the backward pass: a gradient's "
       "{:.0f} bytes are one bucket, as in PyTorch, whose first one has {:.0f}",
-      load, vector_bytes, number(model["cost"], "first_bucket_bytes")));
+      load, vector_bytes, model.cost.first_bucket_bytes));
   out_.warn(place("execution.virtual.network"),
             {plan_.warnings.back(),
              "say execution.virtual.cost.buckets = 1 if that is meant, or more of them"});
 }
 
 std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
-  Seeds seeds(seed);
-  seeds.gossip = s_["streams"].value("gossip", seed);
-  const double rate = number(s_["algorithm"], "communication_rate");
+  const Seeds seeds = settings_.streams.seeds(seed);
+  const double rate = entry_->make(settings_.algorithm, nullptr).rate;
   const double expected = rate * worker_time_ / 2;
   if (expected > kMostDrawn) {
     error("algorithm.spectral",

@@ -11,6 +11,7 @@
 #include "recipes/resolve.hpp"
 #include "recipes/tail.hpp"
 #include "recipes/unused.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -42,14 +43,16 @@ class Resolver {
     plan_.algorithm = entry_->name;
     plan_.workers = workers_;
     plan_.settings = s_;
-    look_at_exchanges();
-    if (const auto doubt = tail_doubt(s_["execution"], worker_time_)) {
+    settings_ = settings_from(s_);
+    const Method method = entry_->make(settings_.algorithm, nullptr);
+    look_at_exchanges(method);
+    if (const auto doubt = tail_doubt(settings_.execution, worker_time_)) {
       plan_.warnings.push_back(doubt->message);
       out_.warn(place("execution.virtual.compute"), *doubt);
     }
-    unused_.look_at(tree_, {.settings = s_,
+    unused_.look_at(tree_, {.settings = settings_,
                             .entry = *entry_,
-                            .workers = workers_,
+                            .method = method,
                             .has_buffers = model_->buffers > 0});
     std::vector<PlannedRun> runs;
     for (const std::uint64_t seed : seeds) runs.push_back(run(seed));
@@ -85,14 +88,15 @@ class Resolver {
   double known_seconds() const;
   void look_at_target(bool has_accuracy);
   void look_at_record();
-  void look_at_exchanges();
+  void look_at_exchanges(const Method& method);
   void look_at_buckets(double vector_bytes);
   PlannedRun run(std::uint64_t seed);
   std::optional<Spectral> realised(std::uint64_t seed);
 
   const Node& tree_;
   const Draft& draft_;
-  nlohmann::json s_;  // the settings, on their way to being resolved
+  nlohmann::json s_;      // the settings, on their way to being resolved
+  RunSettings settings_;  // the same once they are, but for what each seed has of its own
   Facts& facts_;
   UnusedKeys& unused_;
   Diagnostics& out_;

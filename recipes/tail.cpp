@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/base/fields.hpp"
-
 namespace acid {
 namespace {
 
@@ -24,15 +22,14 @@ double exceeded_once_in(double draws) {
   return low;
 }
 
-double share_of_kind(const nlohmann::json& compute, double draws) {
+double share_of_kind(const ComputeModel& compute, double draws) {
   const double rarity = draws / std::numbers::ln2;  // of the largest draw's median
-  const std::string kind = text(compute, "kind");
-  if (kind == "lognormal") {
-    const double sigma = number(compute, "sigma"), z = exceeded_once_in(rarity);
+  if (compute.kind == ComputeKind::lognormal) {
+    const double sigma = compute.parameter, z = exceeded_once_in(rarity);
     return normal_share(z - sigma) + std::exp(sigma * z - sigma * sigma / 2) / draws;
   }
-  if (kind == "pareto") {
-    const double shape = number(compute, "shape");
+  if (compute.kind == ComputeKind::pareto) {
+    const double shape = compute.parameter;
     return 1 - std::pow(rarity, (1 - shape) / shape) +
            (shape - 1) / shape * std::pow(rarity, 1 / shape) / draws;
   }
@@ -41,20 +38,19 @@ double share_of_kind(const nlohmann::json& compute, double draws) {
 
 }  // namespace
 
-double expected_mean_share(const nlohmann::json& model, double draws) {
-  const double probability = number(model.at("random_slowdown"), "probability");
-  const double factor = number(model.at("random_slowdown"), "factor");
+double expected_mean_share(const ComputeModel& model, double draws) {
+  const double probability = model.slowdown_probability;
   const bool never = probability > 0 && probability * draws < 1;
-  return share_of_kind(model.at("compute"), draws) / (never ? 1 + probability * (factor - 1) : 1.0);
+  return share_of_kind(model, draws) /
+         (never ? 1 + probability * (model.slowdown_factor - 1) : 1.0);
 }
 
-std::optional<Problem> tail_doubt(const nlohmann::json& execution, double gradients) {
-  const nlohmann::json& model = execution.at("virtual");
+std::optional<Problem> tail_doubt(const ExecutionSettings& execution, double gradients) {
   constexpr double kFew = 100;  // of which every kind's mean is far off by chance
-  if (execution.at("driver") != "virtual" || model.at("gradient_clock") != "duration" ||
-      gradients < kFew)
+  if (execution.driver != DriverKind::virtual_time ||
+      execution.simulation.gradient_clock != GradientClock::duration || gradients < kFew)
     return std::nullopt;
-  const double share = expected_mean_share(model, gradients);
+  const double share = expected_mean_share(execution.simulation.compute, gradients);
   if (std::abs(share - 1) <= kFar) return std::nullopt;
   return Problem{
       fmt::format("the durations of {:.0f} gradients are expected to have {:.2f} of their model's "

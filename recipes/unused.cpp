@@ -10,49 +10,45 @@
 namespace acid {
 namespace {
 
-using nlohmann::json;
 using Run = UnusedKeys::Run;
 
-const json& simulated(const Run& run) { return run.settings["execution"]["virtual"]; }
-bool has_driver(const Run& run, std::string_view driver) {
-  return run.settings["execution"]["driver"] == driver;
+bool has_driver(const Run& run, DriverKind driver) {
+  return run.settings.execution.driver == driver;
 }
-bool pairwise(const Run& run) { return meets(run.entry.peers); }
-bool reduces(const Run& run) { return run.entry.peers == Peers::all; }
-bool alone(const Run& run) { return run.workers == 1; }
-bool gossips(const Run& run) {
-  return pairwise(run) && !alone(run) &&
-         number(run.settings["algorithm"], "communication_rate") > 0;
-}
-bool has_gradients(const Run& run) { return simulated(run)["gradient_clock"] != "none"; }
-bool link_is_instant(const json& link) {
-  return number(link, "latency_seconds") == 0 && link["bandwidth_bytes_per_second"].is_null();
+const VirtualOptions& simulated(const Run& run) { return run.settings.execution.simulation; }
+bool simulates(const Run& run) { return has_driver(run, DriverKind::virtual_time); }
+bool pairwise(const Run& run) { return run.method.has_meetings(); }
+bool reduces(const Run& run) { return run.method.peers == Peers::all; }
+bool alone(const Run& run) { return run.settings.workers == 1; }
+bool gossips(const Run& run) { return pairwise(run) && !alone(run) && run.method.rate > 0; }
+bool has_gradients(const Run& run) { return simulated(run).gradient_clock != GradientClock::none; }
+bool link_is_instant(const LinkCost& link) {
+  return link.latency_seconds == 0 && link.bytes_per_second == 0;
 }
 bool instant(const Run& run) {
-  const json& network = simulated(run)["network"];
-  for (const json& link : network["edges"])
-    if (!link_is_instant(link)) return false;
-  return link_is_instant(network);
+  const NetworkModel& network = simulated(run).network;
+  return link_is_instant(network.link) && std::ranges::all_of(network.edges, [](const auto& edge) {
+           return link_is_instant(edge.second);
+         });
 }
 // Whose communication is cut into buckets that overlap the backward pass.
 bool has_buckets(const Run& run) {
-  const Method method = run.entry.make(run.settings["algorithm"], nullptr);
   const auto overlaps = [](const Leg& leg) {
     return comes_before(leg, Phase::say, Phase::gradient);
   };
-  return method.reduces_gradients || std::ranges::any_of(method.round.legs(), overlaps);
+  return run.method.reduces_gradients || std::ranges::any_of(run.method.round.legs(), overlaps);
 }
 bool draws_durations(const Run& run) {
-  const json& model = simulated(run);
-  return has_driver(run, "virtual") && has_gradients(run) &&
-         (model["gradient_clock"] == "poisson" || model["compute"]["kind"] != "constant" ||
-          number(model["random_slowdown"], "probability") > 0);
+  const VirtualOptions& model = simulated(run);
+  return simulates(run) && has_gradients(run) &&
+         (model.gradient_clock == GradientClock::poisson ||
+          model.compute.kind != ComputeKind::constant || model.compute.slowdown_probability > 0);
 }
 
 bool dataset_is(const Run& run, std::string_view kind) {
-  return run.settings["task"]["dataset"]["kind"] == kind;
+  return text(run.settings.task.dataset, "kind") == kind;
 }
-bool reads_file(const Run& run) { return run.settings["task"]["dataset"]["path"].is_string(); }
+bool reads_file(const Run& run) { return run.settings.task.dataset.at("path").is_string(); }
 
 constexpr const char* kAlone = "one worker has nobody to talk to";
 constexpr const char* kNoGradients = "there are no gradients";
@@ -66,7 +62,7 @@ struct KeyRule {
 };
 
 const char* simulation_without(const Run& run) {
-  return has_driver(run, "virtual") ? nullptr : "it is the virtual driver's, and another is used";
+  return simulates(run) ? nullptr : "it is the virtual driver's, and another is used";
 }
 const char* of_drawn_examples(const Run& run) {
   return dataset_is(run, "logistic") && reads_file(run) ? "the examples are those of the file"
@@ -100,14 +96,11 @@ constexpr std::array kRules = {
     KeyRule{"optimizer", &of_gradients},
     KeyRule{"optimizer.decay_one_dimensional",
             [](const Run& run) -> const char* {
-              return number(run.settings["optimizer"], "weight_decay") > 0 ? nullptr
-                                                                           : "weight_decay is 0";
+              return run.settings.optimizer.weight_decay > 0 ? nullptr : "weight_decay is 0";
             }},
     KeyRule{"optimizer.schedule.reference_batch",
             [](const Run& run) -> const char* {
-              return run.settings["optimizer"]["schedule"]["scale_with_workers"] == "none"
-                         ? "scale_with_workers is \"none\""
-                         : nullptr;
+              return run.settings.scales_with_workers ? nullptr : "scale_with_workers is \"none\"";
             }},
     KeyRule{"topology",
             [](const Run& run) -> const char* {
@@ -127,7 +120,7 @@ constexpr std::array kRules = {
     KeyRule{"execution.max_backlog",
             [](const Run& run) -> const char* {
               if (!gossips(run)) return kNobodyGossips;
-              return has_driver(run, "virtual") && instant(run) ? kInstant : nullptr;
+              return simulates(run) && instant(run) ? kInstant : nullptr;
             }},
     KeyRule{"execution.virtual", &simulation_without},
     KeyRule{"execution.virtual.gradient_clock",
@@ -147,19 +140,19 @@ constexpr std::array kRules = {
     KeyRule{"execution.virtual.cost.forward_share", &of_buckets},
     KeyRule{"execution.threads",
             [](const Run& run) -> const char* {
-              return has_driver(run, "threads") ? nullptr : "the driver is not threads";
+              return has_driver(run, DriverKind::threads) ? nullptr : "the driver is not threads";
             }},
     KeyRule{"execution.threads.exchange_threads", &of_gossip},
     KeyRule{"execution.mpi",
             [](const Run& run) -> const char* {
-              return has_driver(run, "mpi") ? nullptr : "the driver is not mpi";
+              return has_driver(run, DriverKind::mpi) ? nullptr : "the driver is not mpi";
             }},
     KeyRule{"execution.mpi.on_loss",
             [](const Run& run) -> const char* {
-              if (!has_driver(run, "mpi") || pairwise(run)) return nullptr;
-              return run.settings["execution"]["mpi"]["on_loss"] == "restart"
-                         ? nullptr
-                         : "rounds of a synchronous method need everybody, so it restarts";
+              const auto& mpi = run.settings.execution.mpi;
+              return mpi && mpi->go_on && !pairwise(run)
+                         ? "rounds of a synchronous method need everybody, so it restarts"
+                         : nullptr;
             }},
     KeyRule{"execution.mpi.all_reduce",
             [](const Run& run) -> const char* {
@@ -179,7 +172,7 @@ const Node* node_at(const Node& tree, std::string_view path) {
 const char* of_algorithm(const Run& run, const Field& option) {
   if (option.needs_peers && alone(run)) return kAlone;
   if (run.entry.no_effect == nullptr) return nullptr;
-  return run.entry.no_effect(option.name, run.settings["algorithm"], gossips(run));
+  return run.entry.no_effect(option.name, run.settings.algorithm, gossips(run));
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 
 #include "engine/methods/method.hpp"
 #include "recipes/diagnostics.hpp"
 #include "recipes/node.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
 
@@ -17,9 +17,9 @@ class UnusedKeys {
  public:
   /// What decides whether a run looks at a key.
   struct Run {
-    const nlohmann::json& settings;  // resolved
+    const RunSettings& settings;
     const AlgorithmEntry& entry;
-    int workers = 1;
+    const Method& method;
     bool has_buffers = false;  // batch-norm statistics
   };
   /// `tree` is what the run was resolved from.

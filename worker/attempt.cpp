@@ -19,9 +19,7 @@ namespace {
 /// Passes on the metrics that the recipe asks for (record.metrics).
 class ChosenMetrics final : public Recorder {
  public:
-  ChosenMetrics(Recorder& to, const nlohmann::json& chosen) : to_(to) {
-    if (chosen.is_array()) chosen_ = chosen.get<std::set<std::string, std::less<>>>();
-  }
+  ChosenMetrics(Recorder& to, const RecordSettings& chosen) : to_(to), chosen_(chosen.metrics) {}
   void sample(const Position& position, std::span<const Value> values) override {
     if (!chosen_) return to_.sample(position, values);
     std::vector<Value> kept;
@@ -37,27 +35,28 @@ class ChosenMetrics final : public Recorder {
 
  private:
   Recorder& to_;
-  std::optional<std::set<std::string, std::less<>>> chosen_;  // absent: all of them
+  const std::optional<std::set<std::string, std::less<>>>& chosen_;  // absent: all of them
 };
 
 // Threads and processes get cores as the system likes; with tiny gradients that can be very
 // uneven, and then the run says little about the method.
 void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
-  const bool mpi = run.driver == DriverKind::mpi;
-  const auto& slowed = mpi ? run.mpi_slow_factors : run.options.threads.slow_factors;
+  const ExecutionSettings& execution = run.settings.execution;
+  const auto& slowed = execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
   const bool some_lost =
       std::ranges::find(outcome.worker_digests, "") != outcome.worker_digests.end();
-  if (run.driver == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
+  if (run.driver() == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
       !slowed.empty() || some_lost)
     return;
   const auto [least, most] =
       std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());
   if (*most <= 2 * *least) return;
-  recorder.note(Severity::warning,
-                fmt::format("workers committed between {} and {} gradients: {} {} shared their "
-                            "cores unevenly; use fewer workers, larger gradients or the virtual "
-                            "driver",
-                            *least, *most, run.spec.workers, mpi ? "processes" : "threads"));
+  recorder.note(
+      Severity::warning,
+      fmt::format("workers committed between {} and {} gradients: {} {} shared their "
+                  "cores unevenly; use fewer workers, larger gradients or the virtual "
+                  "driver",
+                  *least, *most, run.spec.workers, execution.mpi ? "processes" : "threads"));
 }
 
 void note_skipped(Recorder& recorder, const AttemptResult& result) {
@@ -96,15 +95,11 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
 Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run,
                  ComposedRun& composed, const nlohmann::json& surroundings,
                  std::vector<std::string> remarks)
-    : options_(options),
-      store_(store),
-      settings_(run.settings),
-      run_(composed),
-      remarks_(std::move(remarks)) {
+    : options_(options), store_(store), run_(composed), remarks_(std::move(remarks)) {
   std::vector<std::string> complaints;  // about checkpoints
   if (!options.fresh)
     from_ = find_resumption(store, run, surroundings, run_.file_digests,
-                            driver(run_.driver).state_layout(run_.spec), options.allow_changed,
+                            driver(run_.driver()).state_layout(run_.spec), options.allow_changed,
                             complaints);
   remarks_.insert(remarks_.end(), complaints.begin(), complaints.end());
   std::optional<Continuation> continued;
@@ -116,8 +111,8 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   recorded[kEventLogKey] = run_.spec.keep_events;
   recorded[kEventVersionKey] = kEventVersion;
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
-                            derived_seeds(settings_, run_.spec.seeds, run_.spec.workers),
-                            run_.file_digests, continued, version_of(run));
+                            derived_seeds(run_.settings), run_.file_digests, continued,
+                            version_of(run));
   std::string words;  // written at once, so that no reader finds half of them
   for (const std::string& remark : remarks_)
     words += fmt::format("run {}: {}\n", options.run_id, remark);
@@ -160,7 +155,7 @@ Exit Attempt::execute(const Drive& drive) {
 
 AttemptResult Attempt::drive_to_end(const Drive& drive) {
   RunWriter writer(options_.store_folder, options_.run_id, id_,
-                   /*bounded=*/run_.driver != DriverKind::mpi);
+                   /*bounded=*/run_.driver() != DriverKind::mpi);
   for (const std::string& remark : remarks_) writer.note(Severity::warning, remark);
   try {
     return drive_and_save(drive, writer);
@@ -172,13 +167,13 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
 
 AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
-                               settings_.at("checkpoint"), writer);
+                               run_.settings.checkpoint, writer);
   Checkpointing checkpointing{&checkpoints, nullptr};
   if (from_) {
     checkpoints.resumed_from(from_->row);
     checkpointing.resume = from_->file.get();
   }
-  ChosenMetrics recorder(writer, settings_.at("record").at("metrics"));
+  ChosenMetrics recorder(writer, run_.settings.record);
   const Outcome outcome = drive(recorder, checkpointing);
   if (outcome.holds > 0)
     writer.note(Severity::info,
@@ -189,7 +184,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   AttemptResult result = result_of(outcome, run_.spec);
   // In virtual time, and between rounds, nothing is late.
   const bool against_the_clock =
-      run_.driver != DriverKind::virtual_time && run_.spec.method.has_meetings();
+      run_.driver() != DriverKind::virtual_time && run_.spec.method.has_meetings();
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
   note_skipped(writer, result);
   writer.flush();

@@ -43,7 +43,6 @@ class Attempt {
 
   const ExecuteOptions& options_;
   Store& store_;
-  const nlohmann::json settings_;
   ComposedRun& run_;
   std::optional<Resumption> from_;
   std::vector<std::string> remarks_;  // and about checkpoints that cannot be used

@@ -51,17 +51,15 @@ std::vector<std::string> compared_tensors(const std::vector<StateVectors>& vecto
 }
 
 StoreCheckpoints::StoreCheckpoints(std::string store_folder, std::string run_id,
-                                   std::int64_t attempt, const nlohmann::json& section,
+                                   std::int64_t attempt, const CheckpointSettings& settings,
                                    RunWriter& writer)
     : store_folder_(std::move(store_folder)),
       run_id_(std::move(run_id)),
       attempt_(attempt),
       writer_(writer),
-      keep_(section.at("keep").get<int>()) {
-  const nlohmann::json& time = section.at("every_time");
-  const nlohmann::json& seconds = section.at("every_seconds");
-  if (time.is_number()) every_time_ = time.get<double>();
-  if (seconds.is_number()) every_seconds_ = seconds.get<double>();
+      keep_(settings.keep),
+      every_time_(settings.every_time.value_or(0)),
+      every_seconds_(settings.every_seconds) {
   schedule_next({}, 0);
 }
 

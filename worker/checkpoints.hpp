@@ -1,12 +1,12 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "engine/base/clock.hpp"
 #include "engine/run/cut.hpp"
 #include "engine/run/run_spec.hpp"
+#include "settings/run_settings.hpp"
 #include "store/queries.hpp"
 #include "store/writer.hpp"
 
@@ -28,9 +28,9 @@ std::vector<std::string> compared_tensors(const std::vector<StateVectors>& vecto
 /// time.
 class StoreCheckpoints final : public Checkpoints {
  public:
-  /// `section` is settings.checkpoint. `attempt` is the row id of the attempt. All outlive this.
+  /// `attempt` is the row id of the attempt. `writer` outlives this.
   StoreCheckpoints(std::string store_folder, std::string run_id, std::int64_t attempt,
-                   const nlohmann::json& section, RunWriter& writer);
+                   const CheckpointSettings& settings, RunWriter& writer);
   /// The attempt goes on from a checkpoint; a cut at the same place would say nothing new.
   void resumed_from(const CheckpointRow& row);
 
@@ -49,9 +49,10 @@ class StoreCheckpoints final : public Checkpoints {
   const std::int64_t attempt_;
   RunWriter& writer_;
   const CoarseClock clock_;
-  int keep_ = 2;
-  double every_time_ = 0;                // 0: not by normalised time
-  std::optional<double> every_seconds_;  // absent: by what saving costs, unless by normalised time
+  const int keep_;
+  const double every_time_;  // 0: not by normalised time
+  const std::optional<double>
+      every_seconds_;  // absent: by what saving costs, unless by normalised time
   double next_time_ = 0, next_seconds_ = 0;
   double began_at_ = 0;           // normalised time
   int saved_ = 0;                 // by this attempt

@@ -16,9 +16,11 @@ bool settings_have_their_digest(const RunDetail& run);
 /// them.
 void refuse_altered_settings(const RunDetail& run);
 
-/// compose() of a run's settings as they are stored. Where that fails and altered settings explain
-/// it, the StoreError says so.
-std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, int cores);
+/// A run's settings as they are stored, and compose() of them. Where that fails and altered
+/// settings explain it, the StoreError says so.
+RunSettings stored_settings(const RunDetail& run);
+std::unique_ptr<ComposedRun> compose_stored(const RunDetail& run, const RunSettings& settings,
+                                            int cores);
 
 /// What the store says of a run and is not so, as far as it takes no execution to see that: that
 /// its digest, seed, method and graph are those of its settings, that its files and the summaries

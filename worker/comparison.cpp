@@ -28,7 +28,7 @@ bool Comparison::same_value(double a, double b) {
 Comparison::Comparison(const Recording& recording, int from, std::function<void()> enough,
                        std::function<void(const Position&)> progress)
     : recording_(recording),
-      simulated_(recording.driver == "virtual"),
+      simulated_(recording.settings.execution.driver == DriverKind::virtual_time),
       finished_(recording.run.summary.state == RunState::finished),
       diverged_(recording.run.summary.state == RunState::diverged),
       from_(from),
@@ -47,8 +47,8 @@ bool Comparison::of_the_clock(std::string_view metric) const {
 }
 
 bool Comparison::wanted(std::string_view metric) const {
-  const nlohmann::json& chosen = recording_.run.settings.at("record").at("metrics");
-  return !chosen.is_array() || std::find(chosen.begin(), chosen.end(), metric) != chosen.end();
+  const auto& chosen = recording_.settings.record.metrics;
+  return !chosen || chosen->contains(metric);
 }
 
 void Comparison::depart(Departure departure) {

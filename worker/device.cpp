@@ -28,8 +28,7 @@ bool nccl_is_off() {
 
 }  // namespace
 
-void compose_device(ComposedRun& run, const std::string& device, std::optional<int> rank) {
-  if (device != "cuda") return;
+void compose_cuda(ComposedRun& run, std::optional<int> rank) {
   CudaRuntime& cuda = load_cuda_runtime();
   const int devices = cuda.device_count();
   run.device = rank ? device_of(local_rank_in_environment(), devices) : 0;

@@ -9,10 +9,10 @@
 
 namespace acid {
 
-/// Puts the run's vectors where execution.device says. Under MPI (`rank` given) the processes of a
+/// Puts the run's vectors onto a GPU. Under MPI (`rank` given) the processes of a
 /// host take its GPUs in turn, otherwise all workers share the first; CUDA_VISIBLE_DEVICES chooses
-/// which there are. Throws Error when "cuda" is wanted and cannot be had, with what is missing.
-void compose_device(ComposedRun& run, const std::string& device, std::optional<int> rank);
+/// which there are. Throws Error when there is none, with what is missing.
+void compose_cuda(ComposedRun& run, std::optional<int> rank);
 
 /// For a run on GPUs under MPI: a link between them, or why there is none. All processes call it
 /// together. ACID_NCCL=off in any of them does without.

@@ -12,6 +12,7 @@
 #include "engine/environment/build_info.hpp"
 #include "engine/models/model.hpp"
 #include "exports/final_model.hpp"
+#include "settings/run_settings.hpp"
 #include "store/files.hpp"
 
 namespace acid {
@@ -19,9 +20,9 @@ namespace {
 
 using nlohmann::json;
 
-const DatasetEntry& dataset_of(const RunDetail& run) {
+const DatasetEntry& dataset_of(const RunDetail& run, const TaskSettings& task) {
   require_model(run);
-  const std::string kind = text(run.settings.at("task").at("dataset"), "kind");
+  const std::string kind = text(task.dataset, "kind");
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
   return *entry;
@@ -44,11 +45,8 @@ std::vector<float> read_tensors(const SafetensorsFile& file,
 }
 
 // A module evaluates, so it needs buffers, and the mean has none where every worker keeps its own.
-void require_buffers(const RunDetail& run, const Layout& layout) {
-  const json& settings = run.settings;
-  if (layout.buffers.empty() || settings.at("task").at("buffers") != "local" ||
-      settings.at("workers").at("count") == 1)
-    return;
+void require_buffers(const RunDetail& run, const TaskSettings& task, const Layout& layout) {
+  if (layout.buffers.empty() || task.average_buffers || run.summary.workers == 1) return;
   throw UsageError(
       fmt::format("run {} has task.buffers = \"local\": its final model, the mean of the workers, "
                   "has no batch-norm statistics, each worker has its own; '--format safetensors' "
@@ -71,13 +69,13 @@ json normalisation_of(const DatasetEntry& dataset) {
           {"deviation", deviations}};
 }
 
-json about_module(const RunDetail& run, const DatasetEntry& dataset, const DataShape& shape,
-                  const AttemptResult::Artifact& mean) {
+json about_module(const RunDetail& run, const json& model, const DatasetEntry& dataset,
+                  const DataShape& shape, const AttemptResult::Artifact& mean) {
   return {{"acid_version", build_info().version},
           {"run", run.summary.id},
           {"run_digest", run.summary.digest},
           {"final_mean_sha256", mean.sha256},
-          {"model", run.settings.at("task").at("model")},
+          {"model", model},
           {"data_set", dataset.name},
           {"input", {shape.channels, shape.height, shape.width}},
           {"classes", shape.classes},
@@ -112,13 +110,12 @@ void require_recorded_files(const RunDetail& run, const Dataset& data) {
 Exit print_torchscript(const std::string& store_folder, const std::string& run_id) {
   const Store store(store_folder, Store::Access::read);
   const RunDetail run = run_detail(store, run_id);
-  const DatasetEntry& dataset = dataset_of(run);
+  const TaskSettings task = task_from(run.settings);
+  const DatasetEntry& dataset = dataset_of(run, task);
   const AttemptResult::Artifact mean = final_mean_of(run);
-  const json& task = run.settings.at("task");
-  const DataShape shape = dataset.inspect(task.at("dataset")).shape;
-  const json& model = task.at("model");
-  const Layout layout = find_model(text(model, "kind"))->layout(model, shape);
-  require_buffers(run, layout);
+  const DataShape shape = dataset.inspect(task.dataset).shape;
+  const Layout layout = find_model(text(task.model, "kind"))->layout(task.model, shape);
+  require_buffers(run, task, layout);
   const std::string path = checked_path(store, mean.path);
   std::vector<float> parameters, buffers;
   try {
@@ -132,15 +129,16 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
                     path, run_id, error.what()));
   }
   const std::string file = load_model_runtime().torchscript(
-      model, shape, parameters, buffers, about_module(run, dataset, shape, mean));
+      task.model, shape, parameters, buffers, about_module(run, task.model, dataset, shape, mean));
   print_bytes(std::as_bytes(std::span(file)));
   return finish_output();
 }
 
 Exit print_test_set(const std::string& store_folder, const std::string& run_id) {
   const RunDetail run = run_detail(Store(store_folder, Store::Access::read), run_id);
-  const DatasetEntry& dataset = dataset_of(run);
-  const Dataset data = dataset.load(run.settings.at("task").at("dataset"));
+  const TaskSettings task = task_from(run.settings);
+  const DatasetEntry& dataset = dataset_of(run, task);
+  const Dataset data = dataset.load(task.dataset);
   if (!run.attempts.empty()) require_recorded_files(run, data);
   const DataShape& shape = data.shape;
   const std::int64_t rows = data.test->size();

@@ -165,13 +165,14 @@ class MpiRun {
     return Exit::ok;
   }
 
-  bool goes_on() const { return composed_ != nullptr && composed_->mpi_goes_on; }
+  bool goes_on() const { return composed_ != nullptr && goes_on_without_lost(composed_->settings); }
 
   /// Why rank 0 did not let the run be executed; null when it has finished before.
   std::exception_ptr refusal() const { return refusal_; }
 
  private:
   bool leads() const { return mpi_.rank() == 0; }
+  const MpiSettings& asked() const { return *composed_->settings.execution.mpi; }
 
   // What rank 0 does alone: an error keeps the run from beginning, and no other process waiting.
   template <class Job>
@@ -191,7 +192,7 @@ class MpiRun {
       run_ = run_detail(*store_, options_.run_id);
       refuse_altered_settings(run_);
       if (run_.summary.state == RunState::finished && !options_.fresh) return {};
-      if (run_.settings.at("execution").at("driver") != "mpi")
+      if (!stored_settings(run_).execution.mpi)
         throw UsageError(fmt::format("run {} is not one for the mpi driver", options_.run_id));
       if (run_.summary.workers != mpi_.size())
         throw UsageError(
@@ -205,7 +206,7 @@ class MpiRun {
   std::string compose_and_report() {
     const int rank = mpi_.rank();
     try {
-      composed_ = compose(settings_, usable_cores(), rank);
+      composed_ = compose(settings_from(settings_), usable_cores(), rank);
       require_fault_tolerance(*composed_, mpi_environment_);
       surroundings_ = environment_of(*composed_, settings_, options_.command_line);
       return report_of(rank, *composed_, surroundings_).text();
@@ -243,14 +244,13 @@ class MpiRun {
 
   std::unique_ptr<Transport> connect() {
     const Watchdog watchdog(kSecondsToMeet, "the processes did not all connect");
-    return mpi_.connect(composed_->mpi_transport);
+    return mpi_.connect(asked().transport);
   }
 
   DeviceConnection connect_devices(Recorder& recorder, const Transport& transport) {
     const RunSpec& spec = composed_->spec;
     // A swap of which one side dies takes NCCL with it.
-    if (composed_->cuda.is_null() || !spec.method.has_meetings() || spec.workers < 2 ||
-        composed_->mpi_goes_on)
+    if (composed_->cuda.is_null() || !spec.method.has_meetings() || spec.workers < 2 || goes_on())
       return {};
     const Watchdog watchdog(kSecondsToMeet, "the GPUs of the processes did not all connect");
     DeviceConnection devices = connect_devices_of(*composed_, mpi_, transport.places());
@@ -265,16 +265,16 @@ class MpiRun {
   Outcome drive(Recorder& recorder, const Checkpointing& checkpointing) {
     auto transport = connect();
     MpiOptions options;
-    if (const auto& factors = composed_->mpi_slow_factors; !factors.empty())
+    if (const auto& factors = asked().slow_factors; !factors.empty())
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
-    if (composed_->mpi_library_sum)
+    if (asked().library_sum)
       options.library_sum = [this](std::span<float> values) {
         const Watchdog watchdog(kSecondsToAnswer, "the MPI library did not finish an all-reduce");
         mpi_.library_sum(values);
       };
     const DeviceConnection devices = connect_devices(recorder, *transport);
     options.link = devices.link.get();
-    options.goes_on = composed_->mpi_goes_on;
+    options.goes_on = goes_on();
     options.transport = transport.get();
     Outcome outcome =
         run_mpi({composed_->spec, *composed_->objective, recorder, checkpointing, stop_}, options);

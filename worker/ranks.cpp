@@ -147,7 +147,7 @@ std::vector<std::string> compare_ranks(const std::vector<RankReport>& reports, b
 }
 
 void require_fault_tolerance(const ComposedRun& run, const json& mpi) {
-  if (!run.mpi_goes_on || mpi.value("outlives_losses", false)) return;
+  if (!goes_on_without_lost(run.settings) || mpi.value("outlives_losses", false)) return;
   throw UsageError(fmt::format(
       "execution.mpi.on_loss = \"go-on\" needs an MPI that goes on when a process dies, and {} {}",
       mpi.value("library", "this MPI"),

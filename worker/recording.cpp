@@ -9,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/regular_file.hpp"
 #include "store/files.hpp"
+#include "worker/claims.hpp"
 
 namespace acid {
 namespace {
@@ -71,7 +72,7 @@ Recording read_recording(const Store& store, const std::string& run_id) {
   Recording recording;
   recording.state = verified_state(store, run_id);
   recording.run = run_detail(store, run_id);
-  recording.driver = recording.run.settings.at("execution").at("driver").get<std::string>();
+  recording.settings = stored_settings(recording.run);
   recording.cuts = recording.run.checkpoints;
   for (const CheckpointRow& row : recording.cuts) {
     recording.digests.push_back(cut_digests(store, row.id));
@@ -79,7 +80,8 @@ Recording read_recording(const Store& store, const std::string& run_id) {
   }
   recording.events = read_events(store, run_id);
   // Under the other drivers a log is always kept.
-  if (recording.driver == "virtual" && !recording.run.attempts.empty() &&
+  if (recording.settings.execution.driver == DriverKind::virtual_time &&
+      !recording.run.attempts.empty() &&
       !kept_events(recording.run.attempts.back(), recording.events))
     recording.events.clear();
   recording.series = read_series(store, run_id);

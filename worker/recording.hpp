@@ -7,6 +7,7 @@
 
 #include "engine/checkpoint/safetensors.hpp"
 #include "engine/recorder/event.hpp"
+#include "settings/run_settings.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -14,7 +15,7 @@ namespace acid {
 /// What a run left in the store that executing it again must give again.
 struct Recording {
   RunDetail run;
-  std::string driver;                          // that the settings name
+  RunSettings settings;                        // of `run`
   std::vector<CheckpointRow> cuts;             // oldest first
   std::vector<CutDigests> digests;             // of each cut
   std::vector<std::vector<std::byte>> events;  // by worker; empty when no log was kept

@@ -28,7 +28,7 @@ struct ExecuteOptions {
 Exit execute_run(const ExecuteOptions& options, std::stop_token stop);
 
 /// The environment to record and compare: the machine, the programs, the model's libraries, and the
-/// digest of the run's settings.
+/// digest of the run's settings, which are given as they are stored.
 nlohmann::json environment_of(const ComposedRun& run, const nlohmann::json& settings,
                               const std::string& command_line);
 

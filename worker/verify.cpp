@@ -41,7 +41,8 @@ void refuse_what_cannot_be_verified(const Recording& recording, int from) {
 
 // What the library adds up, and in which order, is its own affair.
 void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
-  if (!run.mpi_library_sum || run.spec.method.peers != Peers::all) return;
+  const auto& mpi = run.settings.execution.mpi;
+  if (!mpi || !mpi->library_sum || run.spec.method.peers != Peers::all) return;
   throw UsageError(fmt::format(
       "run {} cannot be executed again bit for bit: its all-reduce was left to the MPI library "
       "(execution.mpi.all_reduce = \"library\"), which adds in an order that depends on the "
@@ -169,9 +170,10 @@ class Reexecution {
     spec.keep_events = !recording_.events.empty();
     const Run run{
         spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
-    if (run_.driver == DriverKind::virtual_time) return run_virtual(run, run_.options.virtual_time);
+    if (run_.driver() == DriverKind::virtual_time)
+      return run_virtual(run, run_.options.virtual_time);
     if (spec.method.has_meetings())
-      return run_replay(run, script_of(recording_, from_, run_.driver), ended(),
+      return run_replay(run, script_of(recording_, from_, run_.driver()), ended(),
                         std::min(usable_cores(), spec.workers));
     // Rounds depend on nothing but themselves, whether their workers are threads or processes;
     // where they ended is all the clock had a say in.
@@ -299,20 +301,19 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
     recording = read_recording(store, options.run_id);
   }
   refuse_what_cannot_be_verified(recording, options.from);
-  const json& settings = recording.run.settings;
-  const auto run = compose_stored(recording.run, usable_cores());
+  const auto run = compose_stored(recording.run, recording.settings, usable_cores());
   refuse_library_sums(*run, options.run_id);
   refuse_other_events(recording, *run, options.from);
   recording.segments = run->objective->segments();
   recording.buffer_segments = run->objective->buffer_segments();
-  const json surroundings = environment_of(*run, settings, options.command_line);
+  const json surroundings = environment_of(*run, recording.run.settings, options.command_line);
   AttemptRow newest = recording.run.attempts.back();
   // Replay needs no MPI.
   if (json& programs = newest.environment["programs"]; programs.is_object())
     programs.erase("acid-mpi.so");
   if (recording.event_version() < 2)  // then a file of edges was not among the data files
     std::erase_if(run->file_digests, [&](const auto& file) {
-      return settings.at("topology").value("edges", json()) == file.first;
+      return run->settings.topology.value("edges", json()) == file.first;
     });
   const json changed = differences(newest, surroundings, run->file_digests);
 

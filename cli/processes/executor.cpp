@@ -34,13 +34,9 @@ constexpr double kSecondsToSave = 30;
 constexpr double kSecondsToOutlive = 5;
 constexpr double kSecondsToEnd = 5;
 
-int max_restarts(const RunDetail& run) {
-  constexpr int kDefault = 3;
-  const nlohmann::json none = nlohmann::json::object();
-  const nlohmann::json execution = run.settings.value("execution", none);
+int max_restarts(const ExecutionSettings& execution) {
   // The launcher that started this process ended the others, too.
-  if (execution.value("mpi", none).value("launcher", "") == "none") return 0;
-  return execution.value("max_restarts", kDefault);
+  return execution.mpi && execution.mpi->launcher == "none" ? 0 : execution.max_restarts;
 }
 
 double total_work(const std::vector<RunSummary>& runs) {
@@ -174,13 +170,16 @@ class Executor {
     std::vector<std::string> arguments{options_.worker, "--store", options_.store_folder, "--run",
                                        id};
     StartedRun& started = started_[id];
-    started.start(detail.attempts.size(), needs_launcher(detail.settings));
+    started.start(detail.attempts.size());
     // What we began anew ourselves is continued from there.
     if (options_.fresh && started.attempts == started.attempts_at_first)
       arguments.push_back("--fresh");
     if (options_.allow_changed) arguments.push_back("--allow-changed");
     try {
-      supervisor_.start(id, started.launched ? launch_command(detail.settings, arguments,
+      const RunSettings settings = settings_from(detail.settings);
+      started.launched = settings.execution.mpi.has_value();
+      started.max_restarts = max_restarts(settings.execution);
+      supervisor_.start(id, started.launched ? launch_command(settings, arguments,
                                                               Surroundings::of_this_process())
                                              : Command(arguments));
     } catch (const Error& error) {  // The others may have more luck, and some may be under way.
@@ -235,7 +234,8 @@ class Executor {
     const RunDetail detail = run_detail(store_, run.id);
     announce(detail);
     StartedRun& started = started_.at(run.id);
-    const Death death = death_of(ending, detail, started.attempts, started.outlived);
+    const Death death =
+        death_of(ending, detail, started.attempts, started.launched, started.outlived);
     // Our worker is gone, so a run that lives belongs to another process that was faster; or its
     // worker died on a host from which that cannot be seen here.
     if (run.state == RunState::running) {
@@ -288,7 +288,7 @@ class Executor {
       say_words(run, new_words(ending));
       return finish(detail.summary);
     }
-    const int most = max_restarts(detail);
+    const int most = started.max_restarts;
     ++started.losses;
     if (!supervisor_.stopping() && !ended && started.losses <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;

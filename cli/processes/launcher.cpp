@@ -15,13 +15,10 @@
 #include "cli/processes/machine.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/module.hpp"
-#include "engine/methods/method.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 
 namespace acid {
 namespace {
-
-using nlohmann::json;
 
 // What the arithmetic of a process, or where it finds its libraries, may depend on.
 constexpr std::array kPassedOn = {"ACID_", "OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ATEN_"};
@@ -103,10 +100,10 @@ void require_fault_tolerance(const Surroundings& around) {
 }
 
 // mpirun refuses an option that is given twice: what the person says stands instead of ours.
-std::vector<std::string> mpirun_words(const json& section, const std::string& workers,
+std::vector<std::string> mpirun_words(const MpiSettings& mpi, const std::string& workers,
                                       const Surroundings& around, bool goes_on) {
   std::vector<std::string> words{"mpirun", "-n", workers};
-  const auto theirs = section.at("arguments").get<std::vector<std::string>>();
+  const std::vector<std::string>& theirs = mpi.arguments;
   // mpirun would bind each process, and with it all its threads, to one core.
   if (!says_any(theirs, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
   if (!says_any(theirs, {"--oversubscribe", "-oversubscribe", "--nooversubscribe"}))
@@ -115,17 +112,15 @@ std::vector<std::string> mpirun_words(const json& section, const std::string& wo
     require_fault_tolerance(around);
     append(words, {"--with-ft", "ulfm"});
   }
-  if (!section.at("hosts").empty()) {
-    const auto hosts = section.at("hosts").get<std::vector<std::string>>();
-    require_this_host(hosts.front(), "hosts", around);
-    append(words, {"--host", fmt::format("{}", fmt::join(hosts, ","))});
-  } else if (section.at("hostfile").is_string()) {
-    const std::string path = section.at("hostfile");
-    require_this_host(first_host_in(path), "hostfile", around);
-    append(words, {"--hostfile", path});
+  if (!mpi.hosts.empty()) {
+    require_this_host(mpi.hosts.front(), "hosts", around);
+    append(words, {"--host", fmt::format("{}", fmt::join(mpi.hosts, ","))});
+  } else if (!mpi.hostfile.empty()) {
+    require_this_host(first_host_in(mpi.hostfile), "hostfile", around);
+    append(words, {"--hostfile", mpi.hostfile});
   }
-  if (const json& each = section.at("processes_per_host"); each.is_number())
-    append(words, {"--map-by", fmt::format("ppr:{}:node", each.get<int>())});
+  if (mpi.processes_per_host)
+    append(words, {"--map-by", fmt::format("ppr:{}:node", *mpi.processes_per_host)});
   for (const std::string& variable : around.environment)
     if (const std::string name = name_of(variable); is_passed_on(name)) append(words, {"-x", name});
   append(words, theirs);
@@ -145,7 +140,7 @@ std::string slurm_plugin(const std::string& listed) {
   return plugin;
 }
 
-std::vector<std::string> srun_words(const json& section, const std::string& workers,
+std::vector<std::string> srun_words(const MpiSettings& mpi, const std::string& workers,
                                     const Surroundings& around) {
   std::vector<std::string> words{"srun",
                                  "-n",
@@ -154,15 +149,15 @@ std::vector<std::string> srun_words(const json& section, const std::string& work
                                  "--kill-on-bad-exit=1",
                                  "--cpu-bind=none",
                                  "--distribution=block"};
-  if (const json& each = section.at("processes_per_host"); each.is_number())
-    words.push_back(fmt::format("--ntasks-per-node={}", each.get<int>()));
-  append(words, section.at("arguments").get<std::vector<std::string>>());
+  if (mpi.processes_per_host)
+    words.push_back(fmt::format("--ntasks-per-node={}", *mpi.processes_per_host));
+  append(words, mpi.arguments);
   return words;
 }
 
 // The launcher has done its work already: this process is one of those it started.
 Command direct_command(const std::vector<std::string>& worker, int workers,
-                       const Surroundings& around, const json& section) {
+                       const Surroundings& around, const MpiSettings& mpi) {
   const int started = launched_process(around.environment).value_or(LaunchedProcess{}).size;
   if (started != workers)
     throw UsageError(
@@ -172,28 +167,15 @@ Command direct_command(const std::vector<std::string>& worker, int workers,
                     workers, workers, started, started == 1 ? "" : "es", workers));
   Command command(worker);
   command.arguments.emplace_back("--mpi");
-  append(command.arguments, start_words(section));
+  append(command.arguments, start_words(mpi));
   return command;
 }
 
 }  // namespace
 
-std::vector<std::string> start_words(const json& section) {
-  const auto seconds = section.find("start_seconds");  // an earlier acid had none
-  if (seconds == section.end()) return {};
-  return {"--start-seconds", fmt::format("{:g}", seconds->get<double>())};
-}
-
-bool needs_launcher(const json& settings) {
-  const auto execution = settings.find("execution");
-  return execution != settings.end() && execution->value("driver", "") == "mpi";
-}
-
-bool goes_on_without_lost(const json& settings) {
-  if (!needs_launcher(settings)) return false;
-  if (settings.at("execution").at("mpi").value("on_loss", "") != "go-on") return false;
-  const AlgorithmEntry* entry = find_algorithm(settings.at("algorithm").value("kind", ""));
-  return entry != nullptr && meets(entry->peers);
+std::vector<std::string> start_words(const MpiSettings& mpi) {
+  if (!mpi.start_seconds) return {};
+  return {"--start-seconds", fmt::format("{:g}", *mpi.start_seconds)};
 }
 
 Surroundings Surroundings::of_this_process() {
@@ -208,41 +190,39 @@ Surroundings Surroundings::of_this_process() {
   return around;
 }
 
-Command launch_command(const json& settings, const std::vector<std::string>& worker,
+Command launch_command(const RunSettings& settings, const std::vector<std::string>& worker,
                        const Surroundings& around) {
-  const json& section = settings.at("execution").at("mpi");
-  const std::string launcher = section.at("launcher");
-  const int workers = settings.at("workers").at("count");
+  const MpiSettings& mpi = settings.execution.mpi.value();
+  const std::string& launcher = mpi.launcher;
   require_installed(launcher,
                     launcher == "srun" ? "install Slurm's client (on Debian: slurm-client) or use "
                                          "execution.mpi.launcher = \"mpirun\""
                                        : "install Open MPI (on Debian: apt install openmpi-bin)",
                     around);
-  if (launcher == "none") return direct_command(worker, workers, around, section);
-  const std::string count = fmt::format("{}", workers);
+  if (launcher == "none") return direct_command(worker, settings.workers, around, mpi);
+  const std::string count = fmt::format("{}", settings.workers);
   Command command({worker.front(), "--launch"});
-  append(command.arguments,
-         launcher == "srun" ? srun_words(section, count, around)
-                            : mpirun_words(section, count, around, goes_on_without_lost(settings)));
+  append(command.arguments, launcher == "srun"
+                                ? srun_words(mpi, count, around)
+                                : mpirun_words(mpi, count, around, goes_on_without_lost(settings)));
   // Other hosts know nothing of our working directory.
   command.arguments.push_back(std::filesystem::absolute(worker.front()).string());
   command.arguments.emplace_back("--mpi");
-  append(command.arguments, start_words(section));
+  append(command.arguments, start_words(mpi));
   command.arguments.insert(command.arguments.end(), worker.begin() + 1, worker.end());
   if (launcher == "mpirun")
-    command.environment = launcher_environment(around, stays_on_this_host(section, around));
+    command.environment = launcher_environment(around, stays_on_this_host(mpi, around));
   command.stop_signal = SIGUSR1;
   command.outlived_by_children = launcher != "mpirun";
   return command;
 }
 
-bool stays_on_this_host(const json& section, const Surroundings& around) {
-  if (section.at("launcher") != "mpirun" || section.at("hostfile").is_string()) return false;
-  for (const std::string host : section.at("hosts"))
-    if (!around.is_this_host(host)) return false;
-  const auto theirs = section.at("arguments").get<std::vector<std::string>>();
-  if (says_any(theirs, {"--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile",
-                        "-machinefile", "--default-hostfile", "--add-host", "--add-hostfile"}))
+bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& around) {
+  if (mpi.launcher != "mpirun" || !mpi.hostfile.empty()) return false;
+  if (!std::ranges::all_of(mpi.hosts, around.is_this_host)) return false;
+  if (says_any(mpi.arguments,
+               {"--host", "-host", "-H", "--hostfile", "-hostfile", "--machinefile", "-machinefile",
+                "--default-hostfile", "--add-host", "--add-hostfile"}))
     return false;
   // What mpirun takes its hosts from when it is not told: a batch system, or a hostfile.
   constexpr std::array kAllocation = {"SLURM_JOB_ID",

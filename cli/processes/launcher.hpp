@@ -8,13 +8,9 @@
 #include <vector>
 
 #include "cli/processes/child.hpp"
+#include "settings/run_settings.hpp"
 
 namespace acid {
-
-/// Whether a run's processes are started by a launcher (execution.driver = "mpi").
-bool needs_launcher(const nlohmann::json& settings);
-/// Whether such a run goes on without processes that are lost.
-bool goes_on_without_lost(const nlohmann::json& settings);
 
 /// What a launcher's command line depends on besides the run.
 struct Surroundings {
@@ -28,9 +24,8 @@ struct Surroundings {
   static Surroundings of_this_process();
 };
 
-/// The command that executes a run under MPI, one process per worker. `settings`:
-/// PlannedRun::settings; `worker`: acid-worker's command line but for --mpi. Rank 0, which alone
-/// opens the store, is on this host.
+/// The command that executes a run under MPI, one process per worker. `worker`: acid-worker's
+/// command line but for --mpi. Rank 0, which alone opens the store, is on this host.
 ///
 /// mpirun and srun are started through `acid-worker --launch`, which ties their life to ours. They
 /// are asked to stop by SIGUSR1, which they pass on; SIGTERM would have them kill their processes.
@@ -42,14 +37,13 @@ struct Surroundings {
 /// Throws UsageError where mpirun cannot.
 /// Throws Error when the launcher or acid's MPI module is missing, UsageError when rank 0 would be
 /// on another host, or when launcher = "none" and this process was not started once per worker.
-Command launch_command(const nlohmann::json& settings, const std::vector<std::string>& worker,
+Command launch_command(const RunSettings& settings, const std::vector<std::string>& worker,
                        const Surroundings& surroundings);
 
 /// What acid-worker is told of how long to wait for the others to start.
-std::vector<std::string> start_words(const nlohmann::json& section);
-/// Whether mpirun is sure to start all processes of a run on this host. `section`: the settings'
-/// execution.mpi.
-bool stays_on_this_host(const nlohmann::json& section, const Surroundings& surroundings);
+std::vector<std::string> start_words(const MpiSettings& mpi);
+/// Whether mpirun is sure to start all processes of a run on this host.
+bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& surroundings);
 /// What mpirun needs in its environment, as far as it is not there already. `one_host`: Open MPI is
 /// to keep to shared memory and the loopback.
 std::vector<std::string> launcher_environment(const Surroundings& surroundings, bool one_host);

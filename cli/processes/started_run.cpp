@@ -4,13 +4,12 @@
 
 namespace acid {
 
-void StartedRun::start(std::size_t attempts_now, bool by_launcher) {
+void StartedRun::start(std::size_t attempts_now) {
   StartedRun again;
   again.times = times + 1;
   again.losses = losses;
   again.attempts_at_first = times == 0 ? attempts_now : attempts_at_first;
   again.attempts = attempts_now;
-  again.launched = by_launcher;
   *this = again;
 }
 

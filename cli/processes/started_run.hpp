@@ -12,7 +12,7 @@ namespace acid {
 /// What an Executor knows of a run that it has started a worker process for.
 struct StartedRun {
   /// A process for it is about to be started; `attempts_now`: that it has.
-  void start(std::size_t attempts_now, bool by_launcher);
+  void start(std::size_t attempts_now);
   /// The whole lines that its process has said so far, as last_words(); new_words() leaves them out
   /// from now on.
   std::string first_words(const std::string& output);
@@ -29,6 +29,7 @@ struct StartedRun {
   };
   std::size_t attempts = 0;     // that it had before
   bool launched = false;        // by a launcher
+  int max_restarts = 0;         // how often it may be started again
   bool begun = false;           // an attempt, and that was announced
   bool awaited = false;         // what its processes wait for was said
   std::optional<double> ended;  // when its attempt was seen to have ended

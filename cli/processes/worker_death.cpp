@@ -22,13 +22,13 @@ std::string last_words(std::string_view all) {
 }
 
 Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size_t attempts_before,
-               bool outlived) {
+               bool launched, bool outlived) {
   Death death;
   death.how = fmt::format("acid-worker ended with {}", status_text(ending.status));
   death.alone = WIFSIGNALED(ending.status);
   death.signal = death.alone ? WTERMSIG(ending.status) : 0;
   death.pid = ending.pid;
-  if (!needs_launcher(run.settings)) return death;
+  if (!launched) return death;
   const bool began = run.attempts.size() > attempts_before;
   const AttemptRow last = began ? run.attempts.back() : AttemptRow{};
   death.pid = began ? last.pid : 0;

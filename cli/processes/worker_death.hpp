@@ -20,9 +20,10 @@ struct Death {
 
 /// `ending`: of the process that executed the run, or of the launcher of those that did; `run` as
 /// it is recorded now; `attempts_before`: how many attempts it had when that process was started;
-/// `outlived`: we ended the launcher, which went on when that attempt had ended.
+/// `launched`: by a launcher; `outlived`: we ended the launcher, which went on when that attempt
+/// had ended.
 Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size_t attempts_before,
-               bool outlived);
+               bool launched, bool outlived);
 
 /// The end of what a worker printed, without its prefix and a launcher's remarks.
 std::string last_words(std::string_view all);

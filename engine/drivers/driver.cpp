@@ -7,13 +7,11 @@ namespace {
 
 // In the order of DriverKind.
 constexpr std::array<Driver, 3> kDrivers{{
-    {"virtual",
-     [](const Run& run, const DriverOptions& all) { return run_virtual(run, all.virtual_time); },
+    {[](const Run& run, const DriverOptions& all) { return run_virtual(run, all.virtual_time); },
      &virtual_state_layout},
-    {"threads",
-     [](const Run& run, const DriverOptions& all) { return run_threads(run, all.threads); },
+    {[](const Run& run, const DriverOptions& all) { return run_threads(run, all.threads); },
      &threads_state_layout},
-    {"mpi", [](const Run& run, const DriverOptions& all) { return run_mpi(run, all.mpi); },
+    {[](const Run& run, const DriverOptions& all) { return run_mpi(run, all.mpi); },
      &mpi_state_layout},
 }};
 

@@ -19,7 +19,6 @@ struct DriverOptions {
 
 /// A way of executing runs: how time passes, and who carries messages.
 struct Driver {
-  std::string_view name;  // execution.driver of recipes
   Outcome (*run)(const Run& run, const DriverOptions& options);
   /// Cut::layout of the cuts that it takes.
   std::string_view (*state_layout)(const RunSpec& spec);

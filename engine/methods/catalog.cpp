@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "engine/methods/method.hpp"
 
@@ -22,6 +23,10 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   for (const AlgorithmEntry& entry : algorithm_catalog())
     if (entry.name == name) return &entry;
   return nullptr;
+}
+
+bool numbers_are_of_seed(const nlohmann::json& options) {
+  return options.value("spectral", "") == "realised";
 }
 
 std::vector<Shown> shown_by(const std::set<std::string>& algorithms) {

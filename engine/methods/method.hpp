@@ -101,6 +101,9 @@ inline constexpr std::string_view kBaseline = "ar-sgd";
 std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.
 const AlgorithmEntry* find_algorithm(std::string_view name);
+/// Whether a method's numbers follow from the edges that a run's seed draws (spectral =
+/// "realised"), so that each seed has its own.
+bool numbers_are_of_seed(const nlohmann::json& options);
 /// What these methods show, each key once, in the catalog's order; unknown names show nothing.
 std::vector<Shown> shown_by(const std::set<std::string>& algorithms);
 /// What any method shows.

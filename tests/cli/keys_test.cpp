@@ -223,7 +223,7 @@ std::string model_of(const json& task) {
 std::string behaviour_of(const PlannedRun& run) {
   if (!run.settings["task"]["model"].is_null())
     return data_of(run.settings["task"]["dataset"]) + model_of(run.settings["task"]);
-  const auto composed = compose(run.settings, 1);
+  const auto composed = compose(settings_from(run.settings), 1);
   Witness witness;
   const Outcome outcome =
       run_virtual({composed->spec, *composed->objective, witness}, composed->options.virtual_time);

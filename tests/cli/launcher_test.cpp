@@ -18,16 +18,22 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-json settings_with(const json& changes) {
-  json section = {{"launcher", "mpirun"},
-                  {"hosts", json::array()},
-                  {"hostfile", nullptr},
-                  {"processes_per_host", nullptr},
-                  {"arguments", json::array()}};
-  if (changes.is_object()) section.update(changes);
-  return {{"execution", {{"driver", "mpi"}, {"mpi", section}}},
-          {"algorithm", {{"kind", section.value("algorithm", "ad-psgd")}}},
-          {"workers", {{"count", 4}}}};
+RunSettings settings_with(const json& changes) {
+  const json given = changes.is_object() ? changes : json::object();
+  MpiSettings mpi;
+  mpi.launcher = given.value("launcher", mpi.launcher);
+  mpi.hosts = given.value("hosts", mpi.hosts);
+  mpi.hostfile = given.value("hostfile", "");
+  if (given.contains("processes_per_host")) mpi.processes_per_host = given["processes_per_host"];
+  mpi.arguments = given.value("arguments", mpi.arguments);
+  if (given.contains("start_seconds")) mpi.start_seconds = given["start_seconds"];
+  mpi.go_on = given.value("on_loss", "") == "go-on";
+  RunSettings settings;
+  settings.workers = 4;
+  settings.algorithm = {{"kind", given.value("algorithm", "ad-psgd")}};
+  settings.execution.driver = DriverKind::mpi;
+  settings.execution.mpi = mpi;
+  return settings;
 }
 
 Surroundings surroundings() {

@@ -57,8 +57,7 @@ TEST_CASE("a worker that dies where it cannot be seen to be gone is not started 
   StoredRun bench(
       "touch there-$n\nuntil [ -e begun-$n ] || [ $n -gt 2 ]; do sleep 0.02; done\nkill -9 $$\n");
   bench.store.impl().connection().execute(
-      "UPDATE runs SET settings = json_set(settings, '$.execution',"
-      " json('{\"max_restarts\": 1}'))");
+      "UPDATE runs SET settings = json_set(settings, '$.execution.max_restarts', 1)");
   acid::Lease elsewhere = acid::Lease::of_this_process();
   elsewhere.host = "elsewhere";
   acid::test::Running running(bench, {"resume", bench.id}, {bench.worker});

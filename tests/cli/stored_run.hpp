@@ -50,7 +50,13 @@ struct StoredRun : ScriptedWorker {
   }
 
  private:
-  const RunRecord run_ = make_run(1);
+  // With settings as acid run writes them, which looks at them before it starts a worker.
+  RunRecord planned() const {
+    RunRecord run = make_run(1);
+    run.settings = call({"plan", "one.toml", "--json"}).json()["runs"][0]["settings"];
+    return run;
+  }
+  const RunRecord run_ = planned();
 
  public:
   Store store;

@@ -8,15 +8,19 @@
 #include "tests/recipes/recipe.hpp"
 
 using namespace acid;
-using nlohmann::json;
 
 namespace {
 
 constexpr int kDraws = 4000;
 
-json model(const json& compute, double probability = 0, double factor = 1) {
-  return {{"compute", compute},
-          {"random_slowdown", {{"probability", probability}, {"factor", factor}}}};
+ComputeModel model(ComputeKind kind, double parameter = 0, double probability = 0,
+                   double factor = 1) {
+  return {.kind = kind,
+          .parameter = parameter,
+          .slow_factors = {},
+          .slowdown_probability = probability,
+          .slowdown_factor = factor,
+          .pauses = {}};
 }
 
 /// The median over many runs of the mean of their durations.
@@ -41,20 +45,22 @@ TEST_CASE("how much of their mean durations will have is what drawing them shows
     const double median = median_of_means([&](Stream& stream) {
       return (shape - 1) / shape * std::pow(1 - stream.uniform(), -1 / shape);
     });
-    const json pareto{{"kind", "pareto"}, {"shape", shape}};
-    CHECK(expected_mean_share(model(pareto), kDraws) == Approx(median).margin(0.03));
+    CHECK(expected_mean_share(model(ComputeKind::pareto, shape), kDraws) ==
+          Approx(median).margin(0.03));
   }
   for (const double sigma : {0.2, 1.0, 2.0, 3.0}) {
     INFO("lognormal " << sigma);
     const double median = median_of_means(
         [&](Stream& stream) { return std::exp(sigma * stream.normal() - sigma * sigma / 2); });
-    const json lognormal{{"kind", "lognormal"}, {"sigma", sigma}};
-    CHECK(expected_mean_share(model(lognormal), kDraws) == Approx(median).margin(0.03));
+    CHECK(expected_mean_share(model(ComputeKind::lognormal, sigma), kDraws) ==
+          Approx(median).margin(0.03));
   }
-  CHECK(expected_mean_share(model({{"kind", "constant"}}), kDraws) == 1);
-  CHECK(expected_mean_share(model({{"kind", "constant"}}, 1e-5, 1e5), kDraws) ==
-        Approx(1 / (2 - 1e-5)));
-  CHECK(expected_mean_share(model({{"kind", "constant"}}, 0.1, 1e5), kDraws) == 1);
+  const auto constant = [](double probability, double factor) {
+    return model(ComputeKind::constant, 0, probability, factor);
+  };
+  CHECK(expected_mean_share(constant(0, 1), kDraws) == 1);
+  CHECK(expected_mean_share(constant(1e-5, 1e5), kDraws) == Approx(1 / (2 - 1e-5)));
+  CHECK(expected_mean_share(constant(0.1, 1e5), kDraws) == 1);
 }
 
 TEST_CASE("a plan warns of durations whose mean no run of its length has") {

@@ -43,24 +43,27 @@ const std::map<std::string, Prefixes> kMayInclude{
     {"engine/drivers/mpi/", kUnderDrivers},
     {"engine/drivers/replay/", kUnderDrivers},
     {"engine/drivers/", {"engine/"}},
+    {"settings/", {"engine/"}},
     {"recipes/",
-     {"engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/", "engine/data/",
-      "engine/models/"}},
+     {"settings/", "engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/",
+      "engine/data/", "engine/models/"}},
     {"store/", {"engine/base/", "engine/recorder/"}},
     {"reports/",
      {"store/", "engine/base/", "engine/recorder/", "engine/topology/", "engine/methods/"}},
-    {"exports/", {"store/", "reports/", "engine/base/", "engine/recorder/"}},
-    {"worker/", {"engine/", "recipes/", "store/", "exports/final_model.hpp"}},
+    {"exports/", {"settings/", "store/", "reports/", "engine/base/", "engine/recorder/"}},
+    {"worker/", {"engine/", "settings/", "recipes/", "store/", "exports/final_model.hpp"}},
     {"cli/terminal/", {"engine/base/", "engine/methods/", "store/", "reports/"}},
-    {"cli/processes/", {"cli/terminal/", "engine/", "store/", "reports/"}},
+    {"cli/processes/", {"cli/terminal/", "engine/", "settings/", "store/", "reports/"}},
     {"cli/http/", {"engine/base/", "engine/transport/"}},
     {"cli/watch/",
      {"cli/terminal/", "cli/processes/", "cli/http/", "engine/base/", "store/", "reports/"}},
     {"cli/doctor/", {"cli/terminal/", "cli/processes/", "engine/", "store/", "reports/"}},
-    {"cli/", {"engine/", "recipes/", "store/", "reports/", "exports/"}},
-    {"bench/", {"engine/", "recipes/", "store/", "reports/", "exports/", "worker/", "cli/"}},
+    {"cli/", {"engine/", "settings/", "recipes/", "store/", "reports/", "exports/"}},
+    {"bench/",
+     {"engine/", "settings/", "recipes/", "store/", "reports/", "exports/", "worker/", "cli/"}},
     {"tests/",
-     {"engine/", "recipes/", "store/", "reports/", "exports/", "worker/", "cli/", "bench/"}},
+     {"engine/", "settings/", "recipes/", "store/", "reports/", "exports/", "worker/", "cli/",
+      "bench/"}},
 };
 
 // Third-party header → the only places that may name it.
@@ -105,8 +108,8 @@ struct Source {
 
 std::vector<Source> read_sources() {
   std::vector<Source> sources;
-  for (const char* top :
-       {"bench", "cli", "engine", "exports", "recipes", "reports", "store", "tests", "worker"})
+  for (const char* top : {"bench", "cli", "engine", "exports", "recipes", "reports", "settings",
+                          "store", "tests", "worker"})
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_ROOT) / top)) {
       const auto extension = entry.path().extension();
       if (extension != ".hpp" && extension != ".cpp" && extension != ".cu" && extension != ".inc")
@@ -349,6 +352,28 @@ TEST_CASE("only engine/methods names the numbers of a method") {
   expect_nowhere(number,
                  {"engine/methods/", "engine/topology/", "engine/data/", "tests/", "bench/"},
                  "names a method's number");
+}
+
+// A run's settings are filled once: a key that is misspelt elsewhere would be a compile error. The
+// recipe compiler makes that JSON; reports compare it key by key, whatever version wrote it, and
+// run_json.cpp shows it.
+TEST_CASE("only settings/ reads a run's settings by key") {
+  const std::string section =
+      "(algorithm|budget|checkpoint|evaluation|execution|optimizer|record|streams|task|topology)";
+  const std::string access = "\\b(at|value|find|contains|erase)\\(\"";
+  const std::regex by_key("settings_?\\)?((\\.|->)" + access + "|\\[\")|" + access + section +
+                          "\"|\\[\"" + section + "\"\\]|\"/" + section + "/");
+  for (const char* found :
+       {"run.settings.at(\"seed\")", "settings_[\"workers\"]", "whole.value(\"execution\", none)",
+        "document[\"budget\"]", "json_pointer(\"/task/model\")"})
+    CHECK(std::regex_search(found, by_key));
+  for (const char* other : {"settings.execution.driver", "kSettings[kind]", "at(\"/task\")"})
+    CHECK_FALSE(std::regex_search(other, by_key));
+  expect_nowhere(
+      by_key,
+      {"settings/", "recipes/digest.cpp", "recipes/execution", "recipes/path_fields.cpp",
+       "recipes/resolve.cpp", "reports/", "cli/terminal/run_json.cpp", "tests/", "bench/"},
+      "reads a setting by key");
 }
 
 TEST_CASE("every header guards itself and opens no namespace") {

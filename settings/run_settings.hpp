@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/rng.hpp"
+#include "engine/drivers/driver.hpp"
+#include "engine/run/run_spec.hpp"
+#include "engine/transport/mpi_runtime.hpp"
+#include "engine/worker/optimizer.hpp"
+
+namespace acid {
+
+// The settings of a run, filled once from the JSON that is stored and digested. What an entry of a
+// catalog takes ({kind, …} of a data set, model, partition, graph or method) stays JSON: only the
+// entry reads it, by its fields.
+
+struct TaskSettings {
+  nlohmann::json dataset;
+  nlohmann::json model;           // null for analytic tasks
+  nlohmann::json partition;       // null where there are no batches
+  std::optional<int> batch_size;  // examples per gradient and worker; absent as above
+  bool average_buffers = true;    // false: each worker keeps its own
+};
+
+/// Seeds that are held fixed while the run's own varies.
+struct StreamSettings {
+  std::optional<std::uint64_t> init, data, gossip, compute;
+  Seeds seeds(std::uint64_t run_seed) const;
+};
+
+/// Both absent: as often as costs little.
+struct CheckpointSettings {
+  std::optional<double> every_time;  // normalised
+  std::optional<double> every_seconds;
+  int keep = 2;
+};
+
+struct RecordSettings {
+  std::optional<std::set<std::string, std::less<>>> metrics;  // absent: all
+  bool events = false;
+};
+
+struct ThreadsSettings {
+  std::vector<double> slow_factors;     // by worker; empty: all 1
+  std::optional<int> exchange_threads;  // absent: chosen from cores and workers
+};
+
+struct MpiSettings {
+  std::string launcher = "mpirun";  // or "srun", "none": acid itself was started once per worker
+  std::vector<std::string> hosts;
+  std::string hostfile;  // empty: none
+  std::optional<int> processes_per_host;
+  std::vector<std::string> arguments;   // of the launcher
+  std::optional<double> start_seconds;  // absent in runs of an earlier acid
+  bool go_on = false;                   // without processes that are lost, where the method can
+  bool library_sum = false;             // all-reduce by the MPI library: not reproducible
+  std::vector<double> slow_factors;     // by worker; empty: all 1
+  MpiTransportOptions transport;
+};
+
+struct ExecutionSettings {
+  DriverKind driver = DriverKind::virtual_time;
+  bool cuda = false;  // where workers live; analytic tasks compute on the CPU all the same
+  int threads_per_worker = 1;
+  double max_backlog = 4;
+  int max_restarts = 3;
+  VirtualOptions simulation;  // but for its threads, which are no setting
+  ThreadsSettings threads;
+  std::optional<MpiSettings> mpi;  // there for that driver, and for no other
+};
+
+struct RunSettings {
+  int workers = 1;
+  nlohmann::json topology, algorithm;
+  TaskSettings task;
+  OptimizerSettings optimizer;
+  Schedule schedule;
+  bool scales_with_workers = false;  // schedule.scale follows from the total batch
+  Budget budget;
+  Cadence cadence;
+  CheckpointSettings checkpoint;
+  RecordSettings record;
+  ExecutionSettings execution;
+  std::uint64_t seed = 0;
+  StreamSettings streams;
+
+  Seeds seeds() const { return streams.seeds(seed); }
+};
+
+/// From PlannedRun::settings (recipes/plan.hpp), also of an earlier acid, or of a group, which has
+/// no seed. Throws StoreError where they have not that form: nobody but acid writes them, and they
+/// are checked before.
+RunSettings settings_from(const nlohmann::json& resolved);
+/// The same of their task alone.
+TaskSettings task_from(const nlohmann::json& resolved);
+
+/// execution.driver of recipes.
+std::string_view driver_name(DriverKind driver);
+
+/// Whether a run under MPI goes on without processes that are lost: asynchronous methods can.
+bool goes_on_without_lost(const RunSettings& settings);
+
+}  // namespace acid
