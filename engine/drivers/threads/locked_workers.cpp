@@ -7,11 +7,12 @@ namespace acid {
 LockedWorkers::LockedWorkers(const Run& run)
     : run_(run),
       spec_(run.spec),
-      started_seconds_(run.clock.seconds()),
       ensemble_(run.spec, run.objective),
       log_(run.spec.workers, run.spec.keep_events, run.recorder),
       timeline_(run.spec.workers),
-      own_(std::make_unique<Own[]>(static_cast<std::size_t>(run.spec.workers))) {}
+      own_(std::make_unique<Own[]>(static_cast<std::size_t>(run.spec.workers))) {
+  started_seconds_ = run.clock.seconds();  // once all memory is there
+}
 
 Position LockedWorkers::position(std::int64_t gradients) const {
   return spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
