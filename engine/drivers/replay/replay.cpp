@@ -58,7 +58,7 @@ class Replay {
   Outcome finish(const GradientRecords& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
   bool all_at_mark() const {
-    return std::ranges::find(order_.absent_at_mark(), true) == order_.absent_at_mark().end();
+    return std::ranges::find(order_.last_mark().absent, true) == order_.last_mark().absent.end();
   }
   Position position() const { return position(order_.commits(), order_.exchanges()); }
   Position position_at_mark(double time) const;
@@ -118,8 +118,8 @@ void Replay::resume(const CheckpointFile& file) {
       throw BrokenScript(0, order_.standing(0).events,
                          "a checkpoint of a run that had lost a worker is no state of all");
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position_at_mark(step->time), order_.exchanges_at_mark());
-      sampled = order_.commits_at_mark();
+      sampler_.pass(position_at_mark(step->time), order_.last_mark().exchanges);
+      sampled = order_.last_mark().commits;
     }
   }
   notes_lack_ = sampled < order_.commits();
@@ -280,7 +280,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 
 // There the workers' own clocks may be behind the commits.
 Position Replay::position_at_mark(double time) const {
-  Position here = position(order_.commits_at_mark(), order_.exchanges_at_mark());
+  Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
   return here;
 }
@@ -313,20 +313,21 @@ void Replay::measure(double time) {
   }
   pool_.wait_light();
   const MeanModel mean = log_.measure(time, ensemble_, sampler_.sample_times().evaluates_workers(),
-                                      {}, order_.absent_at_mark());
-  sampler_.take(mean, totals(position_at_mark(time), order_.exchanges_at_mark()), collect_notes());
+                                      {}, order_.last_mark().absent);
+  sampler_.take(mean, totals(position_at_mark(time), order_.last_mark().exchanges),
+                collect_notes());
   run_.recorder.progress(position());
 }
 
 void Replay::save_cut(double time) {
   pool_.wait_light();
-  const std::vector<bool>& absent = order_.absent_at_mark();
+  const std::vector<bool>& absent = order_.last_mark().absent;
   for (int w = 0; w < spec_.workers; ++w)
     if (!absent[static_cast<std::size_t>(w)])
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
   if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  run_.checkpointing.save(order_.commits_at_mark(), position_at_mark(time), ensemble_.vectors(),
+  run_.checkpointing.save(order_.last_mark().commits, position_at_mark(time), ensemble_.vectors(),
                           kLayout, ensemble_);
 }
 
