@@ -14,10 +14,10 @@ struct Commit {
   Position position;  // of the run right after it, as far as the driver can tell
   double learning_rate = 0;
   double loss = 0;
-  std::span<const float> gradient;   // the worker's own
-  std::span<const float> direction;  // what the optimiser is given: that, or an average of all
-  bool begins_next = false;          // the next gradient begins at once
-  bool is_first = false;             // of this worker since the last sample
+  std::span<const float> gradient = {};   // the worker's own
+  std::span<const float> direction = {};  // what the optimiser is given: that, or an average of all
+  bool begins_next = false;               // the next gradient begins at once
+  bool is_first = false;                  // of this worker since the last sample
 };
 
 /// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is

@@ -82,7 +82,7 @@ void MpiTransport::start_sending(Head& head, int to, std::span<const float> body
   } else {
     head.way = Way::mpi;
     head.place = sent_bodies_[receiver]++ % (most_tag_ + 1);
-    const Staged staged = stage(body.size());
+    const MpiRequests::Staged staged = stage(body.size());
     if (staged) std::ranges::copy(body, staged->begin());
     const float* const from = staged ? staged->data() : body.data();
     for (std::size_t begin = 0; begin < body.size(); begin += kMostFloats) {
@@ -91,11 +91,10 @@ void MpiTransport::start_sending(Head& head, int to, std::span<const float> body
       const int code = MPI_Isend(from + begin, count, MPI_FLOAT, to, static_cast<int>(head.place),
                                  bodies_, &request);
       if (code != MPI_SUCCESS) {
-        fail_request({head.ticket, to, {}, staged}, code);
+        fail_request(head.ticket, to, code);
         continue;
       }
-      requests_.push_back(request);
-      owners_.push_back({head.ticket, to, {}, staged});
+      requests_.add(request, {head.ticket, to, {}, staged});
       ++transfer.requests;
     }
   }
@@ -157,7 +156,7 @@ void MpiTransport::start_receiving(const Head& head, int from, std::span<float> 
                                    Ticket ticket) {
   Transfer& transfer = transfers_[ticket];
   transfer.peer = from;
-  const Staged staged = stage(into.size());
+  const MpiRequests::Staged staged = stage(into.size());
   float* const to = staged ? staged->data() : into.data();
   for (std::size_t begin = 0; begin < into.size(); begin += kMostFloats) {
     const auto count = static_cast<int>(std::min(kMostFloats, into.size() - begin));
@@ -166,25 +165,24 @@ void MpiTransport::start_receiving(const Head& head, int from, std::span<float> 
                                bodies_, &request);
     ++transfer.requests;
     if (code != MPI_SUCCESS) {
-      fail_request({ticket, from, {}, staged}, code);
+      fail_request(ticket, from, code);
       continue;
     }
-    requests_.push_back(request);
-    owners_.push_back({ticket, from, into, staged});
+    requests_.add(request, {ticket, from, into, staged});
   }
   activate(transfer);
 }
 
-MpiTransport::Staged MpiTransport::stage(std::size_t floats) const {
+MpiRequests::Staged MpiTransport::stage(std::size_t floats) const {
   return outlives_ ? std::make_shared<std::vector<float>>(floats) : nullptr;
 }
 
 /// Perhaps MPI was the first to notice.
-void MpiTransport::fail_request(const Request& request, int code) {
+void MpiTransport::fail_request(Ticket ticket, int peer, int code) {
   constexpr const char* kWhat = "move a vector to or from it";
-  if (!outlives_ || request.peer == 0) fail(request.peer, code, kWhat);
-  side_->suspect(request.peer, fmt::format("MPI cannot {}: {}", kWhat, mpi_error_text(code)));
-  abandon(request.ticket);
+  if (!outlives_ || peer == 0) fail(peer, code, kWhat);
+  side_->suspect(peer, fmt::format("MPI cannot {}: {}", kWhat, mpi_error_text(code)));
+  abandon(ticket);
 }
 
 void MpiTransport::outlive_losses() {
@@ -233,7 +231,12 @@ void MpiTransport::take(SideChannel::Message message) {
   Head head;
   ACID_ASSERT(message.bytes.size() >= sizeof head, "a message of {} bytes", message.bytes.size());
   std::memcpy(&head, message.bytes.data(), sizeof head);
-  if (head.kind == Kind::fetched) return take_word(head);
+  if (head.kind == Kind::fetched) {  // the receiver has a body, or wants it now
+    const auto found = transfers_.find(head.ticket);
+    if (head.way == Way::memory) return finish(head.ticket);
+    if (found != transfers_.end()) activate(found->second);
+    return;
+  }
   message.bytes.erase(message.bytes.begin(), message.bytes.begin() + sizeof head);
   Mail mail{message.from, std::move(message.bytes), head.body_size, 0};
   if (head.body_size > 0) {
@@ -243,44 +246,19 @@ void MpiTransport::take(SideChannel::Message message) {
   inbox_.push_back(std::move(mail));
 }
 
-/// The receiver has a body, or wants it now.
-void MpiTransport::take_word(const Head& head) {
-  if (head.way == Way::memory) return finish(head.ticket);
-  const auto found = transfers_.find(head.ticket);
-  if (found != transfers_.end()) activate(found->second);
-}
-
 void MpiTransport::pump() {
   while (auto message = side_->next()) take(std::move(*message));
 }
 
 void MpiTransport::progress() {
   if (requests_.empty()) return;
-  finished_.resize(requests_.size());
-  statuses_.resize(requests_.size());
-  int count = 0;
-  const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                                finished_.data(), statuses_.data());
-  if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
-    fail(owners_.front().peer, code, "tell what has arrived");
-  for (int i = 0; i < count && code == MPI_ERR_IN_STATUS; ++i) {
-    const int error = statuses_[static_cast<std::size_t>(i)].MPI_ERROR;
-    const Request& owner =
-        owners_[static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)])];
-    if (error != MPI_SUCCESS) fail_request(owner, error);
-  }
-  if (count != MPI_UNDEFINED && count > 0) finish_requests(count);
-}
-
-void MpiTransport::finish_requests(int count) {
-  std::sort(finished_.begin(), finished_.begin() + count, std::greater<>());
-  for (int i = 0; i < count; ++i) {
-    const auto index = static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)]);
-    const Request owner = std::move(owners_[index]);
-    requests_[index] = requests_.back();
-    owners_[index] = std::move(owners_.back());
-    requests_.pop_back();
-    owners_.pop_back();
+  std::vector<MpiRequests::Finished> finished;
+  const int code = requests_.take_finished(finished);
+  if (code != MPI_SUCCESS) fail(requests_.any_peer(), code, "tell what has arrived");
+  if (finished.empty()) return;
+  for (const auto& [owner, error] : finished)
+    if (error != MPI_SUCCESS) fail_request(owner.ticket, owner.peer, error);
+  for (const auto& [owner, error] : finished) {
     const auto found = transfers_.find(owner.ticket);
     if (found == transfers_.end() || found->second.lost || --found->second.requests > 0) continue;
     if (!owner.into.empty() && owner.staged) std::ranges::copy(*owner.staged, owner.into.begin());

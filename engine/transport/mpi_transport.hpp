@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "engine/transport/mpi_requests.hpp"
 #include "engine/transport/shared_window.hpp"
 #include "engine/transport/side_channel.hpp"
 #include "engine/transport/transport.hpp"
@@ -69,29 +70,17 @@ class MpiTransport final : public Transport {
     int requests = 0;     // of MPI, unfinished
     bool lost = false;    // what was to arrive never will
   };
-  /// Once losses are outlived MPI has memory of its own, which it may use as long as it likes after
-  /// its caller has given up.
-  using Staged = std::shared_ptr<std::vector<float>>;
-  struct Request {
-    Ticket ticket = 0;
-    int peer = 0;
-    std::span<float> into;  // what arrived in `staged` goes there
-    Staged staged;
-  };
-
   void send_to_self(std::span<const std::byte> header, std::span<const float> body, Ticket ticket);
   void start_sending(Head& head, int to, std::span<const float> body);
-  Staged stage(std::size_t floats) const;
+  MpiRequests::Staged stage(std::size_t floats) const;
   void lose(int peer);
   void abandon(Ticket ticket);
-  void fail_request(const Request& request, int code);
+  void fail_request(Ticket ticket, int peer, int code);
   void start_receiving(const Head& head, int from, std::span<float> into, Ticket ticket);
   bool read_memory(const Head& head, int from, std::span<float> into);
   void take(SideChannel::Message message);
-  void take_word(const Head& head);
   void pump();
   void progress();
-  void finish_requests(int count);
   void activate(Transfer& transfer);
   void finish(Ticket ticket);
   bool sends_unfinished() const;
@@ -115,10 +104,7 @@ class MpiTransport final : public Transport {
   };
   std::unordered_map<std::uint64_t, Announced> announced_;  // bodies not yet fetched
   std::unordered_map<Ticket, Transfer> transfers_;          // unfinished
-  std::vector<MPI_Request> requests_;
-  std::vector<Request> owners_;  // of requests_
-  std::vector<int> finished_;    // scratch of progress()
-  std::vector<MPI_Status> statuses_;
+  MpiRequests requests_;
   bool outlives_ = false;
   int active_ = 0;          // transfers worth testing for
   bool news_ = false;       // a ticket is done, since the last wait()

@@ -344,25 +344,22 @@ void SideChannel::tick(double now) {
   lose_suspects();
 }
 
-bool SideChannel::all_sent() const {
-  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& other) {
-    int unacknowledged = 0;
-    if (!other.socket || other.left) return true;
-    if (!other.unsent.empty()) return false;
-    return ::ioctl(other.socket.get(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
-  });
-}
-
 void SideChannel::leave(double seconds) {
   if (leaving_ || lost_) return;
   for (int other = 0; other < static_cast<int>(peers_.size()); ++other)
     send_frame(other, Kind::farewell, {});
   leaving_ = true;
-  // StopLatch a connection before the other side has acknowledged what it holds could undo the
+  // Closing a connection before the other side has acknowledged what it holds could undo the
   // farewell: unread messages turn it into a reset.
   constexpr timespec kPause{0, 1'000'000};
   const double until = clock_.seconds() + seconds;
-  while (!all_sent() && clock_.seconds() < until) {
+  const auto is_sent = [](const Peer& other) {
+    int unacknowledged = 0;
+    if (!other.socket || other.left) return true;
+    if (!other.unsent.empty()) return false;
+    return ::ioctl(other.socket.get(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+  };
+  while (!std::ranges::all_of(peers_, is_sent) && clock_.seconds() < until) {
     poll_events();
     ::nanosleep(&kPause, nullptr);
   }

@@ -102,7 +102,6 @@ class SideChannel {
   void lose_suspects();
   void tick(double now);
   bool has_news();
-  bool all_sent() const;
 
   const int rank_;
   const std::vector<ProcessPlace> places_;

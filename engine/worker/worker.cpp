@@ -7,20 +7,22 @@
 namespace acid {
 
 template <class T>
-void BasicWorker<T>::start(std::span<const T> x0, std::span<const float> buffers) {
-  kernels().copy(x0.data(), x_, x0.size());
-  for (std::size_t k = 0; k < slots(); ++k)
-    if (settings_->slots[k].start == Slot::Start::x)
-      kernels().copy(x0.data(), layout().slot(x_, own_, k), x0.size());
-  for (std::size_t k = 0; k < settings_->scalars; ++k) scalars_[k] = rule().scalars()[k].start;
-  backend().template kernels<float>().copy(buffers.data(), buffers_at(0).data(), buffers.size());
-}
-
-template <class T>
-std::span<const T> BasicWorker<T>::slot(std::string_view name) const {
+std::span<const T> WorkerVectors<T>::slot(std::string_view name) const {
   for (std::size_t k = 0; k < slots(); ++k)
     if (settings_->slots[k].name == name) return slot(k);
   return {};
+}
+
+template <class T>
+void BasicWorker<T>::start(std::span<const T> x0, std::span<const float> buffers) {
+  const kernels::Table<T>& kernels = settings_->backend->template kernels<T>();
+  kernels.copy(x0.data(), x_, x0.size());
+  for (std::size_t k = 0; k < this->slots(); ++k)
+    if (settings_->slots[k].start == Slot::Start::x)
+      kernels.copy(x0.data(), layout().slot(x_, own_, k), x0.size());
+  for (std::size_t k = 0; k < settings_->scalars; ++k) scalars_[k] = rule().scalars()[k].start;
+  this->backend().template kernels<float>().copy(buffers.data(), buffers_at(0).data(),
+                                                 buffers.size());
 }
 
 template <class T>
@@ -54,8 +56,8 @@ void BasicWorker<T>::take_snapshot_notes() {
 
 template <class T>
 void BasicWorker<T>::restart_gradient() {
-  const std::span<float> to = gradient_buffers();
-  backend().template kernels<float>().copy(buffers().data(), to.data(), to.size());
+  const std::span<float> to = this->gradient_buffers();
+  this->backend().template kernels<float>().copy(this->buffers().data(), to.data(), to.size());
 }
 
 template <class T>
@@ -66,8 +68,8 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
   rule().step(advance(t), {learning_rate, gradients_}, g.data(),
               begin_next ? layout().snapshot(own_) : nullptr);
   const std::span<float> current = buffers_at(0);
-  backend().template kernels<float>().copy(gradient_buffers().data(), current.data(),
-                                           current.size());
+  this->backend().template kernels<float>().copy(this->gradient_buffers().data(), current.data(),
+                                                 current.size());
   if (begin_next) take_snapshot_notes();
 }
 
@@ -120,6 +122,8 @@ void BasicWorker<T>::read_at(double t, std::size_t first, std::span<T> out,
   rule().read(at(t), pending, first, out.data(), out.size());
 }
 
+template class WorkerVectors<float>;
+template class WorkerVectors<double>;
 template class BasicWorker<float>;
 template class BasicWorker<double>;
 

@@ -2,13 +2,13 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-#include "engine/worker/worker_memory.hpp"
+#include "engine/worker/worker_vectors.hpp"
 
 namespace acid {
 
-/// One replica of the model: x and what the method keeps beside it, with the optimiser's state.
+/// One replica of the model: its vectors, x and what the method keeps beside it, and the clock and
+/// counts that go with them.
 ///
 /// State changes only through the events below (docs/SEMANTICS.md), each a pure function of the
 /// state and the event's arguments; this is what makes an asynchronous run replayable. What an
@@ -19,19 +19,11 @@ namespace acid {
 /// worker's mutex). Between begin_gradient and commit_gradient the snapshot may be read without it.
 /// It is small, a cache line: there may be a million.
 template <class T>
-class alignas(64) BasicWorker {
+class alignas(64) BasicWorker : public WorkerVectors<T> {
  public:
   /// Worker `index` of those that the memory was made for. Settings and memory outlive it.
   BasicWorker(const WorkerSettings& settings, WorkerMemory<T>& memory, std::size_t index = 0)
-      : settings_(&settings),
-        x_(memory.shared(index)),
-        own_(memory.own(index)),
-        scalars_(memory.scalars(index)) {}
-  /// Elements that x and the shared slots of one worker take, where they are to lie in memory that
-  /// is shared.
-  static std::size_t shared_size(const WorkerSettings& settings) {
-    return WorkerLayout<T>(settings).shared_size();
-  }
+      : WorkerVectors<T>(settings, memory, index) {}
 
   /// x ← x0, and what the method keeps beside it to its start; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
@@ -68,54 +60,6 @@ class alignas(64) BasicWorker {
   void read_at(double t, std::size_t first, std::span<T> out,
                const Heard<T>* pending = nullptr) const;
 
-  std::span<const T> x() const { return {x_, dimension()}; }
-  /// What the method keeps beside it; empty when it keeps nothing of that name.
-  std::span<const T> slot(std::string_view name) const;
-  std::span<const T> slot(std::size_t index) const {
-    return {layout().slot(x_, own_, index), dimension()};
-  }
-  std::size_t slots() const { return settings_->slots.size(); }
-  std::span<const double> scalars() const { return {scalars_, settings_->scalars}; }
-  /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
-  /// without gradients.
-  std::span<const T> snapshot() const {
-    return settings_->snapshots ? vector(layout().snapshot(own_)) : x();
-  }
-  bool keeps_snapshots() const { return settings_->snapshots; }
-  /// Where the gradient in flight may be computed: the worker itself does not look at it.
-  std::span<T> gradient() { return vector(layout().gradient(own_)); }
-  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in flight
-  /// works on a copy of its own, gradient_buffers(), which its commit makes current.
-  std::span<const float> buffers() const { return buffers_at(0); }
-  std::span<float> gradient_buffers() { return buffers_at(1); }
-  /// Whose memory all of these are.
-  const Backend& backend() const { return *settings_->backend; }
-
-  /// Calls visit(name, span) for every vector of the state, empty ones too. With the numbers that
-  /// persist() keeps they are all of it between two events, the gradient in flight apart: that is
-  /// computed again, from the snapshot and after restart_gradient().
-  template <class Visit>
-  void for_each_vector(Visit visit) {
-    const WorkerLayout<T> lies = layout();
-    const auto visit_slots = [&](std::size_t from, std::size_t to) {
-      for (std::size_t k = from; k < to; ++k)
-        visit(settings_->slots[k].name, vector(lies.slot(x_, own_, k)));
-    };
-    visit("x", vector(x_));
-    visit_slots(0, settings_->shared_slots);
-    visit("snapshot", vector(lies.snapshot(own_)));
-    visit("moment1", vector(lies.moment(own_, 0)));
-    visit("moment2", vector(lies.moment(own_, 1)));
-    visit_slots(settings_->shared_slots, slots());
-    visit("buffers", buffers_at(0));
-  }
-  template <class Visit>
-  void for_each_vector(Visit visit) const {
-    const_cast<BasicWorker*>(this)->for_each_vector(
-        [&]<class E>(std::string_view name, std::span<E> vector) {
-          visit(name, std::span<const E>(vector));
-        });
-  }
   template <class Archive>
   void persist(Archive& archive) {
     archive(last_, gradients_, updates_since_snapshot_, staleness_);
@@ -130,27 +74,20 @@ class alignas(64) BasicWorker {
   std::int64_t staleness() const { return staleness_; }
 
  private:
-  std::size_t dimension() const { return settings_->dimension; }
-  WorkerLayout<T> layout() const { return WorkerLayout<T>(*settings_); }
+  using WorkerVectors<T>::settings_;
+  using WorkerVectors<T>::x_;
+  using WorkerVectors<T>::own_;
+  using WorkerVectors<T>::scalars_;
+  using WorkerVectors<T>::layout;
+  using WorkerVectors<T>::buffers_at;
   const Rule<T>& rule() const { return settings_->rules.template of<T>(); }
-  /// Empty when there is none.
-  std::span<T> vector(T* values) const { return {values, values == nullptr ? 0 : dimension()}; }
-  /// 0: the current buffers; 1: those of the gradient in flight.
-  std::span<float> buffers_at(std::size_t which) const {
-    return {reinterpret_cast<float*>(own_ + layout().buffers_at(which)), settings_->buffer_size};
-  }
-  const kernels::Table<T>& kernels() const { return settings_->backend->kernels<T>(); }
   void take_snapshot_notes();
   /// As its rule sees it in an event at t.
   WorkerView<T> at(double t) const;
   /// Likewise, and its clock moves to t.
   WorkerView<T> advance(double t);
 
-  const WorkerSettings* settings_;
-  T* x_;
   double last_ = 0;
-  std::byte* own_;
-  double* scalars_;
   std::int64_t gradients_ = 0;                // committed
   std::uint32_t updates_since_snapshot_ = 0;  // of x, by any event; counts gradients' staleness
   std::uint32_t staleness_ = 0;

@@ -1,20 +1,15 @@
 // Properties of the source text itself: which layer may include which, where third-party headers
 // may appear, sizes, and words that must not occur.
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "tests/catch.hpp"
+#include "tests/tidy/sources.hpp"
 
-namespace fs = std::filesystem;
 namespace {
 
-using Prefixes = std::vector<std::string>;
+using namespace tidy;
 
 // What every family of drivers may include; beside itself no other family.
 const Prefixes kUnderDrivers{"engine/base/",      "engine/recorder/", "engine/topology/",
@@ -100,41 +95,6 @@ const std::vector<Forbidden> kForbidden{
 constexpr std::size_t kMostColumns = 100;
 constexpr std::size_t kMostFileLines = 400;
 constexpr std::size_t kMostFunctionLines = 70;
-
-struct Source {
-  std::string path;  // from the root of the project
-  std::vector<std::string> lines;
-};
-
-std::vector<Source> read_sources() {
-  std::vector<Source> sources;
-  for (const char* top : {"bench", "cli", "engine", "exports", "recipes", "reports", "settings",
-                          "store", "tests", "worker"})
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_ROOT) / top)) {
-      const auto extension = entry.path().extension();
-      if (extension != ".hpp" && extension != ".cpp" && extension != ".cu" && extension != ".inc")
-        continue;
-      Source source{fs::relative(entry.path(), SOURCE_ROOT).generic_string(), {}};
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) source.lines.push_back(line);
-      sources.push_back(std::move(source));
-    }
-  return sources;
-}
-
-const std::vector<Source>& sources() {
-  static const std::vector<Source> all = read_sources();
-  return all;
-}
-
-bool starts_with(const std::string& text, const std::string& prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
-}
-
-bool starts_with_any(const std::string& text, const Prefixes& prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [&](const std::string& prefix) { return starts_with(text, prefix); });
-}
 
 // Calls visit(where, header) for every include of a source.
 template <typename Visit>

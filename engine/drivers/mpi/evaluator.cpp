@@ -156,12 +156,8 @@ Outcome Evaluator::end(Gathered& gathered) {
   outcome.worker_gradients = gathered.worker_gradients;
   count_edges(gathered, outcome);
   outcome.exchanges_waiting = coordinator_.waiting();
-  for (const WorkerReport& report : gathered.reports) {
-    outcome.holds += report.holds;
-    outcome.worker_idle_seconds.push_back(report.idle_seconds);
-    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
-      outcome.worker_spans.push_back(report.spans);
-  }
+  for (const WorkerReport& report : gathered.reports) outcome.holds += report.holds;
+  gathered.tell_times(outcome);
   return outcome;
 }
 

@@ -18,7 +18,7 @@ constexpr double kIdleSeconds = 0.5;
 
 /// What a message is about; its header begins with it.
 enum class MailKind : std::uint8_t {
-  // From every process to rank 0's collector (mpi_report.hpp).
+  // From every process to rank 0's collector (report.hpp).
   events,
   notes,
   mark,
@@ -41,7 +41,7 @@ enum class MailKind : std::uint8_t {
   stop_committing,
   end,
   shut_down,
-  // … and between partners (meetings.hpp).
+  // … and between partners (pair_exchange.hpp).
   ready,
   go,
   answer,

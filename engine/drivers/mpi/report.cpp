@@ -99,6 +99,14 @@ double Gathered::idle_seconds() const {
   return sum;
 }
 
+void Gathered::tell_times(Outcome& outcome) const {
+  for (const WorkerReport& report : reports) {
+    outcome.worker_idle_seconds.push_back(report.idle_seconds);
+    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
+      outcome.worker_spans.push_back(report.spans);
+  }
+}
+
 GradientRecords Gathered::take_notes() {
   GradientRecords notes;
   for (WorkerReport& report : reports) {

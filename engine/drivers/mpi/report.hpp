@@ -102,6 +102,8 @@ struct Gathered {
   bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
   std::int64_t exchanges() const;
   double idle_seconds() const;
+  /// How each worker spent its time.
+  void tell_times(Outcome& outcome) const;
   /// Of all workers, in commit order. Takes them out.
   GradientRecords take_notes();
   /// The mean of a measured mark over those present; `with_workers`: Look::workers.

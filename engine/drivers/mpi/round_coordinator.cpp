@@ -246,11 +246,7 @@ Outcome RoundEvaluator::end(Gathered& gathered) {
   if (sampler_.diverged() || coordinator_.diverged())
     return diverged(sampler_, notes, totals.position);
   Outcome outcome = conclude(ensemble_, sampler_, gathered.time, totals, notes);
-  for (const WorkerReport& report : gathered.reports) {
-    outcome.worker_idle_seconds.push_back(report.idle_seconds);
-    if (outcome.worker_spans.size() < Timeline::kMostWorkers)
-      outcome.worker_spans.push_back(report.spans);
-  }
+  gathered.tell_times(outcome);
   return outcome;
 }
 

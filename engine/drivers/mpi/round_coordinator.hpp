@@ -9,6 +9,7 @@
 #include "engine/drivers/shared/rounds.hpp"
 #include "engine/run/cut.hpp"
 #include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
 
 namespace acid {
 

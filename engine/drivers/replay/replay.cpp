@@ -10,9 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/drivers/replay/offers.hpp"
 #include "engine/drivers/replay/order.hpp"
-#include "engine/drivers/shared/chain_pool.hpp"
-#include "engine/run/commit.hpp"
-#include "engine/run/event_log.hpp"
+#include "engine/drivers/shared/player.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/run/sampler.hpp"
 
@@ -31,15 +29,13 @@ class Replay {
         complete_(complete),
         script_(script),
         order_(run.spec, script, complete),
-        ensemble_(run.spec, run.objective),
-        log_(run.spec.workers, true, run.recorder),
         offered_(static_cast<std::size_t>(run.spec.workers)),
         losses_(offered_.size()),
         noted_(losses_.size()),
         unheard_(losses_.size()),
         sampler_(run.spec, run.objective, run.recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
-        pool_(2 * run.spec.workers, threads) {}
+        player_(run, threads, /*keeps_events=*/true) {}
 
   Outcome execute();
 
@@ -48,9 +44,8 @@ class Replay {
   void check_standing(int w) const;
   void take(const ReplayStep& step);
   void begin(const ReplayStep& step);
-  void compute(int w);
+  void compute(int w) { player_.compute(w, losses_[static_cast<std::size_t>(w)]); }
   void commit(const ReplayStep& step);
-  void exchange(const ReplayStep& step);
   void offer(const ReplayStep& step);
   void apply(const ReplayStep& step);
   void offer_alone(const ReplayStep& step);
@@ -63,7 +58,7 @@ class Replay {
   Outcome finish(const GradientRecords& notes);
   Position position(std::int64_t gradients, std::int64_t exchanges) const;
   bool all_at_mark() const {
-    return std::ranges::find(order_.absent_at_mark(), true) == order_.absent_at_mark().end();
+    return std::ranges::find(order_.last_mark().absent, true) == order_.last_mark().absent.end();
   }
   Position position() const { return position(order_.commits(), order_.exchanges()); }
   Position position_at_mark(double time) const;
@@ -74,8 +69,6 @@ class Replay {
   const bool complete_;
   const ReplayScript& script_;
   ReplayOrder order_;
-  Ensemble ensemble_;
-  EventLog log_;
   std::deque<Offers> offers_;     // as many as were ever in use at a time
   std::vector<Offers*> offered_;  // by worker: of its exchange in flight
   OffersAlone alone_;
@@ -87,7 +80,10 @@ class Replay {
   EdgeCounter edges_;
   Sampler sampler_;
   bool given_up_ = false;  // diverged, and the script says that the recorded run did not
-  ChainPool pool_;         // last: its threads end before what they work on
+  Player player_;          // last: its threads end before what they work on
+  Ensemble& ensemble_ = player_.ensemble();
+  EventLog& log_ = player_.log();
+  ChainPool& pool_ = player_.pool();
 };
 
 Outcome Replay::execute() {
@@ -122,8 +118,8 @@ void Replay::resume(const CheckpointFile& file) {
       throw BrokenScript(0, order_.standing(0).events,
                          "a checkpoint of a run that had lost a worker is no state of all");
     if (step->kind == EventKind::measured) {
-      sampler_.pass(position_at_mark(step->time), order_.exchanges_at_mark());
-      sampled = order_.commits_at_mark();
+      sampler_.pass(position_at_mark(step->time), order_.last_mark().exchanges);
+      sampled = order_.last_mark().commits;
     }
   }
   notes_lack_ = sampled < order_.commits();
@@ -163,7 +159,7 @@ void Replay::take(const ReplayStep& step) {
     case EventKind::commit_and_begin:
       return commit(step);
     case EventKind::exchange:
-      return exchange(step);
+      return player_.exchange(step.worker, step.partner, step.time, step.exchange);
     case EventKind::offer:
       return step.alone ? offer_alone(step) : offer(step);
     case EventKind::apply:
@@ -182,22 +178,8 @@ void Replay::take(const ReplayStep& step) {
 }
 
 void Replay::begin(const ReplayStep& step) {
-  pool_.submit(step.worker, spec_.workers + step.worker, ChainPool::Weight::light,
-               [this, w = step.worker, t = step.time](int) {
-                 ensemble_.worker(w).begin_gradient(t);
-                 log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
-               });
+  player_.begin(step.worker, step.time);
   if (step.computes) compute(step.worker);
-}
-
-void Replay::compute(int w) {
-  pool_.submit(spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy,
-               [this, w](int lane) {
-                 Worker& worker = ensemble_.worker(w);
-                 losses_[static_cast<std::size_t>(w)] =
-                     run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                             worker.gradient_buffers(), ensemble_.gradient(w));
-               });
 }
 
 void Replay::commit(const ReplayStep& step) {
@@ -207,32 +189,16 @@ void Replay::commit(const ReplayStep& step) {
   const bool first = noted && !noted_[index];
   if (noted) noted_[index] = true;
   GradientRecord& note = noted ? notes_.emplace_back() : unheard_[index];
-  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light,
-               [this, w, first, &note, here = position(step.gradient, 0), kind = step.kind,
-                t = step.time](int) {
-                 acid::commit({.worker = w,
-                               .time = t,
-                               .position = here,
-                               .learning_rate = spec_.learning_rate(here),
-                               .loss = losses_[static_cast<std::size_t>(w)],
-                               .gradient = ensemble_.gradient(w),
-                               .direction = ensemble_.gradient(w),
-                               .begins_next = kind == EventKind::commit_and_begin,
-                               .is_first = first},
-                              ensemble_.worker(w), log_, note);
-               });
+  const Position here = position(step.gradient, 0);
+  player_.commit({.worker = w,
+                  .time = step.time,
+                  .position = here,
+                  .learning_rate = spec_.learning_rate(here),
+                  .begins_next = step.kind == EventKind::commit_and_begin,
+                  .is_first = first},
+                 losses_[index], note);
   if (step.computes) compute(w);
   if (order_.commits() % 16 == 0) run_.recorder.progress(position());
-}
-
-void Replay::exchange(const ReplayStep& step) {
-  pool_.submit(step.worker, step.partner, ChainPool::Weight::light, [this, step](int) {
-    Worker& i = ensemble_.worker(step.worker);
-    Worker& j = ensemble_.worker(step.partner);
-    Worker::exchange(i, j, step.time);
-    log_.add(step.worker, EventKind::exchange, step.time, i, step.exchange);
-    log_.add(step.partner, EventKind::exchange, step.time, j, step.exchange);
-  });
 }
 
 void Replay::offer(const ReplayStep& step) {
@@ -314,7 +280,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 
 // There the workers' own clocks may be behind the commits.
 Position Replay::position_at_mark(double time) const {
-  Position here = position(order_.commits_at_mark(), order_.exchanges_at_mark());
+  Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
   return here;
 }
@@ -347,20 +313,21 @@ void Replay::measure(double time) {
   }
   pool_.wait_light();
   const MeanModel mean = log_.measure(time, ensemble_, sampler_.sample_times().evaluates_workers(),
-                                      {}, order_.absent_at_mark());
-  sampler_.take(mean, totals(position_at_mark(time), order_.exchanges_at_mark()), collect_notes());
+                                      {}, order_.last_mark().absent);
+  sampler_.take(mean, totals(position_at_mark(time), order_.last_mark().exchanges),
+                collect_notes());
   run_.recorder.progress(position());
 }
 
 void Replay::save_cut(double time) {
   pool_.wait_light();
-  const std::vector<bool>& absent = order_.absent_at_mark();
+  const std::vector<bool>& absent = order_.last_mark().absent;
   for (int w = 0; w < spec_.workers; ++w)
     if (!absent[static_cast<std::size_t>(w)])
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
   if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  run_.checkpointing.save(order_.commits_at_mark(), position_at_mark(time), ensemble_.vectors(),
+  run_.checkpointing.save(order_.last_mark().commits, position_at_mark(time), ensemble_.vectors(),
                           kLayout, ensemble_);
 }
 

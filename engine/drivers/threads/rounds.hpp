@@ -9,14 +9,12 @@
 #include "engine/base/stop_latch.hpp"
 #include "engine/base/thread_group.hpp"
 #include "engine/drivers/shared/rounds.hpp"
+#include "engine/drivers/threads/message_board.hpp"
 #include "engine/drivers/threads/pace.hpp"
 #include "engine/drivers/threads/round_samples.hpp"
-#include "engine/drivers/threads/said.hpp"
-#include "engine/run/ensemble.hpp"
-#include "engine/run/event_log.hpp"
+#include "engine/drivers/threads/round_workers.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/run/run.hpp"
-#include "engine/run/timeline.hpp"
 
 namespace acid {
 
@@ -26,9 +24,7 @@ namespace acid {
 /// committed yet. For a sample each leaves a copy of its model; for a checkpoint and at the end all
 /// meet at a barrier, and the last to come saves the run, or ends it.
 ///
-/// Worker i's state belongs to thread i, and to the last to come while all are at the barrier. Its
-/// message is written before it is said and read by those that wait for it; a worker says the next
-/// but one only when they have all said the one between, and so are done with it.
+/// Worker i's state belongs to thread i, and to the last to come while all are at the barrier.
 class ThreadsSync {
  public:
   ThreadsSync(const Run& run, const ThreadsOptions& options);
@@ -46,13 +42,10 @@ class ThreadsSync {
   void work(int w);
   bool act(int w, Phase phase, std::int64_t exchange);
   void compute(int w);
-  void say(int w, std::int64_t exchange);
   bool hear(int w, std::int64_t exchange);
   bool hear_neighbours(int w, std::int64_t exchange);
   bool reduce(int w, std::int64_t exchange);
   void step(int w);
-  /// The message of worker w in that exchange; where gradients are reduced, its gradient.
-  std::span<float> message(int w, std::int64_t exchange);
   bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   Decision decide(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   bool must_meet(std::int64_t leg, const Position& here) REQUIRES_LOCK(decisions_mutex_);
@@ -68,36 +61,22 @@ class ThreadsSync {
   bool has_diverged() const { return diverged_leg_.load() < RunSpec::kNoEnd; }
   void abort();
   void train();
-  /// Adds what worker w has done since then to its timeline, and returns the time that it is.
-  double end_span(int w, SpanKind kind, double since);
-  double seconds() const { return run_.clock.seconds() - started_seconds_; }
-  Position position(std::int64_t legs) const;
   GradientRecords collect_notes();
 
   const Run& run_;
   const RunSpec& spec_;
   Pace pace_;
-  double started_seconds_ = 0;  // earlier attempts' time is before it
   double end_seconds_ = 0;      // of the run: where all met last, before the end is evaluated
   std::int64_t first_leg_ = 0;  // of this attempt
-  const MixingMatrix weights_;  // of neighbours
-  Ensemble ensemble_;
-  EventLog log_;
-  Timeline timeline_;
-  const std::size_t message_size_;
-  const std::int64_t bytes_per_message_;
-  std::vector<Arena<float>> messages_[2];      // by parity of the exchange, by worker
-  Arena<float> mean_;                          // of all messages, where all workers are heard
-  std::vector<GradientRecords> notes_;         // per worker, since the last sample
-  std::vector<double> losses_, idle_seconds_;  // per worker
-  std::atomic<std::int64_t> legs_done_{0};     // committed by all, when they last met
-  std::atomic<bool> ended_{false};             // set where all meet
-  std::atomic<bool> stopped_{false};           // by the person; likewise
+  RoundWorkers workers_;
+  std::optional<MessageBoard> board_;       // once it is known how many messages came before
+  std::atomic<std::int64_t> legs_done_{0};  // committed by all, when they last met
+  std::atomic<bool> ended_{false};          // set where all meet
+  std::atomic<bool> stopped_{false};        // by the person; likewise
   std::atomic<bool> end_wanted_{false};
   std::atomic<std::int64_t> diverged_leg_{RunSpec::kNoEnd};  // the first whose loss is not finite
   StopLatch closing_;
   CyclicBarrier barrier_;
-  std::optional<Said> said_;  // once it is known how many messages came before this attempt
 
   Mutex decisions_mutex_;
   std::map<std::int64_t, Decision> decisions_ GUARDED_BY(decisions_mutex_);  // by leg

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/base/error.hpp"
-#include "engine/run/commit.hpp"
 
 namespace acid {
 namespace {
@@ -14,15 +13,9 @@ namespace {
 // because event times are sums of many durations.
 double simultaneous(double time) { return 1e-9 * std::max(1.0, time); }
 
-bool takes_time(const NetworkModel& network, double bytes) {
-  if (network.link.seconds(bytes) > 0) return true;
-  for (const auto& [edge, cost] : network.edges)
-    if (cost.seconds(bytes) > 0) return true;
-  return false;
-}
-
 // Of commits whose notes are kept apart.
 constexpr std::size_t kMostNotes = 1 << 16;
+constexpr std::int64_t kExchangesPerReport = 4096;  // of progress, where no gradients tell it
 
 }  // namespace
 
@@ -30,149 +23,142 @@ VirtualAsync::VirtualAsync(const Run& run, const VirtualOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
-      ensemble_(run.spec, run.objective, options.gradient_clock != GradientClock::none),
-      log_(run.spec.workers, run.spec.keep_events, run.recorder),
-      instant_(!takes_time(options.network, ensemble_.vector_bytes())),
-      fetches_ahead_(options.threads == 0 && ensemble_.vector_bytes() <= kLongestFetched),
-      states_(static_cast<std::size_t>(run.spec.workers)),
-      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
-      matchmaker_(run.spec.workers),
-      clock_(run.spec.workers, options.compute.gradient_seconds),
-      timeline_(run.spec.workers),
-      pool_(2 * run.spec.workers, options.threads),
+      workers_(run, options, timetable_, player_),
+      exchanges_(run, options, timetable_, workers_, player_),
+      player_(run, options.threads, run.spec.keep_events,
+              options.gradient_clock != GradientClock::none),
       sampler_(run.spec, run.objective, run.recorder,
-               [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
+               [this](int count, const auto& body) { player_.pool().parallel_for(count, body); }) {
   ACID_ASSERT(!consensus_only() || run.spec.budget.normalised_time < kNever,
               "exchanges alone without an end");
   ACID_ASSERT(
       options.gradient_clock == GradientClock::duration || options.compute.slow_factors.empty(),
       "{} speed factors without durations", options.compute.slow_factors.size());
-  if (!instant_) {
-    constexpr std::size_t kLine = 64 / sizeof(float);
-    offer_stride_ = (ensemble_.dimension() + kLine - 1) / kLine * kLine;
-    offers_ = Arena<float>(states_.size() * offer_stride_, *run.spec.backend);
-  }
-  if (poisson()) rings_.emplace(run.spec.workers, options.compute.mean_seconds(0), run.spec.seeds);
-  for (int w = 0; w < run.spec.workers; ++w) {
-    state(w).duration = options.compute.mean_seconds(w) * with_optimizer();
-    state(w).backlog_limit = run.spec.backlog_limit(w);
-  }
+  if (options.gradient_clock == GradientClock::poisson)
+    rings_.emplace(run.spec.workers, options.compute.mean_seconds(0), run.spec.seeds);
   if (run.checkpointing.resume != nullptr)
     resume(*run.checkpointing.resume);
   else
-    begin();
+    workers_.begin();
 }
 
-void VirtualAsync::begin() {
-  for (const Pause& p : options_.compute.pauses) {
-    push({.seconds = p.at_seconds, .worker = p.worker, .kind = Occurrence::Kind::pause_begins});
-    push({.seconds = p.at_seconds + p.for_seconds,
-          .worker = p.worker,
-          .kind = Occurrence::Kind::pause_ends});
-  }
-  for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
+template <class Archive>
+void VirtualAsync::persist(Archive& archive) {
+  archive(player_.ensemble(), player_.log(), timetable_, totals_, workers_.clock(), exchanges_,
+          notes_, exchanges_.edges(), holds_, sampler_, sampler_.gathered());
+  if (rings_) archive(*rings_);
+  for (int w = 0; w < spec_.workers; ++w) archive(workers_.state(w));
 }
 
-void VirtualAsync::push(Occurrence occurrence) {
-  occurrence.sequence = sequence_++;
-  occurrences_.push(occurrence);
+void VirtualAsync::resume(const CheckpointFile& file) {
+  load_state(file, kLayout, *this);
+  player_.ensemble().restore(file);
+  exchanges_.restore(file);
+  for (int w = 0; w < spec_.workers; ++w)
+    if (options_.gradient_clock == GradientClock::duration && !workers_.state(w).held)
+      workers_.compute(w);
+}
+
+void VirtualAsync::save_cut() {
+  player_.pool().wait_light();
+  if (player_.diverged()) return;
+  Ensemble& ensemble = player_.ensemble();
+  player_.log().mark(EventKind::checkpoint, std::max(timetable_.time(), ensemble.latest_event()),
+                     ensemble);
+  player_.log().flush();
+  std::vector<StateVectors> vectors = ensemble.vectors();
+  exchanges_.add_offers(vectors);
+  run_.checkpointing.save(timetable_.steps(), totals_.position, std::move(vectors), kLayout, *this);
 }
 
 Outcome VirtualAsync::execute() {
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   bool over = false;
-  while (!over && !ended_ && !run_.stop.stop_requested() &&
-         !not_finite_.load(std::memory_order_relaxed)) {
-    if (checkpoints != nullptr && checkpoints->due(steps_, totals_.position)) save_cut();
+  while (!over && !ended_ && !run_.stop.stop_requested() && !player_.diverged()) {
+    if (checkpoints != nullptr && checkpoints->due(timetable_.steps(), totals_.position))
+      save_cut();
     over = !step();
-    ++steps_;
+    timetable_.count_step();
   }
-  pool_.wait_light();  // a commit that has not run yet may be the one that diverges
-  const bool stopped = !over && !ended_ && !not_finite_.load(std::memory_order_relaxed);
+  player_.pool().wait_light();  // a commit that has not run yet may be the one that diverges
+  const bool stopped = !over && !ended_ && !player_.diverged();
   if (stopped) {
-    if (checkpoints != nullptr && !checkpoints->has(steps_)) save_cut();
+    if (checkpoints != nullptr && !checkpoints->has(timetable_.steps())) save_cut();
     return ended_early(Ending::stopped, "", totals_.position);
   }
-  pool_.wait_all();
-  if (sampler_.diverged() || not_finite_.load(std::memory_order_relaxed)) {
-    log_.flush();
+  player_.pool().wait_all();
+  if (sampler_.diverged() || player_.diverged()) {
+    player_.log().flush();
     return diverged(sampler_, notes_, totals_.position);
   }
   drain();
-  pool_.wait_all();
+  player_.pool().wait_all();
   return finish();
 }
 
 bool VirtualAsync::step() {
   const double limit = time_limit();
-  const double next = time_at(next_seconds());
-  const double edge = schedule_.peek().due;
+  const double next = workers_.time_at(next_seconds());
+  const double edge = exchanges_.next_due();
   const double sample_seconds = sampler_.sample_times().next_seconds();
   const bool by_clock = sample_seconds < kNever;
-  const double sample = by_clock ? time_at(sample_seconds) : sampler_.sample_times().next();
+  const double sample =
+      by_clock ? workers_.time_at(sample_seconds) : sampler_.sample_times().next();
   if (edge <= std::min({next, sample, limit})) {
-    advance_to(edge, clock_.seconds_at(edge));
+    timetable_.advance_to(edge, workers_.clock().seconds_at(edge));
     handle_due_edge();
   } else if (by_clock ? sample_seconds < std::min(next_seconds(), spec_.budget.seconds) &&
                             sample <= limit
                       : sample < std::min(next, limit) - simultaneous(sample)) {
-    advance_to(sample, by_clock ? sample_seconds : clock_.seconds_at(sample));
-    take_sample(by_clock ? time_ : sample);
+    timetable_.advance_to(sample, by_clock ? sample_seconds : workers_.clock().seconds_at(sample));
+    take_sample(by_clock ? timetable_.time() : sample);
     return !sampler_.diverged() && !sampler_.target_reached();
   } else if (next > limit + simultaneous(limit)) {
     // To normalised time and back would miss a limit in seconds by a rounding.
     const bool by_seconds = limit < spec_.budget.normalised_time;
-    advance_to(limit, by_seconds ? spec_.budget.seconds : clock_.seconds_at(limit));
+    timetable_.advance_to(limit,
+                          by_seconds ? spec_.budget.seconds : workers_.clock().seconds_at(limit));
     return false;
   } else {
-    ACID_ASSERT(next < kNever, "nothing can happen at {} s", seconds_);
+    ACID_ASSERT(next < kNever, "nothing can happen at {} s", timetable_.seconds());
     handle_next();
   }
   return true;
 }
 
 double VirtualAsync::next_seconds() const {
-  const double occurrence = occurrences_.empty() ? kNever : occurrences_.top().seconds;
+  const double occurrence = timetable_.next_seconds();
   return rings_ ? std::min(rings_->peek().seconds, occurrence) : occurrence;
 }
 
 void VirtualAsync::handle_next() {
   if (rings_ && rings_->peek().seconds == next_seconds()) return gradient_rings();
-  const Occurrence occurrence = occurrences_.top();
-  occurrences_.pop();
-  advance_to(time_at(occurrence.seconds), occurrence.seconds);
+  const Occurrence occurrence = timetable_.pop();
+  timetable_.advance_to(workers_.time_at(occurrence.seconds), occurrence.seconds);
   handle(occurrence);
-}
-
-double VirtualAsync::time_at(double seconds) const {
-  return seconds == kNever ? kNever : clock_.time_at(seconds);
 }
 
 // Both limits as a normalised time; what happens right at it still counts. A limit in seconds is
 // looked up anew at every step, because holds and pauses change the clock's rate.
-double VirtualAsync::time_limit() const {
+double VirtualAsync::time_limit() {
   const Budget& budget = spec_.budget;
   if (budget.seconds == kNever) return budget.normalised_time;
-  return std::min(budget.normalised_time, clock_.time_at(budget.seconds));
-}
-
-// Rounding never turns time back.
-void VirtualAsync::advance_to(double time, double seconds) {
-  time_ = std::max(time_, time);
-  seconds_ = std::max(seconds_, seconds);
+  return std::min(budget.normalised_time, workers_.time_at(budget.seconds));
 }
 
 void VirtualAsync::handle(const Occurrence& occurrence) {
+  const int w = occurrence.worker;
   switch (occurrence.kind) {
     case Occurrence::Kind::gradient_done:
-      return gradient_done(occurrence.worker);
+      return gradient_done(w);
     case Occurrence::Kind::pause_begins:
-      return pause(occurrence.worker, true);
+      return workers_.pause(w, true);
     case Occurrence::Kind::pause_ends:
-      return pause(occurrence.worker, false);
+      workers_.pause(w, false);
+      return release_if_caught_up(w);
     case Occurrence::Kind::exchange_done: {
-      const DueEdge edge = matchmaker_.in_flight(occurrence.worker);
-      submit_apply(edge);
+      const DueEdge edge = exchanges_.matchmaker().in_flight(w);
+      exchanges_.apply(edge);
       exchange_done(edge);
       start_ready_exchanges();
     }
@@ -181,143 +167,102 @@ void VirtualAsync::handle(const Occurrence& occurrence) {
 
 void VirtualAsync::gradient_done(int w) {
   const bool behind = is_behind(w);
-  end_span(w, SpanKind::compute, state(w).computing_since);
-  submit_commit(w, !behind);
+  workers_.end_span(w, SpanKind::compute, workers_.state(w).computing_since);
+  commit(w, !behind);
   if (budget_spent()) return;
   if (behind) return hold(w);
-  submit_compute(w);
-  const double before = state(w).duration;
-  schedule_gradient(w);
-  if (!state(w).paused) clock_.follows(seconds_, before, state(w).duration);
+  workers_.compute_next(w);
 }
 
 // Under the Poisson clock a gradient is over as soon as it has begun. Held and paused workers do
 // not ring.
 void VirtualAsync::gradient_rings() {
   const GradientRings::Ring ring = rings_->pop();
-  if (fetches_ahead_) fetch_gradients();
-  advance_to(time_at(ring.seconds), ring.seconds);
+  if (exchanges_.fetches_ahead()) fetch_gradients();
+  timetable_.advance_to(workers_.time_at(ring.seconds), ring.seconds);
   const int w = ring.worker;
-  WorkerState& s = state(w);
+  VirtualWorkers::State& s = workers_.state(w);
   if (s.held || s.paused) return;
-  end_span(w, SpanKind::compute, s.computing_since);
-  s.computing_since = seconds_;
+  workers_.end_span(w, SpanKind::compute, s.computing_since);
+  s.computing_since = timetable_.seconds();
   if (is_behind(w)) return hold(w);
-  submit_begin(w);
-  submit_compute(w);
-  submit_commit(w, false);
+  player_.begin(w, timetable_.time());
+  workers_.compute(w);
+  commit(w, false);
   budget_spent();
 }
 
 bool VirtualAsync::is_behind(int w) const {
-  return !instant_ && matchmaker_.backlog(w) > states_[static_cast<std::size_t>(w)].backlog_limit;
+  return !exchanges_.instant() &&
+         exchanges_.matchmaker().backlog(w) > workers_.state(w).backlog_limit;
 }
 
-// Worker w begins to compute after having waited (or at the very start).
-void VirtualAsync::begin_waiting(int w) {
-  state(w).computing_since = seconds_;
-  if (options_.gradient_clock == GradientClock::duration) {
-    submit_begin(w);
-    submit_compute(w);
-    schedule_gradient(w);
-  }
-  clock_.begins(seconds_, state(w).duration);
-}
-
-void VirtualAsync::schedule_gradient(int w) {
-  WorkerState& s = state(w);
-  s.duration = options_.compute.draw_seconds(w, s.begun, spec_.seeds) * with_optimizer();
-  ++s.begun;
-  s.computing_since = seconds_;
-  push({.seconds = options_.compute.end_seconds(w, seconds_, s.duration), .worker = w});
-}
-
-void VirtualAsync::end_span(int w, SpanKind kind, double since) {
-  // Asked first, because with many workers most calls would be for nothing.
-  if (w < Timeline::kMostWorkers && since != kNever) timeline_.add(w, kind, since, seconds_);
-}
-
-void VirtualAsync::submit_begin(int w) {
-  pool_.submit(w, spec_.workers + w, ChainPool::Weight::light, [this, w, t = time_](int) {
-    ensemble_.worker(w).begin_gradient(t);
-    log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
-  });
-}
-
-void VirtualAsync::submit_compute(int w) {
-  pool_.submit(
-      spec_.workers + w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
-        Worker& worker = ensemble_.worker(w);
-        state(w).loss = run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                                worker.gradient_buffers(), ensemble_.gradient(w));
-      });
-}
-
-void VirtualAsync::submit_commit(int w, bool begin_next) {
+void VirtualAsync::commit(int w, bool begins_next) {
   Position& position = totals_.position;
   ++position.gradients;
-  position.normalised_time = time_;
-  position.seconds = seconds_;
+  position.normalised_time = timetable_.time();
+  position.seconds = timetable_.seconds();
   totals_.learning_rate = spec_.learning_rate(position);
   if (notes_.size() >= kMostNotes) gather_notes();
-  const bool first = !std::exchange(state(w).measured, true);
-  GradientRecord& note = notes_.emplace_back();
-  pool_.submit(
-      w, spec_.workers + w, ChainPool::Weight::light,
-      [this, w, begin_next, first, &note, here = position, rate = totals_.learning_rate](int) {
-        const Commit what{.worker = w,
-                          .time = here.normalised_time,
-                          .position = here,
-                          .learning_rate = rate,
-                          .loss = state(w).loss,
-                          .gradient = ensemble_.gradient(w),
-                          .direction = ensemble_.gradient(w),
-                          .begins_next = begin_next,
-                          .is_first = first};
-        if (!commit(what, ensemble_.worker(w), log_, note))
-          not_finite_.store(true, std::memory_order_relaxed);
-      });
+  VirtualWorkers::State& s = workers_.state(w);
+  player_.commit({.worker = w,
+                  .time = position.normalised_time,
+                  .position = position,
+                  .learning_rate = totals_.learning_rate,
+                  .begins_next = begins_next,
+                  .is_first = !std::exchange(s.measured, true)},
+                 s.loss, notes_.emplace_back());
   if (position.gradients % 16 == 0) run_.recorder.progress(position);
 }
 
 // So many commits between two samples need not be kept one by one.
 void VirtualAsync::gather_notes() {
-  pool_.wait_light();
-  if (not_finite_.load(std::memory_order_relaxed)) return;
+  player_.pool().wait_light();
+  if (player_.diverged()) return;
   sampler_.gather(notes_);
   notes_.clear();
 }
 
 void VirtualAsync::hold(int w) {
-  WorkerState& s = state(w);
-  s.held = true;
-  s.held_since = seconds_;
   ++holds_;
-  if (!s.paused) clock_.ends(seconds_, s.duration);
+  workers_.hold(w);
 }
 
 void VirtualAsync::release_if_caught_up(int w) {
-  WorkerState& s = state(w);
-  if (ended_ || !s.held || s.paused || matchmaker_.backlog(w) > s.backlog_limit) return;
-  s.held = false;
-  s.idle_seconds += seconds_ - s.held_since;
-  totals_.idle_seconds += seconds_ - s.held_since;
-  end_span(w, SpanKind::wait, s.held_since);
-  begin_waiting(w);
+  const VirtualWorkers::State& s = workers_.state(w);
+  if (ended_ || !s.held || s.paused || exchanges_.matchmaker().backlog(w) > s.backlog_limit) return;
+  totals_.idle_seconds += workers_.release(w);
 }
 
-// A paused worker neither computes nor advances the clock; the end of its gradient was already put
-// off when it began.
-void VirtualAsync::pause(int w, bool begins) {
-  WorkerState& s = state(w);
-  s.paused = begins;
-  if (s.held) {
-    if (!begins) release_if_caught_up(w);
-  } else if (begins) {
-    clock_.ends(seconds_, s.duration);
-  } else {
-    clock_.goes_on(seconds_, s.duration);
+void VirtualAsync::handle_due_edge() {
+  const DueEdge edge = exchanges_.pop_due();
+  if (!exchanges_.instant()) return start_ready_exchanges();
+  totals_.position.bytes += RunSpec::bytes_per_exchange(player_.ensemble().dimension());
+  exchanges_.exchange_at_once(edge);
+  count_exchange();
+}
+
+void VirtualAsync::start_ready_exchanges() {
+  while (const auto edge = exchanges_.take()) {
+    totals_.position.bytes += RunSpec::bytes_per_exchange(player_.ensemble().dimension());
+    if (!exchanges_.begin(*edge)) exchange_done(*edge);
   }
+}
+
+void VirtualAsync::exchange_done(const DueEdge& edge) {
+  exchanges_.finish(edge);
+  count_exchange();
+  release_if_caught_up(edge.i);
+  release_if_caught_up(edge.j);
+}
+
+void VirtualAsync::count_exchange() {
+  ++totals_.exchanges;
+  if (!consensus_only()) return;  // commits tell how far the run is
+  totals_.position.normalised_time = timetable_.time();
+  totals_.position.seconds = timetable_.seconds();
+  if (totals_.exchanges % kExchangesPerReport == 0) run_.recorder.progress(totals_.position);
+  budget_spent();
 }
 
 bool VirtualAsync::budget_spent() {
@@ -329,50 +274,48 @@ bool VirtualAsync::budget_spent() {
 }
 
 void VirtualAsync::take_sample(double time) {
-  pool_.wait_light();
-  if (not_finite_.load(std::memory_order_relaxed)) return;
+  player_.pool().wait_light();
+  if (player_.diverged()) return;
   totals_.position.normalised_time = time;
-  totals_.position.seconds = seconds_;
-  const double t = std::max(time_, ensemble_.latest_event());
+  totals_.position.seconds = timetable_.seconds();
+  const Ensemble& ensemble = player_.ensemble();
+  const double t = std::max(timetable_.time(), ensemble.latest_event());
   const bool with_workers = sampler_.sample_times().evaluates_workers();
-  sampler_.take(log_.measure(t, ensemble_, with_workers, exchanges_in_flight()), totals_, notes_);
+  sampler_.take(player_.log().measure(t, ensemble, with_workers, exchanges_.in_flight()), totals_,
+                notes_);
   run_.recorder.progress(totals_.position);
   notes_.clear();
-  for (WorkerState& s : states_) s.measured = false;
+  workers_.forget_norms();
 }
 
 // After the last gradient: every edge that is due is executed, in its order. Time stands still: no
 // synchronous method is charged for what would follow its last round, either.
 void VirtualAsync::drain() {
   ended_ = true;
-  waiting_at_end_ = matchmaker_.waiting();
-  totals_.position.normalised_time = time_;
-  clock_.stop(seconds_, time_);
-  while (!occurrences_.empty()) {
-    const Occurrence occurrence = occurrences_.top();
-    occurrences_.pop();
+  waiting_at_end_ = exchanges_.matchmaker().waiting();
+  totals_.position.normalised_time = timetable_.time();
+  workers_.clock().stop(timetable_.seconds(), timetable_.time());
+  while (!timetable_.empty()) {
+    const Occurrence occurrence = timetable_.pop();
     if (occurrence.kind != Occurrence::Kind::exchange_done) continue;
     handle(occurrence);
   }
-  ACID_ASSERT(matchmaker_.idle(), "{} exchanges left", matchmaker_.waiting());
-  totals_.position.seconds = seconds_;
+  ACID_ASSERT(exchanges_.matchmaker().idle(), "{} exchanges left",
+              exchanges_.matchmaker().waiting());
+  totals_.position.seconds = timetable_.seconds();
 }
 
 Outcome VirtualAsync::finish() {
-  log_.flush();
-  for (WorkerState& s : states_)
-    if (s.held) {
-      s.idle_seconds += seconds_ - s.held_since;
-      totals_.idle_seconds += seconds_ - s.held_since;
-    }
-  Outcome outcome =
-      conclude(ensemble_, sampler_, std::max(time_, ensemble_.latest_event()), totals_, notes_);
-  for (const WorkerState& s : states_) outcome.worker_idle_seconds.push_back(s.idle_seconds);
-  outcome.edges = edges_.list();
-  outcome.exchanges_drawn = matchmaker_.due();
+  player_.log().flush();
+  workers_.end_holds(totals_.idle_seconds);
+  Ensemble& ensemble = player_.ensemble();
+  Outcome outcome = conclude(ensemble, sampler_,
+                             std::max(timetable_.time(), ensemble.latest_event()), totals_, notes_);
+  workers_.tell_times(outcome);
+  outcome.edges = exchanges_.edges().list();
+  outcome.exchanges_drawn = exchanges_.matchmaker().due();
   outcome.exchanges_waiting = waiting_at_end_;
   outcome.holds = holds_;
-  outcome.worker_spans = timeline_.take();
   return outcome;
 }
 

@@ -22,26 +22,28 @@ void fetch_exchanged(const Worker& worker) {
 
 }  // namespace
 
-void VirtualAsync::fetch_exchanges() const {
+void VirtualExchanges::fetch_ahead() const {
+  const Ensemble& ensemble = player_.ensemble();
   const DueEdge& far = schedule_.ahead(kFar);
-  fetch(&ensemble_.worker(far.i));
-  fetch(&ensemble_.worker(far.j));
+  fetch(&ensemble.worker(far.i));
+  fetch(&ensemble.worker(far.j));
   edges_.fetch(far.i, far.j);
   const DueEdge& near = schedule_.ahead(kNear);
-  fetch_exchanged(ensemble_.worker(near.i));
-  fetch_exchanged(ensemble_.worker(near.j));
+  fetch_exchanged(ensemble.worker(near.i));
+  fetch_exchanged(ensemble.worker(near.j));
 }
 
 void VirtualAsync::fetch_gradients() {
+  Ensemble& ensemble = player_.ensemble();
   const int far = rings_->ahead(kFar).worker;
-  fetch(&ensemble_.worker(far));
-  fetch(&state(far));
-  fetch(&state(far).loss);
+  fetch(&ensemble.worker(far));
+  fetch(&workers_.state(far));
+  fetch(&workers_.state(far).loss);
   const int near = rings_->ahead(kNear).worker;
-  const Worker& worker = ensemble_.worker(near);
+  const Worker& worker = ensemble.worker(near);
   fetch_exchanged(worker);
   fetch_vector(worker.snapshot());
-  fetch_vector(ensemble_.gradient(near));
+  fetch_vector(ensemble.gradient(near));
 }
 
 }  // namespace acid

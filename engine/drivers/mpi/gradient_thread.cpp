@@ -1,0 +1,101 @@
+#include "engine/drivers/mpi/gradient_thread.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/drivers/mpi/gradient_pace.hpp"
+
+namespace acid {
+
+void GradientThread::train() {
+  wait_for_start();
+  GradientPace pace(slow_factor_, run_.clock);
+  while (has_gradient()) {
+    const double began = run_.clock.seconds();
+    pace.begin();
+    const double loss = worker_.compute();
+    hold_until(pace.end());
+    if (!commit(loss, began)) break;
+    post_.wake();
+  }
+  {
+    MutexLock lock(worker_.mutex);
+    over_ = true;
+  }
+  post_.wake();
+}
+
+void GradientThread::wait_for_start() {
+  MutexLock lock(worker_.mutex);
+  while (!begun_ && !closing_) worker_.changed.wait(worker_.mutex);
+}
+
+// One that began with the commit before is in flight already, and one that was at a checkpoint is
+// computed anew from its snapshot.
+bool GradientThread::has_gradient() {
+  MutexLock lock(worker_.mutex);
+  if (!begun_) return false;
+  if (worker_.report().computing) return true;
+  std::optional<double> held_since;
+  while (!closing_ && (worker_.behind() || worker_.lent())) {
+    if (!held_since && worker_.behind()) {
+      held_since = run_.clock.seconds();
+      worker_.count_hold();
+    }
+    worker_.changed.wait(worker_.mutex);
+  }
+  if (held_since) worker_.end_wait(*held_since);
+  if (closing_) return false;
+  worker_.begin_gradient();
+  return true;
+}
+
+void GradientThread::hold_until(double until) {
+  if (slow_factor_ <= 1) return;
+  MutexLock lock(worker_.mutex);
+  while (!closing_ && run_.clock.seconds() < until)
+    worker_.changed.wait_for(worker_.mutex, until - run_.clock.seconds());
+}
+
+// Where the run's other gradients are given to others, or are not known to be left, and while the
+// partner of an exchange has the worker's vectors.
+bool GradientThread::must_wait() const { return worker_.gradients() >= allowed_ || worker_.lent(); }
+
+bool GradientThread::commit(double loss, double began) {
+  MutexLock lock(worker_.mutex);
+  worker_.end_span(SpanKind::compute, began);
+  if (must_wait()) {
+    const double since = run_.clock.seconds();
+    while (must_wait() && !closing_) worker_.changed.wait(worker_.mutex);
+    worker_.end_wait(since);
+  }
+  if (closing_) return false;
+  closing_ = !worker_.commit(loss);
+  return !closing_;
+}
+
+void GradientThread::begin(std::int64_t allowed) {
+  MutexLock lock(worker_.mutex);
+  allowed_ = allowed;
+  begun_ = true;
+  worker_.changed.notify_all();
+}
+
+void GradientThread::allow(std::int64_t gradients) {
+  MutexLock lock(worker_.mutex);
+  allowed_ = std::max(allowed_, gradients);
+  worker_.changed.notify_all();
+}
+
+bool GradientThread::is_over() {
+  MutexLock lock(worker_.mutex);
+  return over_;
+}
+
+void GradientThread::close() {
+  MutexLock lock(worker_.mutex);
+  closing_ = true;
+  worker_.changed.notify_all();
+}
+
+}  // namespace acid

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/drivers/mpi/all_reduce.hpp"
+#include "engine/drivers/mpi/mpi.hpp"
+#include "engine/drivers/mpi/neighbours.hpp"
+#include "engine/run/event_log.hpp"
+
+namespace acid {
+
+/// What one process of a synchronous run says and hears: its gradient thread hands messages over,
+/// its communication thread sends them and receives the others'.
+///
+/// One exchange is on its way at a time. A message, or a bucket of it, is the gradient thread's
+/// until it is handed over, and again once the exchange is over, as is what was received from then
+/// on. mutex_ guards what is handed over.
+class RoundMessages {
+ public:
+  /// `own_gradient`: the worker's. All outlive this.
+  RoundMessages(const Run& run, const MpiOptions& options, Post& post,
+                std::span<float> own_gradient);
+
+  // The gradient thread's.
+  /// Where the gradient is to be computed, which is where it can be sent from.
+  std::span<float> gradient() const { return gradient_; }
+  /// An exchange begins.
+  void begin() EXCLUDES_LOCK(mutex_);
+  /// Where gradients are reduced: these elements of the gradient are final.
+  void hand_over_parts(std::size_t first, std::size_t last) EXCLUDES_LOCK(mutex_);
+  /// The worker's message is said, which begins the exchange unless it is the gradient.
+  void say(std::int64_t exchange, Worker& worker) EXCLUDES_LOCK(mutex_);
+  /// Until the exchange is over. False: the run is.
+  bool wait() EXCLUDES_LOCK(mutex_);
+  /// Where gradients are reduced nothing happens: the step takes direction().
+  void hear(std::int64_t exchange, Worker& worker, EventLog& log);
+  /// What the optimiser is given.
+  std::span<const float> direction() const;
+
+  // The communication thread's.
+  /// Takes a message of the kinds slice, slice_mean, round_ready and parameters.
+  void deliver(const Mail& mail);
+  void send_handed_over() EXCLUDES_LOCK(mutex_);
+
+  /// The run is over; any thread.
+  void close() EXCLUDES_LOCK(mutex_);
+
+ private:
+  void hand_over_rest() EXCLUDES_LOCK(mutex_);
+  void is_over() EXCLUDES_LOCK(mutex_);
+
+  const Method& method_;
+  Post& post_;
+  const MixingMatrix weights_;  // of neighbours
+  const Buckets buckets_;       // of a message
+  Arena<float> sent_gradient_;  // where transports cannot send the worker's own
+  const std::span<float> gradient_;
+  Arena<float> message_;              // to all workers, unless it is the gradient
+  std::vector<std::size_t> missing_;  // by bucket: elements that are not final
+
+  Mutex mutex_;
+  Condition changed_;                                          // the gradient thread waits for it
+  std::vector<std::size_t> final_buckets_ GUARDED_BY(mutex_);  // to be contributed
+  std::optional<std::int64_t> published_ GUARDED_BY(mutex_);   // exchange to be sent
+  bool exchanging_ GUARDED_BY(mutex_) = false;                 // one has begun and is not over
+  bool closed_ GUARDED_BY(mutex_) = false;
+
+  // The communication thread's own; one of them.
+  std::optional<AllReduce> all_reduce_;
+  std::optional<NeighbourExchange> neighbours_;
+};
+
+}  // namespace acid

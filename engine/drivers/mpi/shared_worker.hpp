@@ -1,0 +1,101 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/drivers/mpi/clock.hpp"
+#include "engine/drivers/mpi/due_edges.hpp"
+#include "engine/drivers/mpi/report.hpp"
+#include "engine/run/run.hpp"
+
+namespace acid {
+
+/// The worker of one process of an asynchronous run, with its clock, its due edges, its report and
+/// its log, as the gradient thread and the communication thread share it.
+///
+/// `mutex` guards all of it. The gradient being computed reads the snapshot and the gradient
+/// buffers without it: they change only in the gradient thread's own events. Every event is at the
+/// time that the clock tells, and is logged.
+class SharedWorker {
+ public:
+  /// The worker's memory is a window of the process where it lies in the host's.
+  SharedWorker(const Run& run, Post& post);
+
+  Mutex mutex;
+  Condition changed;  // the gradient thread waits for it
+
+  /// For the StartReceiver, before anything happens.
+  Worker& state() { return worker_; }
+  std::size_t shared_size() const { return Worker::shared_size(settings_); }
+  /// The run begins, so many seconds into it; one that goes on does so with the clock at `count`
+  /// and so many gradients of all known.
+  void start(Start& start, double seconds, std::int64_t count, std::int64_t known)
+      REQUIRES_LOCK(mutex);
+
+  WorkerClock& time() REQUIRES_LOCK(mutex) { return time_; }
+  DueEdges& edges() REQUIRES_LOCK(mutex) { return edges_; }
+  const WorkerReport& report() const REQUIRES_LOCK(mutex) { return report_; }
+  std::int64_t gradients() const REQUIRES_LOCK(mutex) { return worker_.gradients(); }
+  bool diverged() const REQUIRES_LOCK(mutex) { return diverged_; }
+  /// The partner of an exchange is changing the worker's vectors.
+  bool lent() const REQUIRES_LOCK(mutex) { return lent_; }
+  /// Draws the edges that are due at what the clock knows.
+  void make_due() REQUIRES_LOCK(mutex);
+  /// The throttle, of a gradient that would begin now.
+  bool behind() REQUIRES_LOCK(mutex);
+
+  // The gradient thread's.
+  void begin_gradient() REQUIRES_LOCK(mutex);
+  /// Without the mutex. Returns the loss of the gradient that has begun.
+  double compute();
+  /// The next gradient begins with it unless the throttle holds it. False where the loss is not
+  /// finite.
+  bool commit(double loss) REQUIRES_LOCK(mutex);
+  void count_hold() REQUIRES_LOCK(mutex) { ++report_.holds; }
+  /// What the worker has done since then, by the clock on the wall, ends now. Returns how long
+  /// that was.
+  double end_span(SpanKind kind, double since) REQUIRES_LOCK(mutex);
+  void end_wait(double since) REQUIRES_LOCK(mutex) {
+    report_.idle_seconds += end_span(SpanKind::wait, since);
+  }
+
+  // The communication thread's: the exchange of the first due edge, which began at `since` by the
+  // clock on the wall.
+  /// Both offer, …
+  void offer(std::span<float> out) REQUIRES_LOCK(mutex);
+  /// … send and apply; or …
+  void apply(double offered, std::span<const float> own, std::span<const float> partners,
+             double since) REQUIRES_LOCK(mutex);
+  /// … one lends its memory and takes it back after the exchange at `t`, …
+  double lend() REQUIRES_LOCK(mutex);
+  void take_back(double t, double since) REQUIRES_LOCK(mutex);
+  /// … and the other changes both.
+  void exchange_with(std::span<float> partner, double partner_elapsed, double since)
+      REQUIRES_LOCK(mutex);
+  /// Its place in the worker's life has come.
+  void mark(MarkKind kind, double t) REQUIRES_LOCK(mutex);
+  /// Tells rank 0 of all events.
+  void flush_log() REQUIRES_LOCK(mutex) { reporter_.log().flush(); }
+
+ private:
+  void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex);
+  void exchanged(double since) REQUIRES_LOCK(mutex);
+
+  const Run& run_;
+  const int rank_;
+  const double backlog_limit_;
+  const WorkerSettings settings_;
+  WorkerMemory<float> memory_;
+  Worker worker_;  // guarded by mutex, as above
+  Reporter reporter_ GUARDED_BY(mutex);
+  WorkerClock time_ GUARDED_BY(mutex);
+  DueEdges edges_ GUARDED_BY(mutex);
+  WorkerReport report_ GUARDED_BY(mutex);
+  Timeline timeline_ GUARDED_BY(mutex){1};        // of this worker alone, as number 0
+  double started_seconds_ GUARDED_BY(mutex) = 0;  // earlier attempts' time is before it
+  bool lent_ GUARDED_BY(mutex) = false;
+  bool diverged_ GUARDED_BY(mutex) = false;
+};
+
+}  // namespace acid

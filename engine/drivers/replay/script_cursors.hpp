@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/drivers/replay/replay.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// How far each worker is in a script, and whose turn it is. A worker that is ready has a turn to
+/// come; one that waits has none until somebody wakes it.
+class ScriptCursors {
+ public:
+  enum class State { ready, at_clock, at_exchange, at_apply, at_mark, ended };
+  struct Cursor {
+    const std::vector<Event>* events = nullptr;
+    std::size_t at = 0, last_commit = 0;  // last_commit: index + 1; 0 when there is none
+    State state = State::ready;
+    bool in_flight = false;  // a gradient
+    std::int64_t gradients = 0;
+    std::int64_t halves = 0;                         // exchanges applied
+    std::int64_t all_gradients = 0, all_halves = 0;  // in the whole script
+    bool lost = false;
+    std::int64_t marks = 0, samples = 0;  // to come, of a lost worker before its end
+    double time = 0, last_change = 0;
+    std::deque<DueEdge> edges;       // drawn, not executed
+    std::optional<DueEdge> offered;  // and not applied
+    const Event& event() const { return (*events)[at]; }
+  };
+  /// Where a worker stands between two steps.
+  struct Standing {
+    std::int64_t events = 0;  // executed
+    std::int64_t gradients = 0;
+    double last_change = 0;  // when a gradient or an exchange changed its x or mixed it
+    bool computing = false;  // a gradient is in flight that the script commits later
+  };
+
+  /// The script outlives it. Throws BrokenScript.
+  ScriptCursors(int workers, const ReplayScript& script);
+
+  int size() const { return static_cast<int>(cursors_.size()); }
+  Cursor& at(int worker) { return cursors_[static_cast<std::size_t>(worker)]; }
+  const Cursor& at(int worker) const { return cursors_[static_cast<std::size_t>(worker)]; }
+  const std::vector<Cursor>& all() const { return cursors_; }
+  std::int64_t gradients() const;  // of all, in the whole script
+  Standing standing(int worker) const;
+
+  /// The worker whose turn it is: in turn, one event each, so that all of them advance together.
+  /// Nothing when nobody is ready.
+  std::optional<int> next_turn();
+  /// It need not wait any more.
+  void wake(int worker);
+  /// Its event has been executed.
+  void proceed(int worker);
+  [[noreturn]] void broken(int worker, const std::string& what) const;
+
+ private:
+  void read_loss(int worker, bool shared_clock);
+
+  std::vector<Cursor> cursors_;
+  std::deque<int> ready_;
+};
+
+}  // namespace acid

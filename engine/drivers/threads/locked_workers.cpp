@@ -1,0 +1,117 @@
+#include "engine/drivers/threads/locked_workers.hpp"
+
+#include "engine/run/commit.hpp"
+
+namespace acid {
+
+LockedWorkers::LockedWorkers(const Run& run)
+    : run_(run),
+      spec_(run.spec),
+      ensemble_(run.spec, run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      timeline_(run.spec.workers),
+      own_(std::make_unique<Own[]>(static_cast<std::size_t>(run.spec.workers))) {
+  started_seconds_ = run.clock.seconds();  // once all memory is there
+}
+
+Position LockedWorkers::position(std::int64_t gradients) const {
+  return spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
+}
+
+double LockedWorkers::compute(int w) {
+  Worker& worker = ensemble_.worker(w);
+  return run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
+                                 worker.gradient_buffers(), ensemble_.gradient(w));
+}
+
+void LockedWorkers::begin(int w, double t) {
+  ensemble_.worker(w).begin_gradient(t);
+  own(w).computing = true;
+  log_.add(w, EventKind::begin_gradient, t, ensemble_.worker(w));
+}
+
+std::optional<Position> LockedWorkers::count_commit() {
+  std::int64_t before = commits_.load();
+  do {
+    if (before >= spec_.budget.gradients) return std::nullopt;
+  } while (!commits_.compare_exchange_weak(before, before + 1));
+  const Position here = position(before + 1);
+  double last = trained_seconds_.load();
+  while (last < here.seconds && !trained_seconds_.compare_exchange_weak(last, here.seconds)) {
+  }
+  return here;
+}
+
+bool LockedWorkers::commit(int w, const Position& here, double loss, double started,
+                           bool begins_next) {
+  Own& o = own(w);
+  Position noted = here;
+  noted.bytes = 0;  // which exchanges came before is no fact while others are under way
+  const Commit what{.worker = w,
+                    .time = here.normalised_time,
+                    .position = noted,
+                    .learning_rate = spec_.learning_rate(here),
+                    .loss = loss,
+                    .gradient = ensemble_.gradient(w),
+                    .direction = ensemble_.gradient(w),
+                    .begins_next = begins_next,
+                    .is_first = o.notes.empty()};
+  const bool finite = acid::commit(what, ensemble_.worker(w), log_, o.notes.emplace_back());
+  o.computing = begins_next;
+  timeline_.add(w, SpanKind::compute, started, here.seconds);
+  run_.recorder.progress(here);
+  return finite;
+}
+
+void LockedWorkers::exchange(const DueEdge& edge) {
+  MutexLock lock_i(own(edge.i).mutex);
+  MutexLock lock_j(own(edge.j).mutex);
+  const double t = now(), since = seconds();
+  Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
+  exchanges_.fetch_add(1);
+  log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
+  log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
+  const double until = seconds();
+  timeline_.add(edge.i, SpanKind::exchange, since, until);
+  timeline_.add(edge.j, SpanKind::exchange, since, until);
+}
+
+void LockedWorkers::waited(int w, double since) {
+  MutexLock lock(own(w).mutex);
+  const double until = seconds();
+  own(w).idle_seconds += until - since;
+  timeline_.add(w, SpanKind::wait, since, until);
+}
+
+GradientRecords LockedWorkers::collect_notes() {
+  GradientRecords notes;
+  for (int w = 0; w < spec_.workers; ++w) {
+    notes.insert(notes.end(), own(w).notes.begin(), own(w).notes.end());
+    own(w).notes.clear();
+  }
+  sort_by_commit(notes);
+  return notes;
+}
+
+Totals LockedWorkers::totals(const Position& here) {
+  Totals totals{
+      .position = here, .exchanges = exchanges_.load(), .learning_rate = spec_.learning_rate(here)};
+  for (int w = 0; w < spec_.workers; ++w) totals.idle_seconds += own(w).idle_seconds;
+  return totals;
+}
+
+void LockedWorkers::tell_times(double until, Outcome& outcome) {
+  for (int w = 0; w < spec_.workers; ++w)
+    outcome.worker_idle_seconds.push_back(own(w).idle_seconds);
+  outcome.worker_spans = timeline_.take(until);
+}
+
+AllWorkersLocked::AllWorkersLocked(LockedWorkers& workers) : workers_(workers) {
+  for (int w = 0; w < workers_.ensemble().size(); ++w) workers_.own(w).mutex.lock();
+}
+
+AllWorkersLocked::~AllWorkersLocked() {
+  for (int w = workers_.ensemble().size() - 1; w >= 0; --w) workers_.own(w).mutex.unlock();
+}
+
+}  // namespace acid

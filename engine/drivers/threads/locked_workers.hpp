@@ -1,0 +1,115 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "engine/base/mutex.hpp"
+#include "engine/run/ensemble.hpp"
+#include "engine/run/event_log.hpp"
+#include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
+#include "engine/run/timeline.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// The workers of an asynchronous run on threads, and how far they have come together: normalised
+/// time is the gradients that they have committed ÷ n.
+///
+/// Locks: each worker has a mutex that guards everything that belongs to it (its state machine, its
+/// notes, its idle time, its events and spans). An exchange holds two of them, lower index first;
+/// AllWorkersLocked holds all, in index order. What changes a count holds the mutex of a worker
+/// that it counts for, so under all of them no count changes.
+class LockedWorkers {
+ public:
+  /// What belongs to one worker besides the state machine, on cache lines of its own.
+  struct alignas(128) Own {
+    Mutex mutex;
+    GradientRecords notes;  // since the last sample
+    double idle_seconds = 0;
+    bool computing = false;  // a gradient has begun and is not committed
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(notes, idle_seconds, computing);
+    }
+  };
+
+  /// `run` outlives this.
+  explicit LockedWorkers(const Run& run);
+
+  // Any thread.
+  std::int64_t commits() const { return commits_.load(); }
+  double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }
+  double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
+  double trained_seconds() const { return trained_seconds_.load(); }  // at the latest commit
+  Position position(std::int64_t gradients) const;
+  Own& own(int w) { return own_[static_cast<std::size_t>(w)]; }
+
+  /// Computes the gradient of worker w that has begun and returns its loss. For the thread that
+  /// begins and commits the worker's gradients, without the mutex: the snapshot, its buffers and
+  /// the count of gradients change only in these two events.
+  double compute(int w);
+
+  // Whoever holds the mutex of worker w.
+  void begin(int w, double t);
+  /// Counts a gradient that the worker commits next. Returns where the run is right after it;
+  /// nothing when the budget has none left.
+  std::optional<Position> count_commit();
+  /// False where the loss is not finite. `started`: seconds() when it began to be computed.
+  bool commit(int w, const Position& here, double loss, double started, bool begins_next);
+
+  // Whoever holds no mutex.
+  void exchange(const DueEdge& edge);
+  /// The throttle has held worker w since then, by seconds(), until now.
+  void waited(int w, double since);
+
+  // Whoever holds all mutexes, or is the only thread there is.
+  Ensemble& ensemble() { return ensemble_; }
+  EventLog& log() { return log_; }
+  /// The notes of all since the last sample, in commit order. Takes them out.
+  GradientRecords collect_notes();
+  Totals totals(const Position& here);
+  /// Tells how the workers spent their time until then, in seconds.
+  void tell_times(double until, Outcome& outcome);
+
+  /// The state but for the vectors and what own() gives.
+  template <class Archive>
+  void persist(Archive& archive) {
+    std::int64_t commits = commits_.load(), exchanges = exchanges_.load();
+    double spent = seconds();
+    archive(ensemble_, log_, commits, exchanges, spent);
+    if constexpr (Archive::kReads) {
+      commits_.store(commits);
+      exchanges_.store(exchanges);
+      trained_seconds_.store(spent);
+      started_seconds_ -= spent;
+    }
+  }
+
+ private:
+  const Run& run_;
+  const RunSpec& spec_;
+  double started_seconds_ = 0;  // set before the threads start; earlier attempts' time is before it
+  Ensemble ensemble_;           // worker i: guarded by own_[i].mutex
+  EventLog log_;                // worker i's: likewise
+  Timeline timeline_;           // likewise
+  std::unique_ptr<Own[]> own_;
+  std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
+  std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes
+  std::atomic<double> trained_seconds_{0};
+};
+
+/// Holds the mutexes of all workers: no event is half done.
+class AllWorkersLocked {
+ public:
+  explicit AllWorkersLocked(LockedWorkers& workers) NO_LOCK_ANALYSIS;
+  ~AllWorkersLocked() NO_LOCK_ANALYSIS;
+  AllWorkersLocked(const AllWorkersLocked&) = delete;
+  AllWorkersLocked& operator=(const AllWorkersLocked&) = delete;
+
+ private:
+  LockedWorkers& workers_;
+};
+
+}  // namespace acid

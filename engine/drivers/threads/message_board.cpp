@@ -1,0 +1,60 @@
+#include "engine/drivers/threads/message_board.hpp"
+
+#include "engine/drivers/shared/rounds.hpp"
+
+namespace acid {
+
+MessageBoard::MessageBoard(const RunSpec& spec, Ensemble& ensemble, std::int64_t said)
+    : spec_(spec),
+      ensemble_(ensemble),
+      weights_(weights_of(spec)),
+      message_size_(spec.method.message().floats(ensemble.dimension())),
+      mean_(spec.method.peers == Peers::all ? message_size_ : 0, *spec.backend),
+      said_(spec.workers, said) {
+  if (spec.method.reduces_gradients) return;
+  for (auto& messages : messages_)
+    for (int w = 0; w < spec.workers; ++w) messages.emplace_back(message_size_, *spec.backend);
+}
+
+std::span<float> MessageBoard::message(int w, std::int64_t exchange) {
+  if (spec_.method.reduces_gradients) return ensemble_.gradient(w);
+  return messages_[exchange % 2][static_cast<std::size_t>(w)].span();
+}
+
+void MessageBoard::say(int w, std::int64_t exchange) {
+  Worker& worker = ensemble_.worker(w);
+  if (!spec_.method.reduces_gradients) worker.offer(worker.last_event(), message(w, exchange));
+  if (spec_.method.peers == Peers::neighbours) said_.say(w);
+}
+
+bool MessageBoard::wait_for_neighbours(int w, std::int64_t exchange) {
+  for (const Neighbour& neighbour : weights_.neighbours[static_cast<std::size_t>(w)])
+    if (!said_.wait_for(neighbour.worker, exchange + 1)) return false;
+  return true;
+}
+
+void MessageBoard::hear_neighbours(int w, std::int64_t exchange, EventLog& log) {
+  const auto sources =
+      heard_by(weights_, w, [&](int i) -> const float* { return message(i, exchange).data(); });
+  acid::hear(w, ensemble_.worker(w), {.sources = sources}, log);
+}
+
+void MessageBoard::add_part(int w, std::int64_t exchange) {
+  std::vector<const float*> messages;
+  for (int i = 0; i < spec_.workers; ++i) messages.push_back(message(i, exchange).data());
+  const std::size_t n = messages.size(), i = static_cast<std::size_t>(w);
+  mean_in_order<float>(messages, mean_.data(), message_size_ * i / n, message_size_ * (i + 1) / n,
+                       *spec_.backend);
+}
+
+void MessageBoard::hear_mean(int w, EventLog& log) {
+  if (!spec_.method.reduces_gradients)
+    acid::hear(w, ensemble_.worker(w), {.mean = mean_.data()}, log);
+}
+
+std::span<const float> MessageBoard::direction(int w) {
+  if (spec_.method.reduces_gradients) return mean_.span();
+  return ensemble_.gradient(w);
+}
+
+}  // namespace acid

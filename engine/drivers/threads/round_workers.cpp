@@ -1,0 +1,87 @@
+#include "engine/drivers/threads/round_workers.hpp"
+
+#include <numeric>
+
+#include "engine/drivers/shared/rounds.hpp"
+#include "engine/run/commit.hpp"
+
+namespace acid {
+
+RoundWorkers::RoundWorkers(const Run& run)
+    : run_(run),
+      bytes_per_message_(bytes_per_message(run.spec, run.objective.dimension())),
+      ensemble_(run.spec, run.objective),
+      log_(run.spec.workers, run.spec.keep_events, run.recorder),
+      timeline_(run.spec.workers),
+      notes_(static_cast<std::size_t>(run.spec.workers)),
+      losses_(notes_.size()),
+      idle_seconds_(notes_.size()) {
+  started_seconds_ = run.clock.seconds();  // once all memory is there
+}
+
+void RoundWorkers::compute(int w) {
+  Worker& worker = ensemble_.worker(w);
+  worker.begin_gradient(worker.last_event());
+  losses_[static_cast<std::size_t>(w)] =
+      run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
+                              worker.gradient_buffers(), ensemble_.gradient(w));
+}
+
+bool RoundWorkers::step(int w, std::span<const float> direction) {
+  Worker& worker = ensemble_.worker(w);
+  const Position here = position(worker.gradients() + 1);
+  const Commit what{.worker = w,
+                    .time = here.normalised_time,
+                    .position = here,
+                    .learning_rate = run_.spec.learning_rate(here),
+                    .loss = losses_[static_cast<std::size_t>(w)],
+                    .gradient = ensemble_.gradient(w),
+                    .direction = direction,
+                    .is_first = notes(w).empty()};
+  return commit(what, worker, log_, notes(w).emplace_back());
+}
+
+double RoundWorkers::end_span(int w, SpanKind kind, double since) {
+  const double until = seconds();
+  timeline_.add(w, kind, since, until);
+  return until;
+}
+
+std::int64_t RoundWorkers::resume(const CheckpointFile& file, Sampler& sampler) {
+  std::int64_t leg = 0;
+  double seconds = 0;
+  RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler, notes_};
+  load_state(file, kRoundsLayout, kept);
+  ensemble_.restore(file);
+  started_seconds_ -= seconds;
+  return leg;
+}
+
+void RoundWorkers::save(std::int64_t leg, Sampler& sampler) {
+  log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
+  log_.flush();
+  const Position here = position(leg);
+  double seconds = here.seconds;
+  RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler, notes_};
+  run_.checkpointing.save(leg, here, ensemble_.vectors(), kRoundsLayout, kept);
+}
+
+GradientRecords RoundWorkers::take_notes() {
+  GradientRecords all;
+  for (GradientRecords& own : notes_) {
+    all.insert(all.end(), own.begin(), own.end());
+    own.clear();
+  }
+  return all;
+}
+
+double RoundWorkers::idle_seconds() const {
+  return std::accumulate(idle_seconds_.begin(), idle_seconds_.end(), 0.0);
+}
+
+void RoundWorkers::tell_times(Outcome& outcome) {
+  outcome.worker_idle_seconds = idle_seconds_;
+  outcome.worker_spans = timeline_.take();
+}
+
+}  // namespace acid

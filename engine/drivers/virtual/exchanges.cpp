@@ -1,0 +1,138 @@
+#include "engine/drivers/virtual/exchanges.hpp"
+
+namespace acid {
+namespace {
+
+constexpr const char* kOffers = "offer";
+
+bool takes_time(const NetworkModel& network, double bytes) {
+  if (network.link.seconds(bytes) > 0) return true;
+  for (const auto& [edge, cost] : network.edges)
+    if (cost.seconds(bytes) > 0) return true;
+  return false;
+}
+
+double vector_bytes(const Run& run) { return 4.0 * static_cast<double>(run.objective.dimension()); }
+
+}  // namespace
+
+VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options,
+                                   Timetable& timetable, VirtualWorkers& workers, Player& player)
+    : network_(options.network),
+      timetable_(timetable),
+      workers_(workers),
+      player_(player),
+      dimension_(run.objective.dimension()),
+      instant_(!takes_time(options.network, vector_bytes(run))),
+      fetches_ahead_(options.threads == 0 && vector_bytes(run) <= kLongestFetched),
+      schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
+      matchmaker_(run.spec.workers) {
+  if (instant_) return;
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  offer_stride_ = (dimension_ + kLine - 1) / kLine * kLine;
+  offers_ =
+      Arena<float>(static_cast<std::size_t>(run.spec.workers) * offer_stride_, *run.spec.backend);
+}
+
+DueEdge VirtualExchanges::pop_due() {
+  const DueEdge edge = schedule_.pop();
+  if (fetches_ahead_) fetch_ahead();
+  if (!instant_) matchmaker_.add(edge);
+  return edge;
+}
+
+void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
+  matchmaker_.pass();
+  player_.exchange(edge.i, edge.j, timetable_.time(), edge.number);
+  end_spans(edge, timetable_.seconds(), timetable_.seconds());
+  edges_.add(edge.i, edge.j);
+}
+
+bool VirtualExchanges::begin(const DueEdge& edge) {
+  const double bytes = 4.0 * static_cast<double>(dimension_);
+  const double duration = network_.between(edge.i, edge.j).seconds(bytes);
+  const double now = timetable_.seconds();
+  workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
+  if (duration == 0) {
+    player_.exchange(edge.i, edge.j, timetable_.time(), edge.number);
+    return false;
+  }
+  offer(edge);
+  timetable_.push(
+      {.seconds = now + duration, .worker = edge.i, .kind = Occurrence::Kind::exchange_done});
+  return true;
+}
+
+void VirtualExchanges::offer(const DueEdge& edge) {
+  VirtualWorkers::State& i = workers_.state(edge.i);
+  VirtualWorkers::State& j = workers_.state(edge.j);
+  i.partner = edge.j;
+  j.partner = edge.i;
+  i.offered = j.offered = timetable_.time();
+  player_.pool().submit(
+      edge.i, edge.j, ChainPool::Weight::light, [this, edge, t = timetable_.time()](int) {
+        for (const int w : {edge.i, edge.j}) {
+          player_.ensemble().worker(w).offer(t, offer_of(w));
+          player_.log().add(w, EventKind::offer, t, player_.ensemble().worker(w), edge.number);
+        }
+      });
+}
+
+void VirtualExchanges::apply(const DueEdge& edge) {
+  player_.pool().submit(
+      edge.i, edge.j, ChainPool::Weight::light,
+      [this, edge, t = timetable_.time(), offered = workers_.state(edge.i).offered](int) {
+        Ensemble& ensemble = player_.ensemble();
+        ensemble.worker(edge.i).apply(t, offered, offer_of(edge.i), offer_of(edge.j));
+        ensemble.worker(edge.j).apply(t, offered, offer_of(edge.j), offer_of(edge.i));
+        for (const int w : {edge.i, edge.j})
+          player_.log().add(w, EventKind::apply, t, ensemble.worker(w), edge.number);
+      });
+  workers_.state(edge.i).partner = workers_.state(edge.j).partner = -1;
+}
+
+void VirtualExchanges::finish(const DueEdge& edge) {
+  matchmaker_.finish(edge);
+  end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
+  edges_.add(edge.i, edge.j);
+}
+
+void VirtualExchanges::end_spans(const DueEdge& edge, double since_i, double since_j) {
+  workers_.end_span(edge.i, SpanKind::exchange, since_i);
+  workers_.end_span(edge.j, SpanKind::exchange, since_j);
+}
+
+std::span<float> VirtualExchanges::offer_of(int w) {
+  return offers_.span().subspan(static_cast<std::size_t>(w) * offer_stride_, dimension_);
+}
+
+std::vector<ExchangeInFlight> VirtualExchanges::in_flight() {
+  std::vector<ExchangeInFlight> list;
+  for (int i = 0; i < player_.ensemble().size(); ++i) {
+    const int j = workers_.state(i).partner;
+    if (j > i)
+      list.push_back({i, j, workers_.state(i).offered, offer_of(i).data(), offer_of(j).data()});
+  }
+  return list;
+}
+
+void VirtualExchanges::add_offers(std::vector<StateVectors>& vectors) {
+  if (instant_) return;
+  StateVectors& offers = vectors.emplace_back();
+  offers.name = kOffers;
+  offers.segments = vectors.front().segments;
+  offers.compared = false;  // they are past
+  for (int w = 0; w < player_.ensemble().size(); ++w) offers.values.push_back(offer_of(w));
+}
+
+void VirtualExchanges::restore(const CheckpointFile& file) {
+  if (!instant_) {
+    std::vector<std::span<float>> offers;
+    for (int w = 0; w < player_.ensemble().size(); ++w) offers.push_back(offer_of(w));
+    file.read(kOffers, player_.ensemble().vectors().front().segments, offers);
+  }
+  while (matchmaker_.take()) {  // those in flight
+  }
+}
+
+}  // namespace acid

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/drivers/shared/matchmaker.hpp"
+#include "engine/drivers/shared/player.hpp"
+#include "engine/drivers/virtual/virtual_workers.hpp"
+#include "engine/run/outcome.hpp"
+#include "engine/topology/edge_schedule.hpp"
+
+namespace acid {
+
+/// The exchanges of an asynchronous virtual run, from the drawn list to their end. One takes as
+/// long as its message does: both partners offer at its beginning and apply at its end. Where none
+/// takes any time, each is over before the next begins, and no worker ever waits. The public
+/// thread's, but for the offers, which are their workers' chains'.
+class VirtualExchanges {
+ public:
+  /// Bytes of a vector up to which fetching it ahead is worth while.
+  static constexpr double kLongestFetched = 1024;
+
+  /// All outlive it; `player` may be constructed later.
+  VirtualExchanges(const Run& run, const VirtualOptions& options, Timetable& timetable,
+                   VirtualWorkers& workers, Player& player);
+
+  bool instant() const { return instant_; }
+  bool fetches_ahead() const { return fetches_ahead_; }
+  const Matchmaker& matchmaker() const { return matchmaker_; }
+  EdgeCounter& edges() { return edges_; }  // exchanges that are over
+
+  double next_due() const { return schedule_.peek().due; }
+  /// The next edge of the drawn list is due. Where exchanges are instant, it is to be exchanged at
+  /// once; otherwise it waits.
+  DueEdge pop_due();
+  void exchange_at_once(const DueEdge& edge);
+  /// An edge whose exchange begins now.
+  std::optional<DueEdge> take() { return matchmaker_.take(); }
+  /// False where the exchange takes no time: it has happened. Otherwise the Timetable has its end.
+  bool begin(const DueEdge& edge);
+  /// That end has come.
+  void apply(const DueEdge& edge);
+  void finish(const DueEdge& edge);
+  /// For measuring.
+  std::vector<ExchangeInFlight> in_flight();
+
+  /// The offers, after the other vectors of a checkpoint.
+  void add_offers(std::vector<StateVectors>& vectors);
+  void restore(const CheckpointFile& file);
+  /// The state but for offers, edges() and what the workers keep.
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(schedule_, matchmaker_);
+  }
+
+ private:
+  void fetch_ahead() const;  // into the cache (prefetch.cpp)
+  void offer(const DueEdge& edge);
+  /// Where worker w's offer lies; not when every exchange is instant.
+  std::span<float> offer_of(int w);
+  void end_spans(const DueEdge& edge, double since_i, double since_j);
+
+  const NetworkModel& network_;
+  Timetable& timetable_;
+  VirtualWorkers& workers_;
+  Player& player_;
+  const std::size_t dimension_;
+  const bool instant_;
+  const bool fetches_ahead_;
+  std::size_t offer_stride_ = 0;
+  Arena<float> offers_;  // all workers'; empty when instant_
+  EdgeSchedule schedule_;
+  Matchmaker matchmaker_;
+  EdgeCounter edges_;
+};
+
+}  // namespace acid

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/worker/worker_memory.hpp"
+
+namespace acid {
+
+/// The vectors of one worker, where they lie in a WorkerMemory: what of its state can be looked at,
+/// kept in a checkpoint and filled from one. Only events change it otherwise (BasicWorker).
+template <class T>
+class WorkerVectors {
+ public:
+  /// As BasicWorker's.
+  WorkerVectors(const WorkerSettings& settings, WorkerMemory<T>& memory, std::size_t index)
+      : settings_(&settings),
+        x_(memory.shared(index)),
+        own_(memory.own(index)),
+        scalars_(memory.scalars(index)) {}
+  /// Elements that x and the shared slots of one worker take, where they are to lie in memory that
+  /// is shared.
+  static std::size_t shared_size(const WorkerSettings& settings) {
+    return WorkerLayout<T>(settings).shared_size();
+  }
+
+  std::span<const T> x() const { return {x_, dimension()}; }
+  /// What the method keeps beside it; empty when it keeps nothing of that name.
+  std::span<const T> slot(std::string_view name) const;
+  std::span<const T> slot(std::size_t index) const {
+    return {layout().slot(x_, own_, index), dimension()};
+  }
+  std::size_t slots() const { return settings_->slots.size(); }
+  std::span<const double> scalars() const { return {scalars_, settings_->scalars}; }
+  /// Where the gradient in flight is computed: x() itself where none is kept. Empty in a run
+  /// without gradients.
+  std::span<const T> snapshot() const {
+    return settings_->snapshots ? vector(layout().snapshot(own_)) : x();
+  }
+  bool keeps_snapshots() const { return settings_->snapshots; }
+  /// Where the gradient in flight may be computed: the worker itself does not look at it.
+  std::span<T> gradient() { return vector(layout().gradient(own_)); }
+  /// Batch-norm statistics and the like, as of the last committed gradient. The gradient in flight
+  /// works on a copy of its own, gradient_buffers(), which its commit makes current.
+  std::span<const float> buffers() const { return buffers_at(0); }
+  std::span<float> gradient_buffers() { return buffers_at(1); }
+  /// Whose memory all of these are.
+  const Backend& backend() const { return *settings_->backend; }
+
+  /// Calls visit(name, span) for every vector of the state, empty ones too. With the numbers that
+  /// BasicWorker::persist() keeps they are all of it between two events, the gradient in flight
+  /// apart: that is computed again, from the snapshot and after restart_gradient().
+  template <class Visit>
+  void for_each_vector(Visit visit) {
+    const WorkerLayout<T> lies = layout();
+    const auto visit_slots = [&](std::size_t from, std::size_t to) {
+      for (std::size_t k = from; k < to; ++k)
+        visit(settings_->slots[k].name, vector(lies.slot(x_, own_, k)));
+    };
+    visit("x", vector(x_));
+    visit_slots(0, settings_->shared_slots);
+    visit("snapshot", vector(lies.snapshot(own_)));
+    visit("moment1", vector(lies.moment(own_, 0)));
+    visit("moment2", vector(lies.moment(own_, 1)));
+    visit_slots(settings_->shared_slots, slots());
+    visit("buffers", buffers_at(0));
+  }
+  template <class Visit>
+  void for_each_vector(Visit visit) const {
+    const_cast<WorkerVectors*>(this)->for_each_vector(
+        [&]<class E>(std::string_view name, std::span<E> vector) {
+          visit(name, std::span<const E>(vector));
+        });
+  }
+
+ protected:
+  std::size_t dimension() const { return settings_->dimension; }
+  WorkerLayout<T> layout() const { return WorkerLayout<T>(*settings_); }
+  /// Empty when there is none.
+  std::span<T> vector(T* values) const { return {values, values == nullptr ? 0 : dimension()}; }
+  /// 0: the current buffers; 1: those of the gradient in flight.
+  std::span<float> buffers_at(std::size_t which) const {
+    return {reinterpret_cast<float*>(own_ + layout().buffers_at(which)), settings_->buffer_size};
+  }
+
+  const WorkerSettings* settings_;
+  T* x_;
+  std::byte* own_;
+  double* scalars_;
+};
+
+extern template class WorkerVectors<float>;
+extern template class WorkerVectors<double>;
+
+}  // namespace acid
