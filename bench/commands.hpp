@@ -32,6 +32,7 @@ std::span<const Command> commands();
 // Each in the file of its name, or of that name after commands_.
 Measure prepare_bandwidth(CLI::App& app);
 Measure prepare_kernels(CLI::App& app);
+Measure prepare_listings(CLI::App& app);
 Measure prepare_gradients(CLI::App& app);
 Measure prepare_threads(CLI::App& app);
 Measure prepare_virtual(CLI::App& app);

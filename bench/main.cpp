@@ -25,6 +25,8 @@ std::span<const Command> commands() {
               prepare_bandwidth, true},
       Command{"kernels", "fused kernels beside loops with their traffic, and LibTorch tensors",
               prepare_kernels, true},
+      Command{"listings", "methods that are listings beside hand-written loops", prepare_listings,
+              true},
       Command{"gradients", "the engine without exchanges beside bare loops", prepare_gradients,
               true},
       Command{"threads", "the threads driver with exchanges and without", prepare_threads, true},

@@ -12,14 +12,14 @@ std::string parameters_text(std::size_t size) {
   return fmt::format("{} parameters", size);
 }
 
-std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app) {
-  const auto sizes = std::make_shared<std::vector<std::size_t>>();
-  *sizes = {670'000, 11'200'000};
-  app.add_option("--parameters", *sizes, "How long the vectors are")
+std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
+                                                                std::vector<std::size_t> sizes) {
+  const auto wanted = std::make_shared<std::vector<std::size_t>>(std::move(sizes));
+  app.add_option("--parameters", *wanted, "How long the vectors are")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   // CLI11 fills the vector while it parses, before anybody reads it.
-  return sizes;
+  return wanted;
 }
 
 }  // namespace acid::bench

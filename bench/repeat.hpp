@@ -42,6 +42,8 @@ std::string parameters_text(std::size_t size);
 
 /// --parameters, a list; by default the sizes that the budgets name: 0.67 M, which a cache holds,
 /// and 11.2 M, which it does not.
-std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app);
+std::shared_ptr<std::vector<std::size_t>> add_parameters_option(CLI::App& app,
+                                                                std::vector<std::size_t> sizes = {
+                                                                    670'000, 11'200'000});
 
 }  // namespace acid::bench

@@ -15,6 +15,7 @@
 #include "cli/terminal/commands.hpp"
 #include "engine/environment/build_info.hpp"
 #include "engine/environment/environment.hpp"
+#include "engine/language/emitter.hpp"
 #include "reports/numbers.hpp"
 #include "reports/text_table.hpp"
 
@@ -45,8 +46,23 @@ void check_program(std::vector<Check>& checks) {
   checks.push_back({"SQLite", true, build.sqlite, ""});
 }
 
+// An ACID_KERNELS that nobody has is told where it is used.
+void check_arithmetic(std::vector<Check>& checks) {
+  try {
+    const Backend& backend = cpu_backend();
+    checks.push_back({"kernels", true, std::string(backend.name()), ""});
+    const std::string_view why = why_interpreted(backend);
+    checks.push_back(
+        {"listings", why.empty(), why.empty() ? "run as machine code" : "are interpreted",
+         why.empty() ? "" : fmt::format("{}: methods that are listings take longer", why)});
+  } catch (const UsageError& error) {
+    checks.push_back({"kernels", false, "none", error.what()});
+  }
+}
+
 void check_machine(std::vector<Check>& checks) {
   checks.push_back({"processor", true, environment("")["cpu_model"], ""});
+  check_arithmetic(checks);
   const int cores = usable_cores();
   const double quota = cpu_quota_cores();
   const bool limited = quota > 0 && quota < cores;

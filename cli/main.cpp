@@ -39,6 +39,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_report_command(app, session);
   add_export_command(app, session);
   add_verify_command(app, session);
+  add_methods_command(app, session);
   add_topology_command(app, session);
   add_doctor_command(app, session);
   add_gc_command(app, session);

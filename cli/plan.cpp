@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/recipe_options.hpp"
+#include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
@@ -92,6 +93,23 @@ Table table_of(const Plan& plan, bool exact) {
   return table;
 }
 
+// What is known of graphs that change, each once.
+std::string text_of_schedules(const Plan& plan) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.schedule) continue;
+    std::string graph = fmt::format("{} workers", run.workers);
+    for (const auto& [key, value] : flatten(run.settings))
+      if (key.starts_with("topology.") && !value.is_null())
+        graph += fmt::format(", {} {}", key.substr(key.find('.') + 1), value_text(value));
+    if (!told.insert(graph).second) continue;
+    text += fmt::format("\nThe graph of {} changes:\n{}", graph,
+                        text_of(schedule_numbers(*run.schedule, run.workers)));
+  }
+  return text;
+}
+
 Exit plan(const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
   say_warnings(compiled);
@@ -105,6 +123,7 @@ Exit plan(const PlanOptions& options) {
     print_data(
         fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
                     compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
+    print_data(text_of_schedules(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

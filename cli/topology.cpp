@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/field_options.hpp"
 #include "cli/terminal/table.hpp"
@@ -66,6 +67,8 @@ json document_of(const Topology& topology, double rate, const std::optional<Spec
   for (const auto& [key, symbol, value] : numbers.value_or(Spectral{}).named())
     document[std::string(key)] = numbers ? json(value) : json();
   if (!numbers) document["lambda_sum"] = 0.0;  // one worker has no gossip
+  if (topology.schedule())
+    document["schedule"] = document_of(schedule_numbers(*topology.schedule(), topology.workers()));
   return document;
 }
 
@@ -84,6 +87,9 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
     for (const auto& [key, symbol, value] : numbers->named())
       text += fmt::format("  {}{:{}}{:.6g}\n", symbol, "", 13 - terminal_columns(symbol), value);
   if (topology.edge_count() == 0) return text;
+  if (topology.schedule())
+    text += "\nThe graph changes from exchange to exchange of a run of rounds:\n\n" +
+            text_of(schedule_numbers(*topology.schedule(), topology.workers()));
   if (topology.edge_count() > kMostEdgesInText)
     return text + "\nThe edges are too many to list here; --json has them.\n";
   Table table{{{"i", true}, {"j", true}, {"λ", true}}, {}};

@@ -56,3 +56,31 @@ function(acid_catalog out macro)
   endforeach()
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
+
+# acid_listings(OUT): a source that holds the texts of this folder's listings, listings/*.toml.
+function(acid_listings out)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/listings/*.toml)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/listings.cpp)
+  set(texts "")
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME_WE)
+    string(REPLACE "_" "-" name ${name})
+    file(READ ${file} text)
+    string(APPEND texts "    ListingText{\"${name}\", R\"listing(${text})listing\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Made from listings/*.toml.
+#include <array>
+
+#include \"engine/methods/listed.hpp\"
+
+namespace acid {
+namespace {
+constexpr std::array kListingTexts = {
+${texts}};
+}  // namespace
+std::span<const ListingText> listing_texts() { return kListingTexts; }
+}  // namespace acid
+" @ONLY)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()

@@ -15,6 +15,8 @@
 
 namespace acid {
 
+struct AlgorithmEntry;
+
 /// One alternative of a table that has a "kind", and the keys it takes besides the common ones.
 struct Kind {
   std::string_view name;
@@ -47,6 +49,9 @@ class Checker {
       : diagnostics_(&diagnostics), folder_(std::move(folder)) {}
 
   Diagnostics& diagnostics() { return *diagnostics_; }
+  /// Algorithms of the recipe's own, besides the catalog's.
+  void add_algorithms(std::vector<const AlgorithmEntry*> own) { algorithms_ = std::move(own); }
+  std::span<const AlgorithmEntry* const> algorithms() const { return algorithms_; }
 
   /// Is told of every key that a recipe could have where it is looked for, of every kind of a table
   /// ("" where it has none): what can be said, from the declarations themselves.
@@ -90,6 +95,7 @@ class Checker {
 
   Diagnostics* diagnostics_;
   std::filesystem::path folder_;
+  std::vector<const AlgorithmEntry*> algorithms_;
   Seen seen_ = [](std::string_view, std::string_view, const Field&) {};
 };
 

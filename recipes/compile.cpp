@@ -10,7 +10,9 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
+#include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
+#include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/sections.hpp"
@@ -44,6 +46,7 @@ class Compiler {
   void require_showable(const Node& text, const char* key);
   void read_name(const Node& root, Plan& plan);
   void read_seeds(const Node& root);
+  void warn_of_unused_methods(const Node& root, const Plan& plan);
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
   void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place, Plan& plan);
@@ -54,6 +57,7 @@ class Compiler {
   Facts facts_;
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
+  std::set<std::string> broken_methods_;       // of the recipe: what is wrong with them is said
   std::map<std::string, std::size_t> owners_;  // digest → index of its [[algorithms]] entry
 };
 
@@ -61,15 +65,26 @@ void Compiler::compile(const Node& root, Plan& plan) {
   check_top(root);
   read_name(root, plan);
   read_seeds(root);
+  checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
   for (const SweepPoint& point : sweep_points(root.find("sweep"), out_)) {
     if (out_.error_count() > kEnoughErrors) break;
     compile_point(root, point, plan);
   }
   unused_.warn(out_);
+  warn_of_unused_methods(root, plan);
+}
+
+void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
+  for (const AlgorithmEntry* own : checker_.algorithms())
+    if (std::ranges::none_of(plan.runs,
+                             [&](const PlannedRun& run) { return run.algorithm == own->name; }))
+      out_.warn(root.find("methods")->place,
+                {fmt::format("no run uses the method '{}'", own->name),
+                 fmt::format("add [[algorithms]] with kind = \"{}\"", own->name)});
 }
 
 void Compiler::check_top(const Node& root) {
-  std::vector<std::string> known = {"name", "seeds", "algorithms", "sweep"};
+  std::vector<std::string> known = {"name", "seeds", "algorithms", "methods", "sweep"};
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())
@@ -154,6 +169,8 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
   if (const Node* set = algorithm.find("set");
       set != nullptr && checker_.is_type(set, Node::Type::table, "set", "a table of dotted keys"))
     apply_assignments(tree, set_assignments(*set), Origin::algorithm_set, sections_, out_);
+  const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
+  if (kind != nullptr && kind->is_text() && broken_methods_.contains(kind->text())) return;
   Node own = algorithm;
   own.key = "algorithm";
   own.erase("label");

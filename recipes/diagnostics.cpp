@@ -104,7 +104,17 @@ void Diagnostics::add(std::vector<Finding>& findings, const Place& place, Proble
   if (!known) findings.push_back({place, std::move(problem)});
 }
 
-std::vector<Diagnostic> Diagnostics::errors() const { return in_order(errors_); }
+void Diagnostics::adopt(const Diagnostics& other) {
+  const std::vector<Diagnostic> found = other.errors();
+  elsewhere_.insert(elsewhere_.end(), found.begin(), found.end());
+  reported_ += static_cast<int>(found.size());
+}
+
+std::vector<Diagnostic> Diagnostics::errors() const {
+  std::vector<Diagnostic> all = in_order(errors_);
+  all.insert(all.end(), elsewhere_.begin(), elsewhere_.end());
+  return all;
+}
 std::vector<Diagnostic> Diagnostics::warnings() const { return in_order(warnings_); }
 
 std::vector<Diagnostic> Diagnostics::in_order(std::vector<Finding> findings) const {

@@ -20,11 +20,13 @@ class Diagnostics {
     error(place, Problem{std::move(message), std::move(remedy)});
   }
   void warn(const Place& place, Problem problem);
+  /// Takes over what was found in another file that the recipe names.
+  void adopt(const Diagnostics& other);
 
   /// How often error() was called, repetitions included: unchanged means a stretch was clean.
   int reported() const { return reported_; }
-  bool has_errors() const { return !errors_.empty(); }
-  std::size_t error_count() const { return errors_.size(); }
+  bool has_errors() const { return error_count() > 0; }
+  std::size_t error_count() const { return errors_.size() + elsewhere_.size(); }
   /// In file order; --set texts and what has no place at all come last.
   std::vector<Diagnostic> errors() const;
   std::vector<Diagnostic> warnings() const;
@@ -42,6 +44,7 @@ class Diagnostics {
   std::vector<std::string> lines_;
   std::vector<std::string> overrides_;
   std::vector<Finding> errors_, warnings_;
+  std::vector<Diagnostic> elsewhere_;  // errors of other files
   int reported_ = 0;
 };
 

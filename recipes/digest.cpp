@@ -30,6 +30,9 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
       content["sha256"] = facts.file_digest(path);
     value = content;
   });
+  // A listing is what it says, whatever it is called.
+  nlohmann::json& algorithm = canonical.at("algorithm");
+  if (algorithm.contains("listing")) algorithm.erase("kind");
   return canonical;
 }
 

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "engine/methods/common_fields.hpp"
+#include "engine/base/fields.hpp"
 #include "recipes/sections.hpp"
 
 namespace acid {
@@ -36,8 +36,29 @@ constexpr std::array kSgd = {
           .fallback = "false",
           .help = "look ahead along the momentum"},
 };
-constexpr std::array kOptimizers = {Kind{"sgd", kSgd}, Kind{"adam", kAdamFields},
-                                    Kind{"adamw", kAdamFields}};
+constexpr std::array kAdam = {
+    Field{.name = "beta1",
+          .type = FieldType::number,
+          .fallback = "0.9",
+          .help = "decay of the gradient's mean",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "beta2",
+          .type = FieldType::number,
+          .fallback = "0.999",
+          .help = "decay of the gradient's second moment",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "epsilon",
+          .type = FieldType::number,
+          .fallback = "1e-8",
+          .help = "added to the root of the second moment",
+          .minimum = 0,
+          .minimum_excluded = true},
+};
+constexpr std::array kOptimizers = {Kind{"sgd", kSgd}, Kind{"adam", kAdam}, Kind{"adamw", kAdam}};
 
 constexpr std::array kScheduleCommon = {
     Field{.name = "warmup",

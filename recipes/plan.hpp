@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,8 @@
 #include "engine/base/error.hpp"
 
 namespace acid {
+
+class MixingSchedule;
 
 /// Something wrong (or doubtful) in a recipe, ready to be shown with the text underlined.
 struct Diagnostic {
@@ -74,6 +77,8 @@ struct PlannedRun {
   std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
   std::map<std::string, double> numbers;      // the method's own, Method::derived
   double bytes = 0;                           // expected to move over the whole budget
+  /// How the graph changes, of methods of rounds that hear neighbours; null: it does not.
+  std::shared_ptr<const MixingSchedule> schedule;
   double largest_load = 0;  // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
   int largest_load_worker = 0;
   std::vector<std::string> warnings;

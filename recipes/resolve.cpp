@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "engine/methods/listed.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
@@ -78,10 +79,27 @@ void Resolver::look_at_workers() {
 
 void Resolver::look_at_algorithm() {
   if (!draft_.sound({"algorithm"})) return;
-  entry_ = find_algorithm(text(s_["algorithm"], "kind"));
+  entry_ = &algorithm_of(s_["algorithm"]);
+  const auto made = ask("algorithm", "correct the method's parameters",
+                        [&] { return method_of(*entry_, s_["algorithm"], nullptr).rate; });
+  if (made && !(*made >= 0 && *made <= kMostCommunicationRate))
+    error("algorithm", fmt::format("{} would meet {} times per gradient", entry_->name, *made),
+          fmt::format("at least 0 and at most {} exchanges per worker and gradient",
+                      kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
   if (topology_ == nullptr || workers_ < 2) return;
-  if (s_["algorithm"].value("weights", "") == "uniform")
+  if (const auto unmet = ask(
+          "algorithm", "correct the method's parameters",
+          [&] {
+            return unmet_need(*entry_, method_of(*entry_, s_["algorithm"], nullptr), *topology_);
+          });
+      unmet && *unmet)
+    error("algorithm", **unmet, "use another topology, or other weights");
+  ask("algorithm", "give this algorithm another graph with set, or choose another method", [&] {
+    require_schedule_fits(method_of(*entry_, s_["algorithm"], nullptr), *topology_);
+    return true;
+  });
+  if (!topology_->schedule() && s_["algorithm"].value("weights", "") == "uniform")
     for (int i = 1; i < workers_; ++i)
       if (topology_->neighbour_count(i) != topology_->neighbour_count(0)) {
         error("algorithm.weights",
@@ -229,8 +247,8 @@ PlannedRun Resolver::run(std::uint64_t seed) {
     spectral =
         numbers_are_of_seed(options)
             ? realised(seed)
-            : facts_.spectral(workers_, s_["topology"], number(options, "communication_rate"));
-  const Method method = entry_->make(options, spectral ? &*spectral : nullptr);
+            : facts_.spectral(workers_, s_["topology"], method_of(*entry_, options, nullptr).rate);
+  const Method method = method_of(*entry_, options, spectral ? &*spectral : nullptr);
   for (const auto& [name, value] : method.derived)
     options[std::string(name)] = planned.numbers[std::string(name)] = value;
   const auto digests = ask("task.dataset", "make the data files readable", [&] {

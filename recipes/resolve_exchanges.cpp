@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/rng.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/topology/edge_schedule.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/resolver.hpp"
@@ -40,9 +41,13 @@ void Resolver::look_at_exchanges(const Method& method) {
   plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *
                 worker_time_;
-  if (entry_->peers == Peers::all && simulated) look_at_buckets(bytes);
+  look_at_codec(method);
+  if (workers_ > 1 && method.peers == Peers::neighbours) plan_.schedule = topology_->schedule();
+  if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
-  const Load load = gossip_load(*topology_, rate, bytes, model);
+  const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
+  const Load load =
+      gossip_load(*topology_, rate, 4.0 * static_cast<double>(message.packed_floats()), model);
   plan_.largest_load = load.largest;
   plan_.largest_load_worker = load.worker;
   if (load.largest >= 1) {
@@ -63,6 +68,18 @@ void Resolver::look_at_exchanges(const Method& method) {
   }
 }
 
+// What a sparse codec leaves out of a model does not fade away as what it leaves out of a gradient.
+void Resolver::look_at_codec(const Method& method) {
+  if (!method.codec || method.codec->kind == CodecKind::bf16 || !says_models(*entry_)) return;
+  plan_.warnings.push_back(fmt::format(
+      "{} sends x itself, of which this codec leaves out a part: workers stay apart, and "
+      "with error feedback or in pairs they may diverge",
+      entry_->name));
+  out_.warn(place("algorithm"), {plan_.warnings.back(),
+                                 "use codec = \"bf16\", or a method that sends differences, which "
+                                 "fade: acid methods lists them"});
+}
+
 // An all-reduce that waits for the whole gradient is compared with exchanges that overlap it.
 void Resolver::look_at_buckets(double vector_bytes) {
   const VirtualOptions& model = settings_.execution.simulation;
@@ -80,7 +97,7 @@ void Resolver::look_at_buckets(double vector_bytes) {
 
 std::optional<Spectral> Resolver::realised(std::uint64_t seed) {
   const Seeds seeds = settings_.streams.seeds(seed);
-  const double rate = entry_->make(settings_.algorithm, nullptr).rate;
+  const double rate = method_of(*entry_, settings_.algorithm, nullptr).rate;
   const double expected = rate * worker_time_ / 2;
   if (expected > kMostDrawn) {
     error("algorithm.spectral",

@@ -44,7 +44,7 @@ class Resolver {
     plan_.workers = workers_;
     plan_.settings = s_;
     settings_ = settings_from(s_);
-    const Method method = entry_->make(settings_.algorithm, nullptr);
+    const Method method = method_of(*entry_, settings_.algorithm, nullptr);
     look_at_exchanges(method);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_)) {
       plan_.warnings.push_back(doubt->message);
@@ -53,6 +53,7 @@ class Resolver {
     unused_.look_at(tree_, {.settings = settings_,
                             .entry = *entry_,
                             .method = method,
+                            .topology = *topology_,
                             .has_buffers = model_->buffers > 0});
     std::vector<PlannedRun> runs;
     for (const std::uint64_t seed : seeds) runs.push_back(run(seed));
@@ -90,6 +91,7 @@ class Resolver {
   void look_at_record();
   void look_at_exchanges(const Method& method);
   void look_at_buckets(double vector_bytes);
+  void look_at_codec(const Method& method);
   PlannedRun run(std::uint64_t seed);
   std::optional<Spectral> realised(std::uint64_t seed);
 

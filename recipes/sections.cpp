@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/methods/method.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/topology/topology.hpp"
 
 namespace acid {
@@ -58,6 +58,17 @@ constexpr std::array kStreams = {
           .maximum = kLargestSeed},
 };
 
+// The recipe's, else the listing's own; settings of messages that travel as they are have none.
+void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry,
+                 nlohmann::json& algorithm) {
+  const Node* const given = node->is_table() ? node->find("codec") : nullptr;
+  nlohmann::json codec = checker.kinded(given, "algorithm.codec", kinds_of(codec_catalog()), "none",
+                                        {codec_fields(), {}});
+  if (given == nullptr && entry.listing != nullptr && entry.listing->codec.is_object())
+    codec = entry.listing->codec;
+  if (codec.contains("kind") && codec["kind"] != "none") algorithm["codec"] = std::move(codec);
+}
+
 }  // namespace
 
 std::span<const Section> run_sections() { return kSections; }
@@ -71,7 +82,18 @@ nlohmann::json check_topology(Checker& checker, const Node* node) {
 }
 
 nlohmann::json check_algorithm(Checker& checker, const Node* node) {
-  return checker.kinded(node, "algorithm", kinds_of(algorithm_catalog()), "");
+  std::vector<Kind> kinds = kinds_of(algorithm_catalog());
+  for (const AlgorithmEntry* own : checker.algorithms()) kinds.push_back({own->name, own->fields});
+  constexpr std::array<std::string_view, 1> kElsewhere = {"codec"};
+  nlohmann::json algorithm = checker.kinded(node, "algorithm", kinds, "", {{}, kElsewhere});
+  if (!algorithm.contains("kind")) return algorithm;
+  const std::string kind = algorithm["kind"];
+  const AlgorithmEntry* entry = find_algorithm(kind);
+  for (const AlgorithmEntry* own : checker.algorithms())
+    if (own->name == kind) entry = own;
+  if (entry->listing != nullptr) algorithm["listing"] = canonical(*entry->listing);
+  check_codec(checker, node, *entry, algorithm);
+  return algorithm;
 }
 
 nlohmann::json check_streams(Checker& checker, const Node* node) {

@@ -69,6 +69,12 @@ const char* of_drawn_examples(const Run& run) {
                                                         : nullptr;
 }
 const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
+// Graphs that change are drawn from the seed of the exchanges.
+bool draws_graphs(const Run& run) {
+  if (alone(run) || pairwise(run) || reduces(run)) return false;
+  return run.method.peers == Peers::one ||
+         (run.topology.schedule() && run.topology.schedule()->period() == 0);
+}
 const char* of_gradients(const Run& run) { return has_gradients(run) ? nullptr : kNoGradients; }
 const char* of_messages(const Run& run) { return alone(run) ? kAlone : nullptr; }
 const char* of_buckets(const Run& run) {
@@ -112,7 +118,9 @@ constexpr std::array kRules = {
               return dataset_is(run, "logistic") ? "the start point is zero" : nullptr;
             }},
     KeyRule{"streams.data", &of_gradients},
-    KeyRule{"streams.gossip", &of_gossip},
+    KeyRule{
+        "streams.gossip",
+        [](const Run& run) -> const char* { return draws_graphs(run) ? nullptr : of_gossip(run); }},
     KeyRule{"streams.compute",
             [](const Run& run) -> const char* {
               return draws_durations(run) ? nullptr : "no duration is drawn at random";

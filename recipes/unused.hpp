@@ -20,6 +20,7 @@ class UnusedKeys {
     const RunSettings& settings;
     const AlgorithmEntry& entry;
     const Method& method;
+    const Topology& topology;
     bool has_buffers = false;  // batch-norm statistics
   };
   /// `tree` is what the run was resolved from.

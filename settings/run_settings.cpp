@@ -7,6 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
+#include "engine/methods/listed.hpp"
 #include "settings/sections.hpp"
 
 namespace acid {
@@ -173,8 +174,7 @@ std::string_view driver_name(DriverKind driver) {
 
 bool goes_on_without_lost(const RunSettings& settings) {
   if (!settings.execution.mpi || !settings.execution.mpi->go_on) return false;
-  const AlgorithmEntry* entry = find_algorithm(settings.algorithm.value("kind", ""));
-  return entry != nullptr && meets(entry->peers);
+  return meets(algorithm_of(settings.algorithm).peers);
 }
 
 }  // namespace acid

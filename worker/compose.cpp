@@ -8,6 +8,7 @@
 #include "engine/base/error.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/splits.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/models/model.hpp"
 #include "worker/device.hpp"
 
@@ -89,10 +90,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   spec.workers = asked.workers;
   run->topology = std::make_unique<Topology>(make_topology(asked.workers, asked.topology));
   spec.topology = run->topology.get();
-  const std::string kind = text(asked.algorithm, "kind");
-  const AlgorithmEntry* entry = find_algorithm(kind);
-  ACID_ASSERT(entry != nullptr, "algorithm {}", kind);
-  spec.method = entry->make(asked.algorithm, nullptr);
+  spec.method = method_of(algorithm_of(asked.algorithm), asked.algorithm, nullptr);
   spec.optimizer = asked.optimizer;
   spec.schedule = asked.schedule;
   spec.budget = asked.budget;

@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
-#include "engine/methods/method.hpp"
+#include "engine/base/error.hpp"
+#include "engine/codecs/coded_rule.hpp"
+#include "engine/methods/listed.hpp"
 
 namespace acid {
 
@@ -10,12 +11,32 @@ namespace acid {
 #include "engine/methods/catalog.inc"
 #undef ALGORITHM
 
-std::span<const AlgorithmEntry> algorithm_catalog() {
-  static const std::array entries = {
+namespace {
+
+Listing shipped_listing(const ListingText& shipped) {
+  std::vector<Finding> findings;
+  auto listing = read_listing(json_of_toml(shipped.text), findings);
+  ACID_ASSERT(listing.has_value(), "the listing of {}: {} {}", shipped.name, findings.front().path,
+              findings.front().message);
+  return *std::move(listing);
+}
+
+std::vector<AlgorithmEntry> all_entries() {
+  std::vector<AlgorithmEntry> entries = {
 #define ALGORITHM(stem, name) stem##_entry(),
 #include "engine/methods/catalog.inc"
 #undef ALGORITHM
   };
+  for (const ListingText& shipped : listing_texts())
+    if (std::ranges::find(entries, shipped.name, &AlgorithmEntry::name) == entries.end())
+      entries.push_back(listed_entry(shipped_listing(shipped)));
+  return entries;
+}
+
+}  // namespace
+
+std::span<const AlgorithmEntry> algorithm_catalog() {
+  static const std::vector<AlgorithmEntry> entries = all_entries();
   return entries;
 }
 
@@ -47,26 +68,86 @@ std::vector<Shown> shown_by_any() {
 
 namespace {
 
-double bytes_of(const Message& message, double vector_bytes) {
-  return static_cast<double>(message.vectors) * vector_bytes +
-         static_cast<double>(message.scalars * sizeof(double));
+double bytes_of(const Method& method, double vector_bytes) {
+  const auto elements = static_cast<std::size_t>(vector_bytes / sizeof(float));
+  return sizeof(float) * static_cast<double>(method.packed_message(elements).packed_floats());
 }
 
 }  // namespace
 
+// What reduces gradients as they come says them as a listing does once they are packed.
+Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
+                 const Spectral* nominal) {
+  const auto found = options.find("codec");
+  if (found == options.end()) return entry.make(options, nominal);
+  Method method = entry.make(options, nominal);
+  if (method.reduces_gradients) {
+    const auto shipped = std::ranges::find(listing_texts(), entry.name, &ListingText::name);
+    if (entry.listing == nullptr)
+      method = listed_entry(shipped_listing(*shipped)).make(options, nominal);
+    method.reduces_gradients = false;
+  }
+  method.kind = entry.name;
+  method.codec = codec_of(*found);
+  method.rules = coded(method.rules, *method.codec);
+  return method;
+}
+
+void require_schedule_fits(const Method& method, const Topology& topology) {
+  if (!topology.schedule() || method.peers == Peers::all) return;
+  const auto refuse = [&](std::string_view why, std::string_view remedy) {
+    throw UsageError(
+        fmt::format("the graph of topology '{}' changes from exchange to exchange: {}; {}",
+                    topology.kind(), why, remedy));
+  };
+  if (method.has_meetings())
+    refuse(fmt::format("{} draws pairs instead", method.kind), "use a graph that stays");
+  if (method.peers == Peers::one)
+    refuse(fmt::format("{} draws pairs of neighbours itself", method.kind),
+           "name the graph whose neighbours they are");
+  if (method.uniform_weights)
+    refuse("it says the weights as well", "leave out weights = \"uniform\"");
+  if (topology.schedule()->stochastic() == Stochastic::columns && method.message().scalars == 0)
+    refuse(fmt::format("the weights of what a worker hears do not sum to 1, and {} sends no number "
+                       "to divide by",
+                       method.kind),
+           "use a method with push-sum, such as sgp, or another form of the topology");
+}
+
+std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology) {
+  require_schedule_fits(method, topology);
+  switch (method.peers) {
+    case Peers::partner:
+      return nullptr;
+    case Peers::all:
+      if (!method.gathers()) return nullptr;
+      return cycle_of({metropolis_weights(Topology::complete(topology.workers()))});
+    case Peers::one:
+      return random_matching(topology);
+    case Peers::neighbours:
+      break;
+  }
+  if (topology.schedule()) return topology.schedule();
+  return cycle_of(
+      {method.uniform_weights ? uniform_weights(topology) : metropolis_weights(topology)});
+}
+
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce) {
-  const double copies = method.peers == Peers::all
-                            ? all_reduce_vectors(all_reduce, topology.workers())
-                            : 2 * static_cast<double>(topology.edge_count());
-  return copies * bytes_of(method.message(), vector_bytes);
+  const double n = topology.workers();
+  double copies = 2 * static_cast<double>(topology.edge_count());
+  if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
+    copies = mean_messages(*mixing_of(method, topology));
+  if (method.peers == Peers::all)
+    copies = method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
+  return copies * bytes_of(method, vector_bytes);
 }
 
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
                           AllReduceKind all_reduce) {
   const double n = topology.workers();
   if (n < 2) return 0;
-  if (method.has_meetings()) return method.rate * bytes_of(method.message(), vector_bytes);
+  if (method.has_meetings()) return method.rate * bytes_of(method, vector_bytes);
   const auto legs = static_cast<std::int64_t>(method.round.legs().size());
   return bytes_per_message(method, topology, vector_bytes, all_reduce) *
          static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs) / n;

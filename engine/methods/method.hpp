@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -11,21 +12,16 @@
 #include <vector>
 
 #include "engine/base/fields.hpp"
+#include "engine/codecs/packed_message.hpp"
+#include "engine/language/round.hpp"
 #include "engine/methods/all_reduce.hpp"
-#include "engine/methods/round.hpp"
+#include "engine/topology/mixing_schedule.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/worker/rule.hpp"
 
 namespace acid {
 
-/// Whom a worker hears, which says what its calendar is: rounds, in which everybody takes part, or
-/// meetings of two, beside the gradients.
-enum class Peers {
-  neighbours,  // rounds: all its neighbours
-  all,         // rounds: all workers, by an all-reduce
-  partner,     // meetings: the other end of an edge that is drawn at a communication rate
-};
-constexpr bool meets(Peers peers) { return peers == Peers::partner; }
+struct Listing;
 
 /// A method with its parameters: when workers hear whom, and what they say, hear and do.
 struct Method {
@@ -38,12 +34,19 @@ struct Method {
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
   Rules rules = {};
+  std::optional<Codec> codec = {};  // of the vectors of messages; part of the rules
   /// The method's own numbers: the value of each that its entry shows. They are recorded with the
   /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
 
   bool has_meetings() const { return meets(peers); }
   Message message() const { return rules.floats->message(); }
+  /// All workers are heard, but what they say cannot be summed on its way: everybody gets it all.
+  bool gathers() const { return peers == Peers::all && codec.has_value(); }
+  /// As it travels.
+  PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
+    return {message(), dimension, codec, seed};
+  }
 };
 
 /// Expected exchanges per worker and gradient: between two gradients a run must come to an end of
@@ -85,7 +88,7 @@ struct AlgorithmEntry {
   Optimizers optimizers = Optimizers::any;
   std::span<const Field> fields;  // besides kind, label and set
   /// `options` holds every field. `nominal` is null for n = 1 or methods without a rate.
-  Method (*make)(const nlohmann::json& options, const Spectral* nominal);
+  std::function<Method(const nlohmann::json& options, const Spectral* nominal)> make;
   std::span<const Shown> shown = {};
   /// Why an option does nothing beside the others, for options that can; nullptr: it does
   /// something. `gossips`: exchanges are drawn.
@@ -93,7 +96,12 @@ struct AlgorithmEntry {
                            bool gossips) = nullptr;
   /// Nothing for parameters that the theory does not speak of.
   std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
+  const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
+
+/// The entry's method, with the codec that the options name in "codec", if they do.
+Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
+                 const Spectral* nominal);
 
 /// What differences are taken to where nobody says otherwise.
 inline constexpr std::string_view kBaseline = "ar-sgd";
@@ -109,8 +117,17 @@ std::vector<Shown> shown_by(const std::set<std::string>& algorithms);
 /// What any method shows.
 std::vector<Shown> shown_by_any();
 
+/// Throws UsageError where a method cannot do with a topology whose graph changes: where it meets,
+/// has weights of its own, draws partners itself, or models that agree would part (Stochastic) and
+/// it sends no number to divide them by.
+void require_schedule_fits(const Method& method, const Topology& topology);
+/// Whom the workers of a method of rounds hear, and what they give to it, where each hears others'
+/// messages; null where an all-reduce sums them, and for meetings.
+std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);
+
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
-/// vectors of `vector_bytes`. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors.
+/// vectors of `vector_bytes`; expected ones, where not every exchange has as many messages. One of
+/// M bytes costs M · Σ degrees, or M · all_reduce_vectors.
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce = AllReduceKind::ring);
 

@@ -6,13 +6,19 @@
 
 namespace acid {
 
+std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker) {
+  if (!spec.method.rules.floats->changes_gradient()) return std::nullopt;
+  return euclidean_norm(HostView(worker.backend(), worker.gradient()).values());
+}
+
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record) {
   record.worker = what.worker;
   record.step = worker.gradients();
   record.loss = what.loss;
   record.position = what.position;
   if (what.is_first)
-    record.norm = euclidean_norm(HostView(worker.backend(), what.gradient).values());
+    record.norm =
+        what.norm ? *what.norm : euclidean_norm(HostView(worker.backend(), what.gradient).values());
   worker.commit_gradient(what.time, what.direction, what.learning_rate, what.begins_next);
   // Where no snapshot is kept, nothing changes x while a gradient is in flight.
   record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;

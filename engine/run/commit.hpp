@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "engine/run/event_log.hpp"
@@ -18,7 +19,12 @@ struct Commit {
   std::span<const float> direction = {};  // what the optimiser is given: that, or an average of all
   bool begins_next = false;               // the next gradient begins at once
   bool is_first = false;                  // of this worker since the last sample
+  std::optional<double> norm = {};        // of the gradient, where it has changed since
 };
+
+/// Of the worker's gradient in flight, where what the worker hears changes it before its step;
+/// nothing elsewhere.
+std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker);
 
 /// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is
 /// not finite: the run has diverged. The thread that may change the worker calls it, and has the

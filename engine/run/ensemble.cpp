@@ -130,14 +130,13 @@ double RunSpec::backlog_limit(int worker) const {
 }
 
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, bool gradients) {
+  require_schedule_fits(spec.method, *spec.topology);
   WorkerSettings settings;
   settings.dimension = objective.dimension();
   settings.buffer_size = objective.buffer_size();
   settings.follow(spec.method.rules);
   const Message message = spec.method.message();
   const bool is_one_vector = message.vectors == 1 && message.scalars == 0;
-  ACID_ASSERT(!spec.method.has_meetings() || is_one_vector, "{} says more than one vector in pairs",
-              spec.method.kind);
   ACID_ASSERT(!spec.method.reduces_gradients || (spec.method.peers == Peers::all && is_one_vector),
               "{} reduces gradients, but not those of all workers", spec.method.kind);
   settings.optimizer = spec.optimizer;
@@ -146,6 +145,10 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.gradients = gradients;
   settings.snapshots = spec.method.has_meetings() || !spec.method.rules.floats->point_is_x();
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
+  for (int w = 0; w < spec.workers; ++w)
+    settings.degrees.push_back(spec.topology->neighbour_count(w));
+  settings.codec_seed = spec.seeds.derived(Purpose::dither);
+  settings.first_learning_rate = spec.learning_rate(spec.after_legs(1, 0, 0));
   return settings;
 }
 
@@ -158,7 +161,8 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
   workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
   for (int i = 0; i < spec.workers; ++i) {
-    workers_.emplace_back(settings_, memory_, static_cast<std::size_t>(i));
+    workers_.emplace_back(settings_, memory_, static_cast<std::size_t>(i),
+                          static_cast<std::uint32_t>(i));
     objective.start(i, x0, buffers);
     workers_.back().start(x0, buffers);
   }

@@ -85,14 +85,14 @@ struct RunSpec {
 
   double learning_rate(const Position& here) const { return schedule.rate(budget.progress(here)); }
   /// Where a run of rounds stands after so many legs of them, a gradient of every worker each.
-  /// `bytes_per_message`: what all workers together send each time they say something.
-  Position after_legs(std::int64_t legs, double seconds, std::int64_t bytes_per_message) const {
+  /// `bytes`: sent until then.
+  Position after_legs(std::int64_t legs, double seconds, std::int64_t bytes) const {
     return {.gradients = legs * workers,
             .normalised_time = static_cast<double>(legs),
             .seconds = seconds,
-            .bytes = method.round.said_before(legs) * bytes_per_message};
+            .bytes = bytes};
   }
-  /// Where a run of pairwise exchanges stands, in each of which `dimension` floats go both ways.
+  /// Where a run of pairwise exchanges stands, of vectors of `dimension` floats.
   Position after_exchanges(std::int64_t gradients, double seconds, std::int64_t exchanges,
                            std::size_t dimension) const {
     return {.gradients = gradients,
@@ -100,8 +100,10 @@ struct RunSpec {
             .seconds = seconds,
             .bytes = exchanges * bytes_per_exchange(dimension)};
   }
-  static std::int64_t bytes_per_exchange(std::size_t dimension) {
-    return static_cast<std::int64_t>(2 * sizeof(float) * dimension);
+  /// A message each way.
+  std::int64_t bytes_per_exchange(std::size_t dimension) const {
+    return static_cast<std::int64_t>(2 * sizeof(float) *
+                                     method.packed_message(dimension).packed_floats());
   }
   /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;

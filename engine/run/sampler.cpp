@@ -201,9 +201,16 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
   const WorkerEvaluation workers = spec_.cadence.workers;
   if (workers == WorkerEvaluation::at_end || (workers == WorkerEvaluation::always && !evaluated)) {
     std::vector<Model> models;
-    for (int i = 0; i < ensemble.size(); ++i)
-      if (mean.members.empty() || std::ranges::find(mean.members, i) != mean.members.end())
-        models.push_back({i, ensemble.worker(i).x(), ensemble.worker(i).buffers()});
+    std::vector<std::vector<float>> read(static_cast<std::size_t>(ensemble.size()));
+    for (int i = 0; i < ensemble.size(); ++i) {
+      if (!mean.members.empty() && std::ranges::find(mean.members, i) == mean.members.end())
+        continue;
+      const Worker& worker = ensemble.worker(i);
+      std::vector<float>& model = read[static_cast<std::size_t>(i)];
+      model.resize(ensemble.dimension());
+      worker.read_at(worker.last_event(), 0, model);
+      models.push_back({i, model, worker.buffers()});
+    }
     evaluate_workers(values, models);
   }
   look_for_target(values);

@@ -45,6 +45,40 @@ Topology circulant(std::string kind, int workers, const std::vector<int>& hops) 
   return {std::move(kind), workers, std::move(edges), {workers}};
 }
 
+Topology base_graph(std::string_view kind, int workers, const std::string& name) {
+  const TopologyEntry* entry = find_topology(name);
+  const auto fail = [&](const char* what) {
+    throw UsageError(
+        fmt::format("topology '{}': '{}' {}; name a kind such as \"ring\"", kind, name, what));
+  };
+  if (!entry) fail("is no kind of graph");
+  for (const Field& field : entry->fields)
+    if (field.fallback.empty()) fail("needs options of its own");
+  nlohmann::json options = with_fallbacks(entry->fields, nlohmann::json::object());
+  options["kind"] = name;
+  Topology graph = make_topology(workers, options);
+  if (graph.schedule()) fail("changes from exchange to exchange itself");
+  return graph;
+}
+
+Topology scheduled(std::string kind, int workers, std::vector<Edge> edges,
+                   std::shared_ptr<const MixingSchedule> schedule) {
+  std::ranges::sort(edges, {}, [](const Edge& edge) { return std::pair(edge.i, edge.j); });
+  const auto again = std::ranges::unique(
+      edges, [](const Edge& a, const Edge& b) { return a.i == b.i && a.j == b.j; });
+  edges.erase(again.begin(), again.end());
+  Topology graph(kind, workers, std::move(edges));
+  return std::move(graph).on_schedule(std::move(kind), std::move(schedule));
+}
+
+void add_edges(const MixingMatrix& matrix, std::vector<Edge>& edges) {
+  for (int i = 0; const auto& row : matrix.neighbours) {
+    for (const Neighbour& heard : row)
+      edges.push_back({std::min(i, heard.worker), std::max(i, heard.worker)});
+    ++i;
+  }
+}
+
 void require_storable(std::string_view kind, double edges) {
   constexpr double kMostEdges = 20e6;
   if (edges <= kMostEdges) return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/error.hpp"
 #include "engine/topology/topology.hpp"
@@ -45,6 +46,31 @@ MixingMatrix uniform_weights(const Topology& topology) {
         topology.kind(), topology.neighbour_count(0), i, topology.neighbour_count(i)));
   }
   return metropolis_weights(topology);  // equal degrees: the same weights
+}
+
+double least_eigenvalue(const MixingMatrix& weights) {
+  constexpr int kMostSteps = 20'000;
+  constexpr double kExact = 1e-13;
+  const std::size_t n = weights.self.size();
+  std::vector<double> vector(n), next(n);
+  for (std::size_t i = 0; i < n; ++i)  // no eigenvector of a regular graph is at right angles to it
+    vector[i] = std::sin(static_cast<double>(i + 1)) + (i % 2 == 0 ? 0.5 : -0.5);
+  double value = 0, before = -1;
+  for (int step = 0; step < kMostSteps && std::abs(value - before) > kExact; ++step) {
+    double length = 0, product = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      next[i] = (1 - weights.self[i]) * vector[i];
+      for (const Neighbour& neighbour : weights.neighbours[i])
+        next[i] -= neighbour.weight * vector[static_cast<std::size_t>(neighbour.worker)];
+      length += vector[i] * vector[i];
+      product += next[i] * vector[i];
+    }
+    before = value;
+    value = product / length;
+    const double scale = 1 / std::max(std::sqrt(length), 1e-300);
+    for (std::size_t i = 0; i < n; ++i) vector[i] = next[i] * scale;
+  }
+  return 1 - value;
 }
 
 }  // namespace acid

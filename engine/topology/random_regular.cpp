@@ -72,6 +72,14 @@ std::vector<Edge> complement(int workers, const std::vector<Edge>& edges) {
   return others;
 }
 
+// Pairing gets stuck on dense graphs, whose complements are sparse and as uniform.
+std::optional<std::vector<Edge>> try_regular(int workers, int degree, Stream& stream) {
+  const bool dense = degree > (workers - 1) / 2;
+  auto edges = try_pairing(workers, dense ? workers - 1 - degree : degree, stream);
+  if (edges && dense) *edges = complement(workers, *edges);
+  return edges;
+}
+
 void check_degree(int workers, std::int64_t degree) {
   if (degree < 1 || degree >= workers || workers * degree % 2 != 0) {
     throw UsageError(fmt::format(
@@ -89,16 +97,13 @@ Topology make_random_regular(int workers, const nlohmann::json& options) {
   const std::int64_t asked = integer(options, "degree");
   check_degree(workers, asked);
   require_storable("random-regular", 0.5 * static_cast<double>(asked) * workers);
-  // Pairing gets stuck on dense graphs, whose complements are sparse and as uniform.
   const int degree = static_cast<int>(asked);
-  const bool dense = degree > (workers - 1) / 2;
   const auto seed = static_cast<std::uint64_t>(integer(options, "seed"));
   Stream stream(derive_seed(seed, 0, Purpose::topology));
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto edges = try_pairing(workers, dense ? workers - 1 - degree : degree, stream);
+    auto edges = try_regular(workers, degree, stream);
     if (!edges) continue;
-    if (dense) *edges = complement(workers, *edges);
     if (connected_components(workers, *edges).size() > 1) continue;
     return {"random-regular", workers, *std::move(edges)};
   }
@@ -109,6 +114,11 @@ Topology make_random_regular(int workers, const nlohmann::json& options) {
 }
 
 }  // namespace
+
+std::vector<Edge> regular_edges(int workers, int degree, Stream& stream) {
+  while (true)
+    if (auto edges = try_regular(workers, degree, stream)) return *std::move(edges);
+}
 
 const TopologyEntry random_regular_topology{
     "random-regular", "a random connected graph with `degree` neighbours for everyone",

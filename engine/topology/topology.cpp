@@ -101,6 +101,13 @@ Topology Topology::complete(int workers) {
   return topology;
 }
 
+Topology Topology::on_schedule(std::string kind,
+                               std::shared_ptr<const MixingSchedule> schedule) && {
+  kind_ = std::move(kind);
+  schedule_ = std::move(schedule);
+  return std::move(*this);
+}
+
 std::int64_t Topology::edge_count() const {
   if (complete_) return static_cast<std::int64_t>(workers_) * (workers_ - 1) / 2;
   return static_cast<std::int64_t>(neighbours_.size()) / 2;

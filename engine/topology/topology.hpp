@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct Neighbour {
   int worker = 0;
   double weight = 1;
 };
+
+class MixingSchedule;
 
 /// Who can exchange with whom: a weighted undirected connected graph on workers 0 … n − 1.
 /// Immutable; safe to share between threads. `complete` stores no edges, whatever n.
@@ -64,6 +67,11 @@ class Topology {
   /// to all workers, each modulo its length, maps edges to edges. Empty: no such symmetry is known.
   /// A ring has {n}, a torus {rows, columns}. Gives the closed forms of spectral.hpp.
   std::span<const int> cycles() const { return cycles_; }
+  /// Which of the edges the exchanges of a run of rounds use, and in which direction
+  /// (mixing_schedule.hpp); null: all of them in each, both ways.
+  const std::shared_ptr<const MixingSchedule>& schedule() const { return schedule_; }
+  /// This graph, as the one of all edges that the schedule uses.
+  Topology on_schedule(std::string kind, std::shared_ptr<const MixingSchedule> schedule) &&;
 
  private:
   Topology() = default;
@@ -76,6 +84,7 @@ class Topology {
   std::vector<double> degree_;
   bool unit_weights_ = true;
   std::vector<int> cycles_;
+  std::shared_ptr<const MixingSchedule> schedule_;
 };
 
 /// One kind of topology a recipe can name.
@@ -104,5 +113,7 @@ struct MixingMatrix {
 };
 MixingMatrix metropolis_weights(const Topology& topology);
 MixingMatrix uniform_weights(const Topology& topology);
+/// λₙ(W), to 1e-9 or so: by powers of I − W, whose largest eigenvalue is 1 − λₙ.
+double least_eigenvalue(const MixingMatrix& weights);
 
 }  // namespace acid

@@ -1,9 +1,11 @@
 #include "engine/worker/rule.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "engine/base/error.hpp"
+#include "engine/worker/arena.hpp"
 #include "engine/worker/elements.hpp"
 #include "engine/worker/passes.hpp"
 #include "engine/worker/worker_memory.hpp"
@@ -43,6 +45,16 @@ const kernels::Table<T>& WorkerView<T>::kernels() const {
 template <class T>
 T* WorkerView<T>::moment(std::size_t which) const {
   return WorkerLayout<T>(settings).moment(own, which);
+}
+
+template <class T>
+T* WorkerView<T>::gradient() const {
+  return own == nullptr ? nullptr : WorkerLayout<T>(settings).gradient(own);
+}
+
+template <class T>
+const T* WorkerView<T>::snapshot() const {
+  return own == nullptr ? nullptr : WorkerLayout<T>(settings).snapshot(own);
 }
 
 template <class T>
@@ -134,6 +146,30 @@ double heard_number(const WorkerView<T>& worker, const Message& message, const H
   return sum;
 }
 
+template <class T>
+void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j) {
+  const std::size_t size = rule.message().floats(i.settings.dimension);
+  struct Messages {
+    const Backend* backend = nullptr;
+    Arena<T> of[2];
+  };
+  thread_local Messages messages;
+  if (messages.backend != i.settings.backend || messages.of[0].size() < size) {
+    messages.backend = i.settings.backend;
+    for (Arena<T>& one : messages.of) one = Arena<T>(size, *i.settings.backend);
+  }
+  T *const of_i = messages.of[0].data(), *const of_j = messages.of[1].data();
+  rule.say(i, of_i);
+  rule.say(j, of_j);
+  const auto hear = [&](WorkerView<T> worker, const T* own, const T* partner) {
+    worker.elapsed = 0;
+    const std::array<kernels::Weighted<T>, 2> offers{{{own, 0.5}, {partner, 0.5}}};
+    rule.hear(worker, {.sources = offers});
+  };
+  hear(i, of_i, of_j);
+  hear(j, of_j, of_i);
+}
+
 // By way of the kernel that knows when a copy is better written past the caches.
 template <class T>
 void Rule<T>::point(const WorkerView<T>& worker, T* out) const {
@@ -172,17 +208,18 @@ void Rule<T>::read(const WorkerView<T>& worker, const Heard<T>*, std::size_t fir
   worker.kernels().copy(worker.x + first, out, size);
 }
 
-#define ACID_RULE_OF(T)                                                                    \
-  template struct WorkerView<T>;                                                           \
-  template class Rule<T>;                                                                  \
-  template void local_step(const WorkerView<T>&, const StepSize&, const T*, T*, T, T*);    \
-  template void optimizer_step(const WorkerView<T>&, const OptimizerSettings&, T*, T*,     \
-                               const StepSize&, const T*, const kernels::Mixed<T>&, T*);   \
-  template void heard_mean(const WorkerView<T>&, const Heard<T>&, std::size_t, T*);        \
-  template void copy_vector(const WorkerView<T>&, const T*, T*);                           \
-  template void scale_vector(const WorkerView<T>&, const T*, double, T*);                  \
-  template void add_vector(const WorkerView<T>&, const T*, double, T*);                    \
-  template void say_number(const WorkerView<T>&, const Message&, std::size_t, double, T*); \
+#define ACID_RULE_OF(T)                                                                       \
+  template struct WorkerView<T>;                                                              \
+  template class Rule<T>;                                                                     \
+  template void local_step(const WorkerView<T>&, const StepSize&, const T*, T*, T, T*);       \
+  template void optimizer_step(const WorkerView<T>&, const OptimizerSettings&, T*, T*,        \
+                               const StepSize&, const T*, const kernels::Mixed<T>&, T*);      \
+  template void heard_mean(const WorkerView<T>&, const Heard<T>&, std::size_t, T*);           \
+  template void copy_vector(const WorkerView<T>&, const T*, T*);                              \
+  template void scale_vector(const WorkerView<T>&, const T*, double, T*);                     \
+  template void add_vector(const WorkerView<T>&, const T*, double, T*);                       \
+  template void meet_by_messages(const Rule<T>&, const WorkerView<T>&, const WorkerView<T>&); \
+  template void say_number(const WorkerView<T>&, const Message&, std::size_t, double, T*);    \
   template double heard_number(const WorkerView<T>&, const Message&, const Heard<T>&, std::size_t);
 ACID_RULE_OF(float)
 ACID_RULE_OF(double)

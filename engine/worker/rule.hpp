@@ -16,9 +16,10 @@ struct WorkerSettings;
 
 /// A vector that every worker keeps beside x.
 struct Slot {
-  enum class Start { zero, x };  // x: the start point
-  std::string_view name;         // in checkpoints
-  Start start = Start::zero;
+  enum class Start { value, x };  // x: the start point
+  std::string_view name;          // in checkpoints
+  Start start = Start::value;
+  double value = 0;     // of all its elements
   bool shared = false;  // meet() changes it: it lies where a partner's process can reach it
 };
 
@@ -35,8 +36,9 @@ struct WorkerView {
   const WorkerSettings& settings;
   T* x;
   std::byte* own;  // null in meet() for a partner in another process, which shares x and slots only
-  double* scalars;  // of ScalarSlots, in order, in the host's memory; null likewise
-  double elapsed;   // normalised time since the worker's last event
+  double* scalars;           // of ScalarSlots, in order, in the host's memory; null likewise
+  double elapsed;            // normalised time since the worker's last event
+  std::uint32_t number = 0;  // of the worker; 0 for such a partner
 
   /// The vector of slot `index` in Rule::slots().
   T* slot(std::size_t index) const;
@@ -44,6 +46,9 @@ struct WorkerView {
   const kernels::Table<T>& kernels() const;
   /// The optimiser's moments; null where it keeps none.
   T* moment(std::size_t which) const;
+  /// The gradient in flight and where it was taken; null where none is kept.
+  T* gradient() const;
+  const T* snapshot() const;
 };
 
 /// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
@@ -54,6 +59,7 @@ struct Heard {
   /// matrix says. Of a meeting: its own and its partner's. Empty where `mean` is there.
   std::span<const kernels::Weighted<T>> sources = {};
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
+  const T* own = nullptr;   // the worker's own message where `mean` is there
   double late = 0;          // meetings: normalised time since the messages were said
 };
 
@@ -67,7 +73,8 @@ struct Message {
 /// A gradient's step.
 struct StepSize {
   double learning_rate = 0;
-  std::int64_t number = 0;  // of the gradient, of this worker, from 1
+  std::int64_t number = 0;     // of the gradient, of this worker, from 1
+  std::int64_t staleness = 0;  // of it
 };
 
 /// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
@@ -90,6 +97,13 @@ class Rule {
   /// False for a rule that has a point() of its own: gradients are taken elsewhere than at x, and
   /// every worker keeps a copy of where.
   virtual bool point_is_x() const { return true; }
+  /// Whether say() changes more than the time: then a worker says a message once, and no checkpoint
+  /// is between that and what it hears.
+  virtual bool changes_when_saying() const { return false; }
+  /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
+  virtual bool changes_gradient() const { return false; }
+  /// Whether meet() needs of a partner no more than x and the shared slots.
+  virtual bool meets_in_place() const { return true; }
 
   /// Brings the worker to the event's time.
   virtual void advance(const WorkerView<T>& worker) const;
@@ -98,8 +112,8 @@ class Rule {
   /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
                     T* next_point) const;
-  /// out ← message() of it. Changes nothing but by advancing: a checkpoint may follow, after which
-  /// it is said again.
+  /// out ← message() of it. Changes nothing but by advancing, unless changes_when_saying(): a
+  /// checkpoint may follow, after which it is said again.
   virtual void say(const WorkerView<T>& worker, T* out) const;
   virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
   /// Both say and both hear at once, in one pass.
@@ -157,6 +171,9 @@ void copy_vector(const WorkerView<T>& worker, const T* from, T* out);
 /// out += weight·from.
 template <class T>
 void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* out);
+/// Both say, and both hear at once, by way of messages: for rules that do not meet in place.
+template <class T>
+void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j);
 /// Number `index` of a message that is being said, and the weighted sum of those that are heard. An
 /// all-reduce does not carry numbers.
 template <class T>

@@ -1,5 +1,6 @@
 #include "engine/worker/worker.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/base/error.hpp"
@@ -17,9 +18,14 @@ template <class T>
 void BasicWorker<T>::start(std::span<const T> x0, std::span<const float> buffers) {
   const kernels::Table<T>& kernels = settings_->backend->template kernels<T>();
   kernels.copy(x0.data(), x_, x0.size());
-  for (std::size_t k = 0; k < this->slots(); ++k)
-    if (settings_->slots[k].start == Slot::Start::x)
-      kernels.copy(x0.data(), layout().slot(x_, own_, k), x0.size());
+  for (std::size_t k = 0; k < settings_->slots.size(); ++k) {
+    const Slot& slot = settings_->slots[k];
+    T* const values = layout().slot(x_, own_, k);
+    if (slot.start == Slot::Start::x)
+      kernels.copy(x0.data(), values, x0.size());
+    else if (slot.value != 0)
+      std::fill_n(values, x0.size(), static_cast<T>(slot.value));
+  }
   for (std::size_t k = 0; k < settings_->scalars; ++k) scalars_[k] = rule().scalars()[k].start;
   this->backend().template kernels<float>().copy(buffers.data(), buffers_at(0).data(),
                                                  buffers.size());
@@ -28,7 +34,7 @@ void BasicWorker<T>::start(std::span<const T> x0, std::span<const float> buffers
 template <class T>
 WorkerView<T> BasicWorker<T>::at(double t) const {
   ACID_ASSERT(t >= last_, "event at {} after one at {}", t, last_);
-  return {*settings_, x_, own_, scalars_, t - last_};
+  return {*settings_, x_, own_, scalars_, t - last_, number_};
 }
 
 template <class T>
@@ -65,7 +71,7 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
                                      bool begin_next) {
   ++gradients_;
   staleness_ = updates_since_snapshot_++;
-  rule().step(advance(t), {learning_rate, gradients_}, g.data(),
+  rule().step(advance(t), {learning_rate, gradients_, staleness_}, g.data(),
               begin_next ? layout().snapshot(own_) : nullptr);
   const std::span<float> current = buffers_at(0);
   this->backend().template kernels<float>().copy(this->gradient_buffers().data(), current.data(),

@@ -21,9 +21,11 @@ namespace acid {
 template <class T>
 class alignas(64) BasicWorker : public WorkerVectors<T> {
  public:
-  /// Worker `index` of those that the memory was made for. Settings and memory outlive it.
-  BasicWorker(const WorkerSettings& settings, WorkerMemory<T>& memory, std::size_t index = 0)
-      : WorkerVectors<T>(settings, memory, index) {}
+  /// Worker `index` of those that the memory was made for; of the run it is worker `number`.
+  /// Settings and memory outlive it.
+  BasicWorker(const WorkerSettings& settings, WorkerMemory<T>& memory, std::size_t index = 0,
+              std::uint32_t number = 0)
+      : WorkerVectors<T>(settings, memory, index), number_(number) {}
 
   /// x ← x0, and what the method keeps beside it to its start; before any event.
   void start(std::span<const T> x0, std::span<const float> buffers = {});
@@ -91,6 +93,7 @@ class alignas(64) BasicWorker : public WorkerVectors<T> {
   std::int64_t gradients_ = 0;                // committed
   std::uint32_t updates_since_snapshot_ = 0;  // of x, by any event; counts gradients' staleness
   std::uint32_t staleness_ = 0;
+  std::uint32_t number_ = 0;
 };
 
 using Worker = BasicWorker<float>;

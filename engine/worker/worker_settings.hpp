@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "engine/worker/backend.hpp"
@@ -16,6 +17,9 @@ struct WorkerSettings {
   Rules rules;                  // what the method does
   std::vector<Slot> slots;      // what it keeps: follow() sets it with the rules
   std::size_t shared_slots = 0, scalars = 0;
+  std::vector<int> degrees;        // of the workers' graph, by worker
+  double first_learning_rate = 0;  // of a worker's first gradient
+  std::uint64_t codec_seed = 0;
   OptimizerSettings optimizer;
   std::vector<DecayRange> decay;  // covers [0, dimension)
   const Backend* backend = &cpu_backend();

@@ -72,8 +72,8 @@ bool excuses_itself(const std::string& arguments, const std::string& reason) {
 
 TEST_CASE("acid-bench list names every command of the help, and one that is unknown exits with 2") {
   const std::vector<std::string> expected{
-      "bandwidth", "kernels",   "gradients", "threads", "virtual", "consensus", "mpi",
-      "exchange",  "recording", "cuda",      "store",   "startup", "report",    "resume"};
+      "bandwidth", "kernels",   "listings", "gradients", "threads", "virtual", "consensus", "mpi",
+      "exchange",  "recording", "cuda",     "store",     "startup", "report",  "resume"};
   CHECK(commands() == expected);
   const Captured help = shell("--help");
   REQUIRE(help.ran);

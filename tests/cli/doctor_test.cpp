@@ -21,10 +21,12 @@ json sound() {
 }
 
 /// The named checks of doctor --json, where the worker prints `environment`.
-json checks(const json& environment, const std::string& name) {
+json checks(const json& environment, const std::string& name,
+            std::vector<std::string> variables = {}) {
   const acid::test::ScriptedWorker bench("cat environment.json\n");
   bench.write("environment.json", environment.dump());
-  const auto result = bench.call({"doctor", "--json"});
+  variables.push_back(bench.worker);
+  const auto result = acid::test::acid(bench, {"doctor", "--json"}, variables);
   INFO(result.err);
   CHECK(result.code == 0);
   const json document = result.json();
@@ -46,6 +48,18 @@ TEST_CASE("doctor says which SQLite acid was built with") {
   const json found = checks(sound(), "SQLite");
   REQUIRE(found.size() == 1);
   CHECK(found[0]["found"].get<std::string>().starts_with("3."));
+}
+
+TEST_CASE("doctor says how listings are executed, and why not by machine code") {
+  const json found = checks(sound(), "listings");
+  REQUIRE(found.size() == 1);
+  CHECK((found[0]["status"] == "ok") == (found[0]["found"] == "run as machine code"));
+  CHECK((found[0]["status"] == "ok") == (found[0]["advice"] == ""));
+  const json interpreted = checks(sound(), "listings", {"ACID_KERNELS=baseline"});
+  REQUIRE(interpreted.size() == 1);
+  CHECK(interpreted[0]["found"] == "are interpreted");
+  CHECK_THAT(interpreted[0]["advice"].get<std::string>(),
+             ContainsSubstring("the kernels are those of all processors"));
 }
 
 TEST_CASE("doctor says how fast the machine's BLAS is, and no more where all is well") {

@@ -41,6 +41,41 @@ std::string id_of(const SmallStudy& study, const std::string& algorithm) {
 
 }  // namespace
 
+// Emitted code, where this machine has it, and the interpreter.
+TEST_CASE("methods that are listings end with the same digests on all processors") {
+  std::string recipe = acid::test::kSmallRecipe;
+  recipe = recipe.substr(0, recipe.find("[[algorithms]]")) + R"toml(
+[[methods]]
+name = "mine"
+rate = 2.0
+keep = { xt = "x" }
+between = "mix(x, xt, 0.3)"
+step = ["x = x - lr * u", "xt = xt - lr * sign(u) * sqrt(abs(u))"]
+hear = "x = x - 0.5 * (mine(0) - theirs(0))"
+[[algorithms]]
+kind = "mine"
+[[algorithms]]
+kind = "gradient-tracking"
+[[algorithms]]
+kind = "decent-adam"
+[[algorithms]]
+kind = "diloco"
+steps = 5
+)toml";
+  const SmallStudy studies[2];
+  for (int baseline = 0; baseline < 2; ++baseline) {
+    studies[baseline].write("small.toml", recipe);
+    std::vector<std::string> environment;
+    if (baseline == 1) environment.push_back("ACID_KERNELS=baseline");
+    const auto result = acid::test::acid(studies[baseline], {"run", "small.toml"}, environment);
+    INFO(result.err);
+    REQUIRE(result.code == 0);
+  }
+  const auto digests = studies[0].digests();
+  CHECK(digests.size() == 8);
+  CHECK(digests == studies[1].digests());
+}
+
 TEST_CASE("run executes every run of the recipe and prints the comparison") {
   const SmallStudy study;
   const auto result = study.run();

@@ -3,6 +3,7 @@
 // from its default, in a recipe where it ought to matter, and the run that comes out is executed.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -10,7 +11,9 @@
 
 #include "engine/base/digest.hpp"
 #include "engine/data/dataset.hpp"
+#include "engine/methods/method.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/topology/topology.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/plan.hpp"
 #include "recipes/sections.hpp"
@@ -101,20 +104,46 @@ bool not_executed(const Key& key) {
   return key.field.type == FieldType::file;
 }
 
+/// Whether it is a schedule of graphs.
+bool changes(const std::string& kind) {
+  const TopologyEntry* const entry = find_topology(kind);
+  if (entry == nullptr) return false;
+  for (const Field& field : entry->fields)
+    if (field.fallback.empty()) return false;
+  json options = with_fallbacks(entry->fields, json::object());
+  options["kind"] = kind;
+  return make_topology(8, options).schedule() != nullptr;
+}
+
+/// With no more local steps than leave time for exchanges.
+std::string algorithm_of_kind(const Key& key) {
+  constexpr double kMostSteps = 10;
+  const auto& fields = find_algorithm(key.kind)->fields;
+  const auto steps = std::ranges::find(fields, "steps", &Field::name);
+  const bool fewer = steps != fields.end() && key.name != "steps" &&
+                     json::parse(steps->fallback).get<double>() > kMostSteps;
+  return fmt::format("algorithms=[{{kind=\"{}\"{}}}]", key.kind,
+                     fewer ? fmt::format(",steps={}", kMostSteps) : "");
+}
+
 /// What a key needs to have a meaning.
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
   const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
   const AlgorithmEntry* const algorithm = find_algorithm(key.kind);
   if (key.path == "algorithm" && algorithm->optimizers == Optimizers::none)
-    return {fmt::format("algorithms=[{{kind=\"{}\"}}]", key.kind), "optimizer.momentum=0.0",
-            "optimizer.weight_decay=0.0", "topology=star", "execution.virtual.network.edges=[]"};
+    return {algorithm_of_kind(key), "optimizer.momentum=0.0", "optimizer.weight_decay=0.0",
+            "topology=star", "execution.virtual.network.edges=[]"};
   if (key.path == "algorithm")
-    return {fmt::format("algorithms=[{{kind=\"{}\"}}]", key.kind),
+    return {algorithm_of_kind(key),
             // Uniform weights are Metropolis ones where they exist, and refused elsewhere.
             full == "algorithm.weights" ? "topology.kind=star" : "topology.kind=ring",
             "execution.virtual.network.edges=[]"};
   Overrides context;
+  if (key.path == "algorithm.codec")
+    return {fmt::format("algorithms=[{{kind=\"d-psgd\",codec={{kind=\"{}\"{}}}}}]",
+                        key.kind.empty() ? "sign" : key.kind,
+                        key.kind.empty() ? "" : ",share=0.6")};
   if (!key.kind.empty()) context.push_back(fmt::format("{}={{kind=\"{}\"}}", key.path, key.kind));
   if (is("optimizer.schedule.") && !key.kind.empty())
     context = {fmt::format("optimizer.schedule={{kind=\"{}\"}}", key.kind)};
@@ -132,6 +161,8 @@ Overrides context_of(const Key& key) {
     context = {"task={dataset={kind=\"quadratic\",noise=0.1}}"};
   if (key.path == "task.dataset" && key.kind == "logistic") context.clear();
   if (key.path == "topology") context.emplace_back("execution.virtual.network.edges=[]");
+  if (key.path == "topology" && changes(key.kind))
+    context.emplace_back("algorithms=[{kind=\"d-psgd\"}]");
   if (key.path == "task.partition") context.emplace_back("workers.count=4");
   if (key.path == "optimizer" && !key.kind.empty())
     context = {fmt::format("optimizer={{kind=\"{}\",weight_decay=0.01}}", key.kind)};
@@ -148,6 +179,7 @@ std::vector<std::string> alternatives(const Key& key) {
     case FieldType::boolean:
       return {fallback == true ? "false" : fallback == false ? "true" : "false"};
     case FieldType::text: {
+      if (field.choices.empty()) return {"\"chain\""};  // the name of a graph
       std::string choices(field.choices), one;
       for (const char c : choices + ",")
         if (c == ',') {
@@ -227,8 +259,10 @@ std::string behaviour_of(const PlannedRun& run) {
   Witness witness;
   const Outcome outcome =
       run_virtual({composed->spec, *composed->objective, witness}, composed->options.virtual_time);
+  const std::string last =
+      outcome.worker_digests.empty() ? "diverged" : outcome.worker_digests.back();
   return fmt::format("{}{} {} {} {} {}", witness.seen, outcome.position.seconds, outcome.message,
-                     outcome.mean_digest, outcome.worker_digests.back(), outcome.holds);
+                     outcome.mean_digest, last, outcome.holds);
 }
 
 struct Compiled {
@@ -265,7 +299,9 @@ bool matters(const Key& key, std::string* what) {
   *what = "base: " + base.said;
   if (!base.run) return false;
   const std::string before = behaviour_of(*base.run);
-  const std::string path = key.path == "algorithm" ? "algorithms.0" : key.path;
+  const std::string path = key.path == "algorithm"         ? "algorithms.0"
+                           : key.path == "algorithm.codec" ? "algorithms.0.codec"
+                                                           : key.path;
   for (const std::string& value : alternatives(key)) {
     std::string table = path;
     if (table == "execution.virtual.pauses[0]") table = "execution.virtual.pauses.0";

@@ -28,6 +28,20 @@ TEST_CASE("plan --json lists every run with the keys that scripts rely on") {
   CHECK_FALSE(folder.has("acid-store"));
 }
 
+TEST_CASE("plan says what is known of a graph that changes, once") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto plan =
+      acid::test::acid(folder, {"plan", "small.toml", "--set", "topology.kind=one-peer-exponential",
+                                "--set", "algorithms=[{ kind = \"d-psgd\" }, { kind = \"sgp\" }]"});
+  INFO(plan.err);
+  REQUIRE(plan.code == 0);
+  const auto at = plan.out.find("directed true, kind one-peer-exponential changes:");
+  REQUIRE(at != std::string::npos);
+  CHECK(plan.out.find("changes:", at + 60) == std::string::npos);
+  CHECK_THAT(plan.out, ContainsSubstring("after a period"));
+}
+
 TEST_CASE("plan has the same runs as text, CSV and Markdown") {
   const Folder folder;
   folder.write("small.toml", acid::test::kSmallRecipe);

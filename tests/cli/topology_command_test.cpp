@@ -47,6 +47,28 @@ TEST_CASE("a complete graph too large to list keeps its numbers") {
   CHECK(huge.json()["lambda_sum"].get<double>() == Approx(50000));
 }
 
+TEST_CASE("topology says what is known of graphs that change from exchange to exchange") {
+  const Folder folder;
+  const auto of = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "topology");
+    arguments.emplace_back("--json");
+    return acid::test::acid(folder, arguments).json()["schedule"];
+  };
+  const auto eight = of({"one-peer-exponential", "8"});
+  CHECK(eight["period"] == 3);
+  CHECK(eight["messages"] == 8.0);
+  CHECK(eight["stochastic"] == "doubly");
+  CHECK(eight["left"].get<double>() < 1e-7);
+  CHECK(of({"one-peer-exponential", "6"})["left"].get<double>() > 0.01);
+  const auto push = of({"epidemic", "8", "--option", "form=push"});
+  CHECK(push["period"].is_null());
+  CHECK(push["stochastic"] == "columns");
+  CHECK(of({"ring", "8"}).is_null());
+  const auto text =
+      acid::test::acid(folder, {"topology", "epidemic", "8", "--option", "form=push"});
+  CHECK_THAT(text.out, ContainsSubstring("push-sum") && ContainsSubstring("16 per exchange"));
+}
+
 TEST_CASE("options of a kind are checked against its fields") {
   const Folder folder;
   const auto run = [&](const std::vector<std::string>& options) {

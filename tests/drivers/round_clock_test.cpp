@@ -17,6 +17,11 @@ using Row = std::vector<double>;
 using Table = std::vector<Row>;
 using Neighbours = std::vector<std::vector<int>>;
 
+/// Of the one message of a leg.
+std::vector<std::shared_ptr<const MessageCosts>> alike(MessageCosts costs) {
+  return {std::make_shared<const MessageCosts>(std::move(costs))};
+}
+
 /// CORRECTNESS 29, letter by letter. Worker, bucket.
 struct Recurrence {
   Row S;
@@ -193,9 +198,10 @@ TEST_CASE("CORRECTNESS 29: the clock of rounds follows the recurrences, to 1e-9"
         const auto work = work_of(durations, optimizer);
         reduced.all_reduce(p.F, p.g, p.U, c);
         mixed.decentralised(p.F, p.g, p.u, each, partners);
-        CHECK(reduce.advance(kReduce, work, {.bucket_seconds = c, .of_gradients = true}) ==
+        CHECK(reduce.advance(kReduce, work, alike({.bucket_seconds = c, .of_gradients = true})) ==
               Approx(reduced.last()).epsilon(1e-9));
-        CHECK(mix.advance(kMix, work, {partners, costs}) == Approx(mixed.last()).epsilon(1e-9));
+        CHECK(mix.advance(kMix, work, alike({partners, costs})) ==
+              Approx(mixed.last()).epsilon(1e-9));
         for (int i = 0; i < n; ++i) {
           CHECK(reduce.ready_seconds(i) ==
                 Approx(reduced.S[static_cast<std::size_t>(i)]).epsilon(1e-9));
@@ -262,11 +268,11 @@ TEST_CASE("CORRECTNESS 29: equal workers and buckets take the closed forms' time
       RoundClock reduce(8, F / (F + G), shares), mix(8, F / (F + G), shares);
       CHECK(pace(5, 5, [&](int) {
               return reduce.advance(kReduce, work,
-                                    {.bucket_seconds = Row(4, c), .of_gradients = true});
+                                    alike({.bucket_seconds = Row(4, c), .of_gradients = true}));
             }) == Approx(reduced).epsilon(1e-9));
       const std::vector<NeighbourCost> costs(8, {c, 0});
       CHECK(pace(30, 10, [&](int) {
-              return mix.advance(kMix, work, {everybody_else(8), costs});
+              return mix.advance(kMix, work, alike({everybody_else(8), costs}));
             }) == Approx(mixed).epsilon(1e-9));
 
       const auto driven = [&](const char* algorithm, double latency) {
@@ -305,13 +311,14 @@ TEST_CASE("CORRECTNESS 29: jitter costs an all-reduce its maximum, neighbours mu
   const std::vector<NeighbourCost> costs(n, {0.1, 0});
   RoundClock reduce(n, 1.0 / 3, shares), complete = reduce, ring = reduce;
   const double reduced = pace(kWarmUp, kRounds, [&](int k) {
-    return reduce.advance(kReduce, work(k), {.bucket_seconds = Row(4, 0.1), .of_gradients = true});
+    return reduce.advance(kReduce, work(k),
+                          alike({.bucket_seconds = Row(4, 0.1), .of_gradients = true}));
   });
   const double mixed = pace(kWarmUp, kRounds, [&](int k) {
-    return complete.advance(kMix, work(k), {everybody_else(n), costs});
+    return complete.advance(kMix, work(k), alike({everybody_else(n), costs}));
   });
   const double mixed_on_ring = pace(kWarmUp, kRounds, [&](int k) {
-    return ring.advance(kMix, work(k), {circle(n), costs});
+    return ring.advance(kMix, work(k), alike({circle(n), costs}));
   });
   INFO("seed " << kSeed << ": " << reduced << " " << mixed << " " << mixed_on_ring);
   double harmonic = 0, squares = 0;

@@ -62,7 +62,7 @@ TEST_CASE("what a method shows are its own numbers, and one key means the same i
         if (other.key == each.key) CHECK(other.symbol == each.symbol);
     }
     for (const auto& [key, value] : method.derived) derived.insert(key);
-    CHECK(shown == derived);
+    if (entry.listing == nullptr) CHECK(shown == derived);
   }
   CHECK(shown_by({"ar-sgd", "no method"}).empty());
   CHECK(shown_by({"ad-psgd", "a2cid2"}).size() == 3);

@@ -2,63 +2,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/rng.hpp"
 #include "tests/catch.hpp"
-#include "tests/methods/walk.hpp"
+#include "tests/methods/bowls.hpp"
 
 using namespace acid;
-using test::Walk;
-
-namespace {
-
-constexpr int kWorkers = 8;
-constexpr std::size_t kDimension = 5;
-constexpr double kRate = 0.05;
-
-/// fᵢ(x) = ½ Σₖ hᵢₖ (xₖ − bᵢₖ)², different for every worker.
-struct Bowls {
-  std::vector<std::vector<double>> h, b;
-  Bowls() {
-    Stream stream(33);
-    for (int i = 0; i < kWorkers; ++i) {
-      h.emplace_back();
-      b.emplace_back();
-      for (std::size_t k = 0; k < kDimension; ++k) {
-        h.back().push_back(0.5 + 1.5 * stream.uniform());
-        b.back().push_back(3 * stream.normal());
-      }
-    }
-  }
-  std::vector<double> gradient(int worker, const std::vector<double>& x) const {
-    const auto i = static_cast<std::size_t>(worker);
-    std::vector<double> g;
-    for (std::size_t k = 0; k < x.size(); ++k) g.push_back(h[i][k] * (x[k] - b[i][k]));
-    return g;
-  }
-  /// Where Σ fᵢ is least.
-  std::vector<double> optimum() const {
-    std::vector<double> x;
-    for (std::size_t k = 0; k < kDimension; ++k) {
-      double weighted = 0, sum = 0;
-      for (std::size_t i = 0; i < h.size(); ++i) {
-        weighted += h[i][k] * b[i][k];
-        sum += h[i][k];
-      }
-      x.push_back(weighted / sum);
-    }
-    return x;
-  }
-  Walk::Gradient of_workers() const {
-    return [this](int worker, const std::vector<double>& x) { return gradient(worker, x); };
-  }
-};
-
-Walk walk(std::string_view name, const nlohmann::json& options = nlohmann::json::object()) {
-  static const Topology ring = make_topology(kWorkers, {{"kind", "ring"}});
-  return {ring, name, options, std::vector<double>(kDimension)};
-}
-
-}  // namespace
+using namespace acid::test;
 
 TEST_CASE("CORRECTNESS 33: on different data D-PSGD ends beside the optimum, tracking in it") {
   const Bowls bowls;
@@ -82,7 +30,7 @@ TEST_CASE("CORRECTNESS 34: what workers track sums to their gradients, after eve
     for (std::size_t k = 0; k < kDimension; ++k) {
       double tracked = 0, gradients = 0;
       for (int i = 0; i < kWorkers; ++i) {
-        tracked += it.workers[static_cast<std::size_t>(i)].slot("tracked")[k];
+        tracked += it.workers[static_cast<std::size_t>(i)].slot("y")[k];
         gradients += it.gradients[static_cast<std::size_t>(i)][k];
       }
       CHECK(tracked == Approx(gradients).margin(1e-12));

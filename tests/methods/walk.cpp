@@ -3,12 +3,15 @@
 #include <nlohmann/json.hpp>
 
 namespace acid::test {
+namespace {
+constexpr std::uint64_t kSeed = 5;  // of drawn graphs
+}
 
-Walk::Walk(const Topology& graph, std::string_view name, const nlohmann::json& options,
+Walk::Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::json& options,
            const std::vector<double>& start, OptimizerSettings optimizer)
-    : weights(metropolis_weights(graph)), gradients(static_cast<std::size_t>(graph.workers())) {
-  const AlgorithmEntry* entry = find_algorithm(name);
-  method = entry->make(with_fallbacks(entry->fields, options), nullptr);
+    : gradients(static_cast<std::size_t>(graph.workers())) {
+  method = entry.make(with_fallbacks(entry.fields, options), nullptr);
+  mixing = mixing_of(method, graph);
   settings.dimension = start.size();
   settings.optimizer = optimizer;
   settings.decay = {{0, start.size(), optimizer.weight_decay}};
@@ -22,11 +25,12 @@ Walk::Walk(const Topology& graph, std::string_view name, const nlohmann::json& o
 }
 
 void Walk::go(int legs, double learning_rate, const Gradient& gradient) {
-  std::vector<std::vector<double>> messages(workers.size());
+  messages_.resize(workers.size());
+  settings.first_learning_rate = learning_rate;
   for (int k = 0; k < legs; ++k, ++leg_)
     for (const Phase phase : method.round.leg(leg_)) {
       if (phase == Phase::hear) {
-        hear(messages);
+        hear();
         continue;
       }
       for (std::size_t i = 0; i < workers.size(); ++i) {
@@ -36,29 +40,43 @@ void Walk::go(int legs, double learning_rate, const Gradient& gradient) {
           worker.begin_gradient(t);
           const std::span<const double> at = worker.snapshot();
           gradients[i] = gradient(static_cast<int>(i), {at.begin(), at.end()});
+          std::ranges::copy(gradients[i], worker.gradient().begin());
         } else if (phase == Phase::step) {
-          worker.commit_gradient(static_cast<double>(leg_ + 1), gradients[i], learning_rate);
+          worker.commit_gradient(static_cast<double>(leg_ + 1), direction(i), learning_rate);
         } else {
-          messages[i].resize(method.rules.doubles->message().floats(settings.dimension));
-          worker.offer(t, messages[i]);
+          messages_[i].resize(method.rules.doubles->message().floats(settings.dimension));
+          if (method.reduces_gradients)
+            messages_[i] = gradients[i];
+          else
+            worker.offer(t, messages_[i]);
         }
       }
     }
 }
 
-void Walk::hear(const std::vector<std::vector<double>>& messages) {
+std::span<const double> Walk::direction(std::size_t i) {
+  return method.reduces_gradients ? std::span<const double>(mean_) : workers[i].gradient();
+}
+
+void Walk::hear() {
+  const auto& messages = messages_;
+  mean_.assign(messages[0].size(), 0.0);
+  for (const auto& message : messages)
+    for (std::size_t k = 0; k < mean_.size(); ++k)
+      mean_[k] += message[k] / static_cast<double>(messages.size());
+  if (method.reduces_gradients) return;
+  const MixingMatrix weights = mixing ? mixing->matrix(exchange_++, kSeed) : MixingMatrix();
   for (std::size_t i = 0; i < workers.size(); ++i) {
+    Heard<double> heard{.mean = mean_.data(), .own = messages[i].data()};
     std::vector<kernels::Weighted<double>> sources;
-    if (method.peers == Peers::all) {
-      for (const auto& message : messages)
-        sources.push_back({message.data(), 1 / static_cast<double>(messages.size())});
-    } else {
+    if (mixing) {
       sources.push_back({messages[i].data(), weights.self[i]});
       for (const Neighbour& neighbour : weights.neighbours[i])
         sources.push_back(
             {messages[static_cast<std::size_t>(neighbour.worker)].data(), neighbour.weight});
+      heard = {.sources = sources};
     }
-    workers[i].hear(workers[i].last_event(), {.sources = sources});
+    workers[i].hear(workers[i].last_event(), heard);
   }
 }
 

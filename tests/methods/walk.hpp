@@ -10,19 +10,18 @@
 
 namespace acid::test {
 
-/// A synchronous method of the catalog in double precision, walked through without a driver, on a
-/// graph whose mixing matrix is Metropolis'.
+/// A synchronous method of the catalog in double precision, walked through without a driver.
 struct Walk {
   using Gradient = std::function<std::vector<double>(int worker, const std::vector<double>& x)>;
 
   Method method;
-  MixingMatrix weights;
+  std::shared_ptr<const MixingSchedule> mixing;  // null: all are heard
   WorkerSettings settings;
   std::unique_ptr<WorkerMemory<double>> memory;
   std::vector<BasicWorker<double>> workers;
   std::vector<std::vector<double>> gradients;  // each worker's last
 
-  Walk(const Topology& graph, std::string_view name, const nlohmann::json& options,
+  Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::json& options,
        const std::vector<double>& start, OptimizerSettings optimizer = {});
 
   /// So many gradients of every worker, and what is said and heard around them.
@@ -33,9 +32,13 @@ struct Walk {
   double distance(const std::vector<double>& to) const;
 
  private:
-  void hear(const std::vector<std::vector<double>>& messages);
+  std::span<const double> direction(std::size_t i);
+  void hear();
 
-  std::int64_t leg_ = 0;
+  std::vector<std::vector<double>> messages_;
+  std::vector<double> mean_;  // of all messages
+
+  std::int64_t leg_ = 0, exchange_ = 0;
 };
 
 }  // namespace acid::test

@@ -66,9 +66,11 @@ TEST_CASE("every catalogued topology is a connected graph whose rates sum to rn/
 TEST_CASE("each kind refuses exactly the sizes it cannot have") {
   using Names = std::vector<std::string>;
   // The default random graph of three workers happens to be disconnected.
-  CHECK(kinds_refusing(3) ==
-        Names{"bipartite-exponential", "torus", "hypercube", "random-regular", "erdos-renyi"});
-  CHECK(kinds_refusing(7) == Names{"bipartite-exponential", "torus", "hypercube"});
+  CHECK(kinds_refusing(3) == Names{"bipartite-exponential", "torus", "hypercube", "random-regular",
+                                   "erdos-renyi", "alternating-ring",
+                                   "alternating-exponential-ring"});
+  CHECK(kinds_refusing(7) == Names{"bipartite-exponential", "torus", "hypercube",
+                                   "alternating-ring", "alternating-exponential-ring"});
   CHECK(kinds_refusing(16).empty());
   CHECK_THROWS_AS(acid::make_topology(0, {{"kind", "ring"}}), UsageError);
   CHECK_THROWS_AS(acid::make_topology(4, {{"kind", "rnig"}}), UsageError);

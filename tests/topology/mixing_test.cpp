@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numbers>
 
 #include "tests/catch.hpp"
@@ -5,19 +6,9 @@
 
 using acid::MixingMatrix;
 using acid::Topology;
+using acid::samples::dense;
 
 namespace {
-
-Eigen::MatrixXd dense(const MixingMatrix& mixing) {
-  const auto n = static_cast<Eigen::Index>(mixing.self.size());
-  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    matrix(i, i) = mixing.self[row];
-    for (const auto& [worker, weight] : mixing.neighbours[row]) matrix(i, worker) = weight;
-  }
-  return matrix;
-}
 
 void check_doubly_stochastic(const Eigen::MatrixXd& w) {
   CHECK(w.isApprox(w.transpose(), 1e-12));
@@ -60,4 +51,17 @@ TEST_CASE("Metropolis weights on a star are 1/n, and uniform ones are refused") 
   CHECK(w.self[1] == Approx(0.8));
   CHECK(w.neighbours[3][0].weight == Approx(0.2));
   CHECK_THROWS_AS(acid::uniform_weights(star), acid::UsageError);
+}
+
+TEST_CASE("the least eigenvalue of mixing matrices is known where it has a closed form") {
+  const auto least = [](int workers, const char* kind) {
+    return acid::least_eigenvalue(
+        acid::metropolis_weights(acid::make_topology(workers, {{"kind", kind}})));
+  };
+  for (const int n : {4, 8, 16, 64}) CHECK(least(n, "ring") == Approx(-1.0 / 3));
+  for (const int n : {5, 7, 31})
+    CHECK(least(n, "ring") ==
+          Approx(1.0 / 3 + 2.0 / 3 * std::cos(std::numbers::pi * (n - 1) / n)).epsilon(1e-6));
+  CHECK(least(2, "ring") == Approx(0).margin(1e-9));
+  CHECK(least(9, "complete") == Approx(0).margin(1e-9));
 }

@@ -39,6 +39,18 @@ inline std::vector<Topology> all_of_size(int workers) {
   return all;
 }
 
+/// A mixing matrix with all its zeros.
+inline Eigen::MatrixXd dense(const MixingMatrix& mixing) {
+  const auto n = static_cast<Eigen::Index>(mixing.self.size());
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    matrix(i, i) = mixing.self[row];
+    for (const auto& [worker, weight] : mixing.neighbours[row]) matrix(i, worker) += weight;
+  }
+  return matrix;
+}
+
 inline std::vector<Edge> rates_of(const Topology& topology, double rate) {
   std::vector<Edge> rates;
   topology.for_each_edge([&](const Edge& edge) {

@@ -109,7 +109,7 @@ Position Evaluator::position(const Gathered& gathered) const {
   return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
           .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = RunSpec::bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges()};
+          .bytes = spec_.bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges()};
 }
 
 Totals Evaluator::totals(const Gathered& gathered) const {

@@ -7,55 +7,72 @@
 
 namespace acid {
 
-NeighbourExchange::NeighbourExchange(Post& post, std::span<const Neighbour> neighbours,
-                                     std::size_t dimension, const Backend& memory,
+NeighbourExchange::NeighbourExchange(Post& post, const PeerSchedule& peers,
+                                     const PackedMessage& form, const Backend& memory,
                                      std::function<void()> over)
-    : post_(post), neighbours_(neighbours), over_(std::move(over)), published_(dimension, memory) {
-  for (auto& vectors : received_)
-    for (std::size_t k = 0; k < neighbours_.size(); ++k) vectors.emplace_back(dimension, memory);
-}
+    : post_(post),
+      peers_(peers),
+      over_(std::move(over)),
+      form_(form),
+      memory_(memory),
+      published_(form.floats(), memory),
+      packed_(form.is_packed() ? form.packed_floats() : 0, memory) {}
 
 void NeighbourExchange::publish(std::int64_t round) {
   ACID_ASSERT(!in_flight_, "round {} begins before round {} is over", round, round_);
   in_flight_ = true;
   round_ = round;
-  leaving_ = neighbours_.size();
-  for (const Neighbour& neighbour : neighbours_)
-    post_.send(neighbour.worker, mail_header(MailKind::parameters, round), published_.span(),
-               [this] {
-                 --leaving_;
-                 check_over();
-               });
+  exchange_ = peers_.exchange(round);
+  for (auto one = arrivals_.begin(); one != arrivals_.end();) {
+    const auto heard = one++;
+    if (heard->round < round) unused_.splice(unused_.end(), arrivals_, heard);
+  }
+  const std::vector<int>& receivers = exchange_->receivers[static_cast<std::size_t>(post_.rank())];
+  leaving_ = receivers.size();
+  if (form_.is_packed())
+    form_.pack(post_.rank(), static_cast<std::uint64_t>(round), published_.span(), packed_.span());
+  const std::span<const float> body = form_.is_packed() ? packed_.span() : published_.span();
+  for (const int receiver : receivers)
+    post_.send(receiver, mail_header(MailKind::parameters, round), body, [this] {
+      --leaving_;
+      check_over();
+    });
   check_over();
 }
 
-void NeighbourExchange::deliver(const Mail& mail) {
-  std::int64_t round = 0;
-  MailReader reader(mail);
-  reader(round);
-  const auto sender = std::find_if(neighbours_.begin(), neighbours_.end(),
-                                   [&](const Neighbour& one) { return one.worker == mail.from; });
-  ACID_ASSERT(sender != neighbours_.end(), "rank {} is no neighbour of rank {}", mail.from,
-              post_.rank());
-  auto& vectors = received_[round % 2];
-  post_.fetch(mail, vectors[static_cast<std::size_t>(sender - neighbours_.begin())].span(),
-              [this, round] {
-                ++arrived_[round % 2];
-                check_over();
-              });
+NeighbourExchange::Arrival& NeighbourExchange::room() {
+  if (unused_.empty()) {
+    arrivals_.emplace_back();
+    arrivals_.back().vector = Arena<float>(form_.floats(), memory_);
+    arrivals_.back().packed = Arena<float>(packed_.size(), memory_);
+  } else {
+    arrivals_.splice(arrivals_.end(), unused_, unused_.begin());
+  }
+  return arrivals_.back();
 }
 
-std::vector<const float*> NeighbourExchange::received(std::int64_t round) const {
-  std::vector<const float*> vectors(static_cast<std::size_t>(post_.size()));
-  for (std::size_t k = 0; k < neighbours_.size(); ++k)
-    vectors[static_cast<std::size_t>(neighbours_[k].worker)] = received_[round % 2][k].data();
-  return vectors;
+void NeighbourExchange::deliver(const Mail& mail) {
+  Arrival& arrival = room();
+  MailReader reader(mail);
+  reader(arrival.round);
+  arrival.from = mail.from;
+  arrival.is_whole = false;
+  post_.fetch(mail, (form_.is_packed() ? arrival.packed : arrival.vector).span(), [this, &arrival] {
+    if (form_.is_packed()) form_.unpack(arrival.from, arrival.packed.span(), arrival.vector.span());
+    arrival.is_whole = true;
+    check_over();
+  });
 }
 
 void NeighbourExchange::check_over() {
-  std::size_t& arrived = arrived_[round_ % 2];
-  if (!in_flight_ || arrived < neighbours_.size() || leaving_ > 0) return;
-  arrived = 0;
+  if (!in_flight_ || leaving_ > 0) return;
+  received_.assign(static_cast<std::size_t>(post_.size()), nullptr);
+  for (const Arrival& one : arrivals_)
+    if (one.round == round_ && one.is_whole)
+      received_[static_cast<std::size_t>(one.from)] = one.vector.data();
+  for (const Neighbour& heard :
+       exchange_->weights.neighbours[static_cast<std::size_t>(post_.rank())])
+    if (received_[static_cast<std::size_t>(heard.worker)] == nullptr) return;
   in_flight_ = false;
   over_();
 }

@@ -2,29 +2,32 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "engine/codecs/packed_message.hpp"
 #include "engine/drivers/mpi/post.hpp"
-#include "engine/topology/topology.hpp"
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/worker/arena.hpp"
 
 namespace acid {
 
-/// One vector of every process to all its neighbours, round after round. A neighbour may be one
-/// round ahead, never two: it needs this process's vector of the round between.
+/// One vector of every process to those that hear it, round after round. Where the graph changes, a
+/// sender that hears nobody meanwhile may be several rounds ahead, as many as rank 0 lets workers
+/// be apart: what comes early is kept.
 ///
-/// Cost per round and process: one vector and one message to each neighbour, one hop; room for two
-/// vectors of each neighbour.
+/// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
+/// one hop; room for what has arrived and is not heard.
 ///
 /// The communication thread's, but for the vectors: published() may change between the end of a
-/// round and the next publish(), and received() of a round may be read from its end until the next
-/// publish().
+/// round and the next publish(), and received() may be read from the end of a round until then.
 class NeighbourExchange {
  public:
   /// The own vector lies in `memory`. `over` is called at the end of every round: all vectors have
-  /// arrived and the own one has left.
-  NeighbourExchange(Post& post, std::span<const Neighbour> neighbours, std::size_t dimension,
+  /// arrived and the own one has left. `peers` outlives this.
+  NeighbourExchange(Post& post, const PeerSchedule& peers, const PackedMessage& form,
                     const Backend& memory, std::function<void()> over);
 
   std::span<float> published() { return published_.span(); }
@@ -32,20 +35,30 @@ class NeighbourExchange {
   void publish(std::int64_t round);
   /// Takes a message of the kind parameters.
   void deliver(const Mail& mail);
-  /// By worker; null for those that are no neighbours.
-  std::vector<const float*> received(std::int64_t round) const;
+  /// Of the last round, by worker; null for those that are not heard in it.
+  const std::vector<const float*>& received() const { return received_; }
 
  private:
+  struct Arrival {
+    Arena<float> vector, packed;  // the latter: as it travels, unless that is as it is
+    std::int64_t round = 0;
+    int from = 0;
+    bool is_whole = false;
+  };
+  Arrival& room();
   void check_over();
 
   Post& post_;
-  const std::span<const Neighbour> neighbours_;
+  const PeerSchedule& peers_;
   const std::function<void()> over_;
-  Arena<float> published_;
-  std::vector<Arena<float>> received_[2];  // by parity of the round, by neighbour
-  std::size_t arrived_[2] = {0, 0};
+  const PackedMessage form_;
+  const Backend& memory_;
+  Arena<float> published_, packed_;
+  std::list<Arrival> arrivals_, unused_;  // of this round and later ones; room of earlier ones
+  std::vector<const float*> received_;
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
+  std::shared_ptr<const PeerSchedule::Exchange> exchange_;  // of round_
   std::size_t leaving_ = 0;
 };
 

@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "engine/base/error.hpp"
+#include "engine/codecs/coded_rule.hpp"
 
 namespace acid {
 namespace {
 
+bool goes_by_link(const RunSpec& spec, const MpiOptions& options) {
+  return options.link != nullptr && !spec.method.codec;
+}
+
 const Backend& offer_memory(const RunSpec& spec, const MpiOptions& options) {
-  return options.link == nullptr ? spec.backend->messages() : *spec.backend;
+  return goes_by_link(spec, options) ? *spec.backend : spec.backend->messages();
 }
 
 }  // namespace
@@ -21,8 +26,13 @@ PairExchange::PairExchange(const Run& run, const MpiOptions& options, Post& post
       worker_(worker),
       progress_(progress),
       rank_(post.rank()),
-      own_offer_(run.objective.dimension(), offer_memory(run.spec, options)),
-      partner_offer_(run.objective.dimension(), offer_memory(run.spec, options)) {}
+      by_link_(goes_by_link(run.spec, options)),
+      form_(run.spec.method.packed_message(run.objective.dimension(),
+                                           run.spec.seeds.derived(Purpose::dither))),
+      own_offer_(form_.floats(), offer_memory(run.spec, options)),
+      partner_offer_(form_.floats(), offer_memory(run.spec, options)),
+      own_packed_(form_.is_packed() ? form_.packed_floats() : 0),
+      partner_packed_(own_packed_.size()) {}
 
 // The offers' memory must outlive what the device does with it.
 PairExchange::~PairExchange() {
@@ -52,7 +62,8 @@ bool PairExchange::leads() const { return (edge_.number % 2 == 0 ? edge_.i : edg
 
 std::span<float> PairExchange::partners_memory() {
   // A partner that dies in the middle would leave both half changed.
-  if (!run_.spec.backend->is_host_memory() || options_.goes_on) return {};
+  const bool in_place = run_.spec.method.rules.floats->meets_in_place();
+  if (!in_place || !run_.spec.backend->is_host_memory() || options_.goes_on) return {};
   return post_.window(partner(), worker_.shared_size());
 }
 
@@ -105,7 +116,7 @@ void PairExchange::go(const Mail& mail) {
     offer(std::max(count, worker_.time().count()));
     progress_.testify(worker_);
   }
-  if (options_.link == nullptr) return send_offer(MailKind::answer);
+  if (!by_link_) return send_offer(MailKind::answer);
   post_.send(partner(), mail_header(MailKind::answer, edge_.number, offered_));
   swap_offers();
 }
@@ -123,7 +134,7 @@ void PairExchange::answer(const Mail& mail) {
     progress_.testify(worker_);
     worker_.time().thaw();
   }
-  if (options_.link != nullptr) return swap_offers();
+  if (by_link_) return swap_offers();
   send_offer(MailKind::offer);
   fetch_offer(mail);
 }
@@ -172,12 +183,16 @@ void PairExchange::offer(std::int64_t count) {
   worker_.time().lift(count);
   offered_ = count;
   worker_.offer(own_offer_.span());
+  if (form_.is_packed())
+    said_ = message_on_its_way(run_.spec.method.rules, worker_.state().scalars());
   stage_ = Stage::in_flight;
 }
 
 void PairExchange::send_offer(MailKind kind) {
   leaving_ = true;
-  post_.send(partner(), mail_header(kind, edge_.number, offered_), own_offer_.span(),
+  if (form_.is_packed()) form_.pack(rank_, said_, own_offer_.span(), own_packed_.span());
+  post_.send(partner(), mail_header(kind, edge_.number, offered_),
+             form_.is_packed() ? own_packed_.span() : own_offer_.span(),
              [this] { leaving_ = false; });
 }
 
@@ -186,7 +201,11 @@ void PairExchange::fetch_offer(const Mail& mail) {
   std::uint64_t number = 0;
   reader(number);
   expect(Stage::in_flight, number, mail);
-  post_.fetch(mail, partner_offer_.span(), [this] { apply(); });
+  const bool packed = form_.is_packed();
+  post_.fetch(mail, packed ? partner_packed_.span() : partner_offer_.span(), [this, packed] {
+    if (packed) form_.unpack(partner(), partner_packed_.span(), partner_offer_.span());
+    apply();
+  });
 }
 
 // The partner does the same: it is between its offer and its apply too.

@@ -69,8 +69,12 @@ class PairExchange {
   double began_ = 0;          // by the clock on the wall
   bool leaving_ = false;      // our offer is on its way to the partner
   bool swapping_ = false;     // both are, by options_.link
+  const bool by_link_;
+  const PackedMessage form_;
+  std::uint64_t said_ = 0;  // number of the message that our offer is
   Arena<float> own_offer_, partner_offer_;
-  std::set<std::uint64_t> ready_partners_;  // exchanges for which the partner is ready
+  Arena<float> own_packed_, partner_packed_;  // as they travel, unless that is as they are
+  std::set<std::uint64_t> ready_partners_;    // exchanges for which the partner is ready
 };
 
 }  // namespace acid

@@ -16,13 +16,12 @@ constexpr double kMostRoundsAhead = 4;
 }  // namespace
 
 RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
-                                   std::int64_t bytes_per_message, double started_seconds,
-                                   std::int64_t round)
+                                   double started_seconds, std::int64_t round)
     : run_(run),
       spec_(run.spec),
       post_(post),
       checkpoints_(run.checkpointing.checkpoints),
-      bytes_per_message_(bytes_per_message),
+      peers_(run.spec, run.objective.dimension()),
       started_seconds_(started_seconds),
       first_round_(round),
       first_seconds_(run.clock.seconds()),
@@ -33,7 +32,7 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
 }
 
 Position RoundCoordinator::position(std::int64_t legs) const {
-  return spec_.after_legs(legs, run_.clock.seconds() - started_seconds_, bytes_per_message_);
+  return peers_.after_legs(legs, run_.clock.seconds() - started_seconds_);
 }
 
 void RoundCoordinator::deliver(const Mail& mail) {
@@ -91,12 +90,13 @@ bool RoundCoordinator::decide() {
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);
-  if (over || (stop_ && !evaluating_)) {
+  const bool open = spec_.method.round.is_open(round);  // nothing is kept of what is on its way
+  if (over || (stop_ && !open && !evaluating_)) {
     end(over);
     return true;
   }
-  if (stop_) return false;  // unless the evaluation says that the run is over anyway
-  if (checkpoints_ != nullptr && asked_ < round) {
+  if (stop_ && !open) return false;  // unless the evaluation says that the run is over anyway
+  if (checkpoints_ != nullptr && !open && asked_ < round) {
     asked_ = round;
     cut_due_ = checkpoints_->due(round, here);
   }
@@ -160,8 +160,7 @@ RoundEvaluator::RoundEvaluator(const Run& run, Post& post, Collector& collector)
       idle_seconds_(static_cast<std::size_t>(run.spec.workers)),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       resumed_(resume(run.checkpointing.resume)),
-      coordinator_(run, post, sampler_, bytes_per_message(run.spec, ensemble_.dimension()),
-                   run.clock.seconds() - seconds_, round_) {}
+      coordinator_(run, post, sampler_, run.clock.seconds() - seconds_, round_) {}
 
 RoundsState RoundEvaluator::state() {
   return {ensemble_, log_, round_, seconds_, idle_seconds_, sampler_, notes_};

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/drivers/shared/rounds.hpp"
 #include "engine/run/cut.hpp"
 #include "engine/run/outcome.hpp"
@@ -35,10 +36,10 @@ struct Directive {
 /// The communication thread's, the part of the calling thread apart.
 class RoundCoordinator {
  public:
-  /// `sampler`: stands where the run begins; it only counts. `bytes_per_message`:
-  /// of all workers. A run that began at `started_seconds` on the clock, at `round`.
-  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler,
-                   std::int64_t bytes_per_message, double started_seconds, std::int64_t round);
+  /// `sampler`: stands where the run begins; it only counts. A run that began at `started_seconds`
+  /// on the clock, at `round`.
+  RoundCoordinator(const Run& run, Post& post, const Sampler& sampler, double started_seconds,
+                   std::int64_t round);
 
   /// Takes a message of the kinds progress, stop and shut_down_wanted.
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
@@ -66,7 +67,7 @@ class RoundCoordinator {
   const RunSpec& spec_;
   Post& post_;
   Checkpoints* const checkpoints_;  // while cutting_ is set the calling thread's, else ours
-  const std::int64_t bytes_per_message_;
+  const PeerSchedule peers_;
   const double started_seconds_;
   const std::int64_t first_round_;
   const double first_seconds_;  // when this attempt began

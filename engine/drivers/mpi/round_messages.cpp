@@ -6,29 +6,34 @@
 #include "engine/drivers/shared/rounds.hpp"
 
 namespace acid {
-
 RoundMessages::RoundMessages(const Run& run, const MpiOptions& options, Post& post,
-                             std::span<float> own_gradient)
+                             const PeerSchedule& peers, std::span<float> own_gradient)
     : method_(run.spec.method),
       post_(post),
-      weights_(weights_of(run.spec)),
+      peers_(peers),
       buckets_(method_.message().floats(run.objective.dimension())),
-      sent_gradient_(run.spec.backend->is_host_memory() ? 0 : own_gradient.size(),
+      sent_gradient_(run.spec.backend->is_host_memory() || !method_.reduces_gradients
+                         ? 0
+                         : own_gradient.size(),
                      run.spec.backend->messages()),
-      gradient_(run.spec.backend->is_host_memory() ? own_gradient : sent_gradient_.span()),
-      message_(method_.peers == Peers::all && !method_.reduces_gradients
+      gradient_(sent_gradient_.size() == 0 ? own_gradient : sent_gradient_.span()),
+      message_(method_.peers == Peers::all && !method_.reduces_gradients && !method_.gathers()
                    ? method_.message().floats(run.objective.dimension())
                    : 0,
                run.spec.backend->messages()),
+      mean_(method_.gathers() ? method_.message().floats(run.objective.dimension()) : 0,
+            run.spec.backend->messages()),
       missing_(buckets_.size()) {
   const auto over = [this] { is_over(); };
   const Backend& memory = run.spec.backend->messages();
-  if (method_.peers == Peers::all)
+  if (method_.peers == Peers::all && !method_.gathers())
     all_reduce_.emplace(post, buckets_, method_.reduces_gradients ? gradient_ : message_.span(),
                         memory, options.library_sum, over);
   else
-    neighbours_.emplace(post, weights_.neighbours[static_cast<std::size_t>(post.rank())],
-                        method_.message().floats(run.objective.dimension()), memory, over);
+    neighbours_.emplace(
+        post, peers,
+        method_.packed_message(run.objective.dimension(), run.spec.seeds.derived(Purpose::dither)),
+        memory, over);
 }
 
 void RoundMessages::begin() {
@@ -67,7 +72,7 @@ void RoundMessages::hand_over_rest() {
 void RoundMessages::say(std::int64_t exchange, Worker& worker) {
   if (method_.reduces_gradients) return hand_over_rest();
   begin();
-  const bool to_all = method_.peers == Peers::all;
+  const bool to_all = all_reduce_.has_value();
   worker.offer(worker.last_event(), to_all ? message_.span() : neighbours_->published());
   if (to_all) return hand_over_rest();
   {
@@ -90,12 +95,22 @@ void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
   std::vector<kernels::Weighted<float>> sources;
   if (all_reduce_) {
     heard.mean = all_reduce_->mean().data();
+    heard.own = message_.data();
   } else {
-    const std::vector<const float*> received = neighbours_->received(exchange);
-    sources = heard_by(weights_, rank, [&](int i) -> const float* {
+    const std::vector<const float*>& received = neighbours_->received();
+    const auto message_of = [&](int i) -> const float* {
       return i == rank ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
-    });
-    heard.sources = sources;
+    };
+    if (method_.gathers()) {
+      std::vector<const float*> messages;
+      for (int i = 0; i < post_.size(); ++i) messages.push_back(message_of(i));
+      mean_in_order<float>(messages, mean_.data(), 0, mean_.size(), worker.backend());
+      heard.mean = mean_.data();
+      heard.own = message_of(rank);
+    } else {
+      sources = heard_by(peers_.exchange(exchange)->weights, rank, message_of);
+      heard.sources = sources;
+    }
   }
   acid::hear(rank, worker, heard, log);
 }

@@ -9,6 +9,7 @@
 #include "engine/drivers/mpi/all_reduce.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/neighbours.hpp"
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/run/event_log.hpp"
 
 namespace acid {
@@ -22,7 +23,7 @@ namespace acid {
 class RoundMessages {
  public:
   /// `own_gradient`: the worker's. All outlive this.
-  RoundMessages(const Run& run, const MpiOptions& options, Post& post,
+  RoundMessages(const Run& run, const MpiOptions& options, Post& post, const PeerSchedule& peers,
                 std::span<float> own_gradient);
 
   // The gradient thread's.
@@ -55,11 +56,12 @@ class RoundMessages {
 
   const Method& method_;
   Post& post_;
-  const MixingMatrix weights_;  // of neighbours
+  const PeerSchedule& peers_;
   const Buckets buckets_;       // of a message
   Arena<float> sent_gradient_;  // where transports cannot send the worker's own
   const std::span<float> gradient_;
-  Arena<float> message_;              // to all workers, unless it is the gradient
+  Arena<float> message_;              // to be reduced, unless it is the gradient
+  Arena<float> mean_;                 // of messages that are gathered
   std::vector<std::size_t> missing_;  // by bucket: elements that are not final
 
   Mutex mutex_;

@@ -24,12 +24,12 @@ RoundWorker::RoundWorker(const Run& run, const MpiOptions& options, Post& post,
       post_(post),
       directives_(directives),
       rank_(post.rank()),
-      bytes_per_message_(bytes_per_message(run.spec, run.objective.dimension())),
+      peers_(run.spec, run.objective.dimension()),
       settings_(worker_settings(run.spec, run.objective)),
       pace_(options.slow_factor, run.clock),
       memory_(settings_, 1),
-      worker_(settings_, memory_),
-      messages_(run, options, post, worker_.gradient()),
+      worker_(settings_, memory_, 0, static_cast<std::uint32_t>(rank_)),
+      messages_(run, options, post, peers_, worker_.gradient()),
       reporter_(run.spec, post),
       started_seconds_(run.clock.seconds()) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
@@ -52,7 +52,7 @@ void RoundWorker::train() {
   const std::int64_t last = legs_of(run_.spec);
   for (std::int64_t leg = worker_.gradients(); leg < last; ++leg) {
     if (!go_through(
-            run_.spec.method.round, leg, [&] { return may_commit(leg); },
+            run_.spec.method, leg, [&] { return may_commit(leg); },
             [this](Phase phase, std::int64_t exchange) { return act(phase, exchange); }))
       return;
     post_.submit(0, mail_header(MailKind::progress, worker_.gradients(), diverged_));
@@ -92,6 +92,7 @@ void RoundWorker::compute() {
   }
   loss_ = run_.objective.gradient_in_parts(0, rank_, worker_.gradients(), worker_.snapshot(),
                                            worker_.gradient_buffers(), messages_.gradient(), ready);
+  norm_ = norm_before_hearing(run_.spec, worker_);
   const double until = pace_.end();
   if (slow_factor_ > 1) directives_.hold_until(until);
   end_span(SpanKind::compute, began);
@@ -148,8 +149,8 @@ double RoundWorker::end_span(SpanKind kind, double since) {
 }
 
 void RoundWorker::step() {
-  const Position here = run_.spec.after_legs(
-      worker_.gradients() + 1, run_.clock.seconds() - started_seconds_, bytes_per_message_);
+  const Position here =
+      peers_.after_legs(worker_.gradients() + 1, run_.clock.seconds() - started_seconds_);
   const Commit what{.worker = rank_,
                     .time = here.normalised_time,
                     .position = here,
@@ -157,7 +158,8 @@ void RoundWorker::step() {
                     .loss = loss_,
                     .gradient = messages_.gradient(),
                     .direction = messages_.direction(),
-                    .is_first = report_.notes.empty()};
+                    .is_first = report_.notes.empty(),
+                    .norm = norm_};
   if (!commit(what, worker_, reporter_.log(), report_.notes.emplace_back())) diverged_ = true;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/drivers/mpi/report.hpp"
 #include "engine/drivers/mpi/round_directives.hpp"
 #include "engine/drivers/mpi/round_messages.hpp"
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/run/run.hpp"
 
 namespace acid {
@@ -44,7 +45,7 @@ class RoundWorker {
   Post& post_;
   RoundDirectives& directives_;
   const int rank_;
-  const std::int64_t bytes_per_message_;
+  const PeerSchedule peers_;
   const WorkerSettings settings_;
   GradientPace pace_;
   WorkerMemory<float> memory_;
@@ -54,6 +55,7 @@ class RoundWorker {
   WorkerReport report_;
   Timeline timeline_{1};  // of this worker alone, as number 0
   double loss_ = 0;
+  std::optional<double> norm_;
   bool diverged_ = false;
   double started_seconds_ = 0;  // earlier attempts' time is before it
 };

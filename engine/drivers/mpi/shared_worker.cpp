@@ -14,7 +14,7 @@ SharedWorker::SharedWorker(const Run& run, Post& post)
       memory_(settings_, 1,
               run.spec.backend->is_host_memory() ? post.open_window(Worker::shared_size(settings_))
                                                  : std::span<float>{}),
-      worker_(settings_, memory_),
+      worker_(settings_, memory_, 0, static_cast<std::uint32_t>(rank_)),
       reporter_(run.spec, post),
       time_(run.spec.workers),
       edges_(run.spec, rank_) {

@@ -13,8 +13,7 @@ namespace acid {
 
 /// What both partners of an exchange offered, from the offers until both have applied it.
 struct Offers {
-  Offers(std::size_t dimension, const Backend& memory)
-      : i(dimension, memory), j(dimension, memory) {}
+  Offers(std::size_t size, const Backend& memory) : i(size, memory), j(size, memory) {}
   Arena<float> i, j;
   int lower = 0;                 // the worker whose offer is i
   double time = 0;               // normalised
@@ -25,11 +24,11 @@ struct Offers {
 class OffersAlone {
  public:
   /// For the offer of `step`, the first or the second of its exchange.
-  std::shared_ptr<Offers> of(const ReplayStep& step, std::size_t dimension, const Backend& memory) {
+  std::shared_ptr<Offers> of(const ReplayStep& step, std::size_t size, const Backend& memory) {
     std::erase_if(offers_, [](const auto& each) { return each.second->to_apply.load() == 0; });
     std::shared_ptr<Offers>& offers = offers_[step.exchange];
     if (offers != nullptr) return offers;
-    offers = std::make_shared<Offers>(dimension, memory);
+    offers = std::make_shared<Offers>(size, memory);
     offers->lower = std::min(step.worker, step.partner);
     offers->time = step.time;
     offers->to_apply.store(2);

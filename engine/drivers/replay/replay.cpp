@@ -61,6 +61,7 @@ class Replay {
     return std::ranges::find(order_.last_mark().absent, true) == order_.last_mark().absent.end();
   }
   Position position() const { return position(order_.commits(), order_.exchanges()); }
+  std::size_t offer_size() const { return spec_.method.message().floats(ensemble_.dimension()); }
   Position position_at_mark(double time) const;
   Totals totals(const Position& here, std::int64_t exchanges) const;
 
@@ -233,7 +234,7 @@ void Replay::apply(const ReplayStep& step) {
 }
 
 void Replay::offer_alone(const ReplayStep& step) {
-  const auto kept = alone_.of(step, ensemble_.dimension(), *spec_.backend);
+  const auto kept = alone_.of(step, offer_size(), *spec_.backend);
   pool_.submit(
       step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step, offers = kept](int) {
         Worker& worker = ensemble_.worker(step.worker);
@@ -266,8 +267,7 @@ Offers* Replay::free_offers() {
     return nullptr;
   };
   if (Offers* const found = find()) return found;
-  if (offers_.size() < offered_.size())
-    return &offers_.emplace_back(ensemble_.dimension(), *spec_.backend);
+  if (offers_.size() < offered_.size()) return &offers_.emplace_back(offer_size(), *spec_.backend);
   pool_.wait_light();
   Offers* const found = find();
   ACID_ASSERT(found != nullptr, "{} exchanges in flight", offers_.size());

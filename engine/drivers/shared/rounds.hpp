@@ -31,34 +31,23 @@ struct RoundsState {
   }
 };
 
-/// What all workers together send each time they say something.
-inline std::int64_t bytes_per_message(const RunSpec& spec, std::size_t dimension,
-                                      AllReduceKind all_reduce = AllReduceKind::ring) {
-  return std::llround(bytes_per_message(spec.method, *spec.topology,
-                                        4.0 * static_cast<double>(dimension), all_reduce));
-}
-
-/// What the workers of a synchronous method give to what they hear of their neighbours; nothing
-/// where they hear all workers.
-inline MixingMatrix weights_of(const RunSpec& spec) {
-  if (spec.method.peers != Peers::neighbours) return {};
-  return spec.method.uniform_weights ? uniform_weights(*spec.topology)
-                                     : metropolis_weights(*spec.topology);
-}
-
 /// Takes one worker through a leg: act(phase, exchange) for each of its parts, where `exchange` is
 /// the number of the message that is said or heard. Before the first part that changes the worker
 /// may_go_on() is asked. False where one of them says so.
 template <class MayGoOn, class Act>
-bool go_through(const Round& round, std::int64_t leg, const MayGoOn& may_go_on, const Act& act) {
-  std::int64_t exchange = round.said_before(leg);
+bool go_through(const Method& method, std::int64_t leg, const MayGoOn& may_go_on, const Act& act) {
+  const Round& round = method.round;
+  std::int64_t said = round.said_before(leg), heard = round.heard_before(leg);
+  const bool saying_changes = method.rules.floats->changes_when_saying();
   bool goes_on = false;
   for (const Phase phase : round.leg(leg)) {
-    const bool changes = phase == Phase::hear || phase == Phase::step;
+    const bool changes =
+        phase == Phase::hear || phase == Phase::step || (phase == Phase::say && saying_changes);
     if (changes && !goes_on && !may_go_on()) return false;
     goes_on = goes_on || changes;
-    if (!act(phase, exchange)) return false;
-    if (phase == Phase::hear) ++exchange;
+    if (!act(phase, phase == Phase::hear ? heard : said)) return false;
+    if (phase == Phase::say) ++said;
+    if (phase == Phase::hear) ++heard;
   }
   return true;
 }
@@ -70,7 +59,7 @@ inline void hear(int w, Worker& worker, const Heard<float>& heard, EventLog& log
   log.add(w, EventKind::assign, t, worker);
 }
 
-/// What worker w hears: its own message, then its neighbours' in ascending order.
+/// What worker w hears: its own message, then the others' in ascending order.
 template <class MessageOf>
 std::vector<kernels::Weighted<float>> heard_by(const MixingMatrix& weights, int w,
                                                const MessageOf& message_of) {

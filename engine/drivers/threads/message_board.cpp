@@ -4,13 +4,15 @@
 
 namespace acid {
 
-MessageBoard::MessageBoard(const RunSpec& spec, Ensemble& ensemble, std::int64_t said)
+MessageBoard::MessageBoard(const RunSpec& spec, const PeerSchedule& peers, Ensemble& ensemble,
+                           std::int64_t said)
     : spec_(spec),
+      peers_(peers),
       ensemble_(ensemble),
-      weights_(weights_of(spec)),
       message_size_(spec.method.message().floats(ensemble.dimension())),
       mean_(spec.method.peers == Peers::all ? message_size_ : 0, *spec.backend),
-      said_(spec.workers, said) {
+      said_(spec.workers, said),
+      heard_(spec.workers, said) {
   if (spec.method.reduces_gradients) return;
   for (auto& messages : messages_)
     for (int w = 0; w < spec.workers; ++w) messages.emplace_back(message_size_, *spec.backend);
@@ -21,22 +23,38 @@ std::span<float> MessageBoard::message(int w, std::int64_t exchange) {
   return messages_[exchange % 2][static_cast<std::size_t>(w)].span();
 }
 
-void MessageBoard::say(int w, std::int64_t exchange) {
-  Worker& worker = ensemble_.worker(w);
-  if (!spec_.method.reduces_gradients) worker.offer(worker.last_event(), message(w, exchange));
-  if (spec_.method.peers == Peers::neighbours) said_.say(w);
-}
-
-bool MessageBoard::wait_for_neighbours(int w, std::int64_t exchange) {
-  for (const Neighbour& neighbour : weights_.neighbours[static_cast<std::size_t>(w)])
-    if (!said_.wait_for(neighbour.worker, exchange + 1)) return false;
+bool MessageBoard::wait_for_place(int w, std::int64_t exchange) {
+  if (spec_.method.peers == Peers::all || exchange < 2) return true;
+  const auto before = peers_.exchange(exchange - 2);
+  for (const int receiver : before->receivers[static_cast<std::size_t>(w)])
+    if (!heard_.wait_for(receiver, exchange - 1)) return false;
   return true;
 }
 
-void MessageBoard::hear_neighbours(int w, std::int64_t exchange, EventLog& log) {
-  const auto sources =
-      heard_by(weights_, w, [&](int i) -> const float* { return message(i, exchange).data(); });
+void MessageBoard::say(int w, std::int64_t exchange) {
+  Worker& worker = ensemble_.worker(w);
+  if (!spec_.method.reduces_gradients) worker.offer(worker.last_event(), message(w, exchange));
+  if (spec_.method.peers != Peers::all) said_.say(w);
+}
+
+bool MessageBoard::wait_for_peers(int w, std::int64_t exchange) {
+  const auto peers = peers_.exchange(exchange);
+  for (const Neighbour& heard : peers->weights.neighbours[static_cast<std::size_t>(w)])
+    if (!said_.wait_for(heard.worker, exchange + 1)) return false;
+  return true;
+}
+
+void MessageBoard::hear_peers(int w, std::int64_t exchange, EventLog& log) {
+  const auto peers = peers_.exchange(exchange);
+  const auto sources = heard_by(peers->weights, w,
+                                [&](int i) -> const float* { return message(i, exchange).data(); });
   acid::hear(w, ensemble_.worker(w), {.sources = sources}, log);
+  heard_.say(w);
+}
+
+void MessageBoard::abort() {
+  said_.abort();
+  heard_.abort();
 }
 
 void MessageBoard::add_part(int w, std::int64_t exchange) {
@@ -47,9 +65,10 @@ void MessageBoard::add_part(int w, std::int64_t exchange) {
                        *spec_.backend);
 }
 
-void MessageBoard::hear_mean(int w, EventLog& log) {
-  if (!spec_.method.reduces_gradients)
-    acid::hear(w, ensemble_.worker(w), {.mean = mean_.data()}, log);
+void MessageBoard::hear_mean(int w, std::int64_t exchange, EventLog& log) {
+  if (spec_.method.reduces_gradients) return;
+  acid::hear(w, ensemble_.worker(w), {.mean = mean_.data(), .own = message(w, exchange).data()},
+             log);
 }
 
 std::span<const float> MessageBoard::direction(int w) {

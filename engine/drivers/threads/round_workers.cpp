@@ -9,13 +9,14 @@ namespace acid {
 
 RoundWorkers::RoundWorkers(const Run& run)
     : run_(run),
-      bytes_per_message_(bytes_per_message(run.spec, run.objective.dimension())),
+      peers_(run.spec, run.objective.dimension()),
       ensemble_(run.spec, run.objective),
       log_(run.spec.workers, run.spec.keep_events, run.recorder),
       timeline_(run.spec.workers),
       notes_(static_cast<std::size_t>(run.spec.workers)),
       losses_(notes_.size()),
-      idle_seconds_(notes_.size()) {
+      idle_seconds_(notes_.size()),
+      norms_(notes_.size()) {
   started_seconds_ = run.clock.seconds();  // once all memory is there
 }
 
@@ -25,6 +26,7 @@ void RoundWorkers::compute(int w) {
   losses_[static_cast<std::size_t>(w)] =
       run_.objective.gradient(w, w, worker.gradients(), worker.snapshot(),
                               worker.gradient_buffers(), ensemble_.gradient(w));
+  norms_[static_cast<std::size_t>(w)] = norm_before_hearing(run_.spec, worker);
 }
 
 bool RoundWorkers::step(int w, std::span<const float> direction) {
@@ -37,7 +39,8 @@ bool RoundWorkers::step(int w, std::span<const float> direction) {
                     .loss = losses_[static_cast<std::size_t>(w)],
                     .gradient = ensemble_.gradient(w),
                     .direction = direction,
-                    .is_first = notes(w).empty()};
+                    .is_first = notes(w).empty(),
+                    .norm = norms_[static_cast<std::size_t>(w)]};
   return commit(what, worker, log_, notes(w).emplace_back());
 }
 

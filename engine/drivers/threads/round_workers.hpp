@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
@@ -19,9 +20,8 @@ class RoundWorkers {
 
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
   /// After so many legs, now.
-  Position position(std::int64_t legs) const {
-    return run_.spec.after_legs(legs, seconds(), bytes_per_message_);
-  }
+  Position position(std::int64_t legs) const { return peers_.after_legs(legs, seconds()); }
+  const PeerSchedule& peers() const { return peers_; }
   Ensemble& ensemble() { return ensemble_; }
   EventLog& log() { return log_; }
 
@@ -49,13 +49,14 @@ class RoundWorkers {
 
  private:
   const Run& run_;
-  const std::int64_t bytes_per_message_;
+  const PeerSchedule peers_;
   double started_seconds_ = 0;  // earlier attempts' time is before it
   Ensemble ensemble_;
   EventLog log_;
   Timeline timeline_;
   std::vector<GradientRecords> notes_;
   std::vector<double> losses_, idle_seconds_;
+  std::vector<std::optional<double>> norms_;
 };
 
 }  // namespace acid

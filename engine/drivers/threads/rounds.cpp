@@ -17,7 +17,8 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
     legs_done_.store(first_leg_);
     samples_.resume_at(sampler_.sample_times());
   }
-  board_.emplace(spec_, workers_.ensemble(), spec_.method.round.said_before(first_leg_));
+  board_.emplace(spec_, workers_.peers(), workers_.ensemble(),
+                 spec_.method.round.said_before(first_leg_));
 }
 
 void ThreadsSync::save_cut(std::int64_t leg) {
@@ -80,7 +81,7 @@ void ThreadsSync::work(int w) {
   const std::int64_t most = std::min(spec_.budget.gradients, spec_.end_at_gradients);
   for (std::int64_t leg = first_leg_; leg * spec_.workers < most; ++leg)
     if (!go_through(
-            spec_.method.round, leg, [&] { return may_go_on(w, leg); },
+            spec_.method, leg, [&] { return may_go_on(w, leg); },
             [&](Phase phase, std::int64_t exchange) { return act(w, phase, exchange); }))
       return;
   // The last leg is whole once all have come through it.
@@ -93,8 +94,7 @@ bool ThreadsSync::act(int w, Phase phase, std::int64_t exchange) {
       compute(w);
       return true;
     case Phase::say:
-      board_->say(w, exchange);
-      return true;
+      return say(w, exchange);
     case Phase::hear:
       return hear(w, exchange);
     case Phase::step:
@@ -134,7 +134,9 @@ ThreadsSync::Decision ThreadsSync::decide(std::int64_t leg) {
 }
 
 bool ThreadsSync::must_meet(std::int64_t leg, const Position& here) {
-  if (must_end(here) || run_.stop.stop_requested()) return true;
+  if (must_end(here)) return true;
+  if (spec_.method.round.is_open(leg)) return false;  // nothing is kept of what is on its way
+  if (run_.stop.stop_requested()) return true;
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   if (checkpoints == nullptr || !checkpoints->due(leg, here)) return false;
   cut_due_ = leg;
@@ -198,8 +200,16 @@ void ThreadsSync::evaluate_samples() {
   }
 }
 
+bool ThreadsSync::say(int w, std::int64_t exchange) {
+  const double began = workers_.seconds();
+  if (!board_->wait_for_place(w, exchange)) return false;
+  workers_.waited(w, workers_.end_span(w, SpanKind::wait, began) - began);
+  board_->say(w, exchange);
+  return true;
+}
+
 bool ThreadsSync::hear(int w, std::int64_t exchange) {
-  return spec_.method.peers == Peers::all ? reduce(w, exchange) : hear_neighbours(w, exchange);
+  return spec_.method.peers == Peers::all ? reduce(w, exchange) : hear_peers(w, exchange);
 }
 
 // Each worker adds a part of the vector once all have said theirs.
@@ -209,16 +219,16 @@ bool ThreadsSync::reduce(int w, std::int64_t exchange) {
   board_->add_part(w, exchange);
   workers_.end_span(w, SpanKind::exchange, since);
   if (!meet(w)) return false;
-  board_->hear_mean(w, workers_.log());
+  board_->hear_mean(w, exchange, workers_.log());
   return true;
 }
 
-bool ThreadsSync::hear_neighbours(int w, std::int64_t exchange) {
+bool ThreadsSync::hear_peers(int w, std::int64_t exchange) {
   const double began = workers_.seconds();
-  if (!board_->wait_for_neighbours(w, exchange)) return false;
+  if (!board_->wait_for_peers(w, exchange)) return false;
   const double since = workers_.end_span(w, SpanKind::wait, began);
   workers_.waited(w, since - began);
-  board_->hear_neighbours(w, exchange, workers_.log());
+  board_->hear_peers(w, exchange, workers_.log());
   workers_.end_span(w, SpanKind::exchange, since);
   return true;
 }

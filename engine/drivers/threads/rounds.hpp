@@ -19,10 +19,11 @@
 namespace acid {
 
 /// One synchronous run on threads. Each worker goes through the legs of the method's round on its
-/// own, and waits for the workers that it hears alone. What the first to come to a leg finds to be
-/// due holds for all, and happens once the leg's gradient is computed and nothing is heard or
-/// committed yet. For a sample each leaves a copy of its model; for a checkpoint and at the end all
-/// meet at a barrier, and the last to come saves the run, or ends it.
+/// own, and waits for the workers that it hears, and those that have not heard it yet, alone. What
+/// the first to come to a leg finds to be due holds for all, and happens once the leg's gradient is
+/// computed and nothing is heard or committed yet. For a sample each leaves a copy of its model;
+/// for a checkpoint and at the end all meet at a barrier, and the last to come saves the run, or
+/// ends it.
 ///
 /// Worker i's state belongs to thread i, and to the last to come while all are at the barrier.
 class ThreadsSync {
@@ -42,8 +43,9 @@ class ThreadsSync {
   void work(int w);
   bool act(int w, Phase phase, std::int64_t exchange);
   void compute(int w);
+  bool say(int w, std::int64_t exchange);
   bool hear(int w, std::int64_t exchange);
-  bool hear_neighbours(int w, std::int64_t exchange);
+  bool hear_peers(int w, std::int64_t exchange);
   bool reduce(int w, std::int64_t exchange);
   void step(int w);
   bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);

@@ -7,7 +7,7 @@
 
 namespace acid {
 
-/// How many messages each worker has said. Any thread.
+/// How many messages each worker has said, or heard. Any thread.
 class Said {
  public:
   /// Each has said `before` messages already.

@@ -12,7 +12,13 @@ bool takes_time(const NetworkModel& network, double bytes) {
   return false;
 }
 
-double vector_bytes(const Run& run) { return 4.0 * static_cast<double>(run.objective.dimension()); }
+std::size_t message_size(const Run& run) {
+  return run.spec.method.message().floats(run.objective.dimension());
+}
+double message_bytes(const Run& run) {
+  const PackedMessage form = run.spec.method.packed_message(run.objective.dimension());
+  return 4.0 * static_cast<double>(form.packed_floats());
+}
 
 }  // namespace
 
@@ -22,14 +28,16 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       timetable_(timetable),
       workers_(workers),
       player_(player),
-      dimension_(run.objective.dimension()),
-      instant_(!takes_time(options.network, vector_bytes(run))),
-      fetches_ahead_(options.threads == 0 && vector_bytes(run) <= kLongestFetched),
+      message_size_(message_size(run)),
+      message_bytes_(message_bytes(run)),
+      instant_(!takes_time(options.network, message_bytes_)),
+      fetches_ahead_(options.threads == 0 &&
+                     4.0 * static_cast<double>(message_size_) <= kLongestFetched),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
       matchmaker_(run.spec.workers) {
   if (instant_) return;
   constexpr std::size_t kLine = 64 / sizeof(float);
-  offer_stride_ = (dimension_ + kLine - 1) / kLine * kLine;
+  offer_stride_ = (message_size_ + kLine - 1) / kLine * kLine;
   offers_ =
       Arena<float>(static_cast<std::size_t>(run.spec.workers) * offer_stride_, *run.spec.backend);
 }
@@ -49,8 +57,7 @@ void VirtualExchanges::exchange_at_once(const DueEdge& edge) {
 }
 
 bool VirtualExchanges::begin(const DueEdge& edge) {
-  const double bytes = 4.0 * static_cast<double>(dimension_);
-  const double duration = network_.between(edge.i, edge.j).seconds(bytes);
+  const double duration = network_.between(edge.i, edge.j).seconds(message_bytes_);
   const double now = timetable_.seconds();
   workers_.state(edge.i).exchanging_since = workers_.state(edge.j).exchanging_since = now;
   if (duration == 0) {
@@ -103,7 +110,7 @@ void VirtualExchanges::end_spans(const DueEdge& edge, double since_i, double sin
 }
 
 std::span<float> VirtualExchanges::offer_of(int w) {
-  return offers_.span().subspan(static_cast<std::size_t>(w) * offer_stride_, dimension_);
+  return offers_.span().subspan(static_cast<std::size_t>(w) * offer_stride_, message_size_);
 }
 
 std::vector<ExchangeInFlight> VirtualExchanges::in_flight() {
@@ -116,11 +123,19 @@ std::vector<ExchangeInFlight> VirtualExchanges::in_flight() {
   return list;
 }
 
+// One vector has the tensors of the model.
+std::vector<Segment> VirtualExchanges::offer_segments() const {
+  if (message_size_ == player_.ensemble().dimension())
+    return player_.ensemble().vectors().front().segments;
+  const auto size = static_cast<std::int64_t>(message_size_);
+  return {{.name = kOffers, .shape = {size}, .offset = 0, .size = size}};
+}
+
 void VirtualExchanges::add_offers(std::vector<StateVectors>& vectors) {
   if (instant_) return;
   StateVectors& offers = vectors.emplace_back();
   offers.name = kOffers;
-  offers.segments = vectors.front().segments;
+  offers.segments = offer_segments();
   offers.compared = false;  // they are past
   for (int w = 0; w < player_.ensemble().size(); ++w) offers.values.push_back(offer_of(w));
 }
@@ -129,7 +144,7 @@ void VirtualExchanges::restore(const CheckpointFile& file) {
   if (!instant_) {
     std::vector<std::span<float>> offers;
     for (int w = 0; w < player_.ensemble().size(); ++w) offers.push_back(offer_of(w));
-    file.read(kOffers, player_.ensemble().vectors().front().segments, offers);
+    file.read(kOffers, offer_segments(), offers);
   }
   while (matchmaker_.take()) {  // those in flight
   }

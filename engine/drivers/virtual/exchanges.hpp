@@ -59,13 +59,15 @@ class VirtualExchanges {
   void offer(const DueEdge& edge);
   /// Where worker w's offer lies; not when every exchange is instant.
   std::span<float> offer_of(int w);
+  std::vector<Segment> offer_segments() const;
   void end_spans(const DueEdge& edge, double since_i, double since_j);
 
   const NetworkModel& network_;
   Timetable& timetable_;
   VirtualWorkers& workers_;
   Player& player_;
-  const std::size_t dimension_;
+  const std::size_t message_size_;
+  const double message_bytes_;  // as it travels
   const bool instant_;
   const bool fetches_ahead_;
   std::size_t offer_stride_ = 0;

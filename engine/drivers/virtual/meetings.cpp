@@ -237,14 +237,14 @@ void VirtualAsync::release_if_caught_up(int w) {
 void VirtualAsync::handle_due_edge() {
   const DueEdge edge = exchanges_.pop_due();
   if (!exchanges_.instant()) return start_ready_exchanges();
-  totals_.position.bytes += RunSpec::bytes_per_exchange(player_.ensemble().dimension());
+  totals_.position.bytes += spec_.bytes_per_exchange(player_.ensemble().dimension());
   exchanges_.exchange_at_once(edge);
   count_exchange();
 }
 
 void VirtualAsync::start_ready_exchanges() {
   while (const auto edge = exchanges_.take()) {
-    totals_.position.bytes += RunSpec::bytes_per_exchange(player_.ensemble().dimension());
+    totals_.position.bytes += spec_.bytes_per_exchange(player_.ensemble().dimension());
     if (!exchanges_.begin(*edge)) exchange_done(*edge);
   }
 }

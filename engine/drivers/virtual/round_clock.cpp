@@ -28,14 +28,12 @@ RoundClock::RoundClock(int workers, double forward_share, std::vector<double> sh
 }
 
 double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
-                           const MessageCosts& costs) {
+                           const std::vector<std::shared_ptr<const MessageCosts>>& of_says) {
   const std::size_t n = work.size(), buckets = shares_.size();
   now_ = began_ = ready_;
-  Buckets ends;               // of the message on its way, where it is cut into buckets
-  std::vector<double> whole;  // where it is not
-  bool computed = false;      // a gradient, whose step is to come
-  bool early = false;         // the message was said before the gradient that is computed
-  bool stepping = false;      // the step goes with what is heard, bucket by bucket
+  bool computed = false;  // a gradient, whose step is to come
+  bool stepping = false;  // the step goes with what is heard, bucket by bucket
+  std::size_t said = 0;   // messages
   for (std::size_t k = 0; k < leg.size(); ++k) switch (leg[k]) {
       case Phase::gradient:
         began_ = now_;
@@ -44,30 +42,32 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
         break;
       case Phase::say: {
         const bool overlaps = leg[k + 1] != Phase::hear;
-        whole.clear();
-        early = overlaps;
+        const MessageCosts& costs = *of_says[said++];
+        to_all_ = costs.neighbours.empty();
+        whole_.clear();
+        early_ = overlaps;
         if (!overlaps && !(computed && costs.of_gradients)) {
-          whole = exchange_whole(costs);
+          whole_ = exchange_whole(costs);
           break;
         }
-        Buckets said = done_;
+        Buckets leaving = done_;
         for (std::size_t i = 0; computed && i < n; ++i)
-          for (std::size_t b = 0; b < buckets; ++b) said[i][b] = gradient_ready(i, b, work[i]);
-        ends = exchange(said, costs);
+          for (std::size_t b = 0; b < buckets; ++b) leaving[i][b] = gradient_ready(i, b, work[i]);
+        ends_ = exchange(leaving, costs);
         break;
       }
       case Phase::hear:
-        stepping = early && computed && !costs.neighbours.empty() && leg[k + 1] == Phase::step;
+        stepping = early_ && computed && !to_all_ && leg[k + 1] == Phase::step;
         if (stepping) break;
         for (std::size_t i = 0; i < n; ++i) {
-          now_[i] = std::max(now_[i], whole.empty() ? ends[i].back() : whole[i]);
+          now_[i] = std::max(now_[i], whole_.empty() ? ends_[i].back() : whole_[i]);
           done_[i].assign(buckets, now_[i]);
         }
         break;
       case Phase::step:
         computed = false;
         if (stepping) {
-          step_by_buckets(work, ends);
+          step_by_buckets(work, ends_);
           break;
         }
         for (std::size_t i = 0; i < n; ++i) {

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "engine/methods/round.hpp"
+#include "engine/language/round.hpp"
 
 namespace acid {
 
@@ -38,10 +39,10 @@ struct NeighbourCost {
   double seconds(double share) const { return latency_seconds + share * transfer_seconds; }
 };
 
-/// What the messages of a synchronous method take.
+/// What the messages of one exchange of a synchronous method take.
 struct MessageCosts {
-  // Where workers hear their neighbours; empty where they hear all.
-  std::vector<std::vector<int>> neighbours = {};  // of worker i
+  // Where workers hear others' messages; empty where they hear all, by an all-reduce.
+  std::vector<std::vector<int>> neighbours = {};  // whom worker i hears
   std::vector<NeighbourCost> exchanges = {};      // of worker i
   // Where they hear all: an all-reduce of each bucket, and one of the whole message.
   std::vector<double> bucket_seconds = {};
@@ -57,9 +58,10 @@ struct MessageCosts {
 ///   say       The message leaves bucket by bucket where that overlaps something: saidᵢ,b is
 ///             readyᵢ,b of a gradient, and while a gradient is computed doneᵢ,b, when bucket b last
 ///             changed. Elsewhere it is one bucket, saidᵢ = nowᵢ. Neighbours: the exchange of
-///             bucket b begins as soon as i and its neighbours have said it and i's link is free,
+///             bucket b begins as soon as i and those it hears have said it and i's link is free,
 ///             and ends at endᵢ,b, c_b later.
-///             All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers.
+///             All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers. Legs may
+///             end meanwhile.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
 ///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =
@@ -73,8 +75,10 @@ class RoundClock {
   /// `shares` of the buckets sum to 1.
   RoundClock(int workers, double forward_share, std::vector<double> shares);
 
-  /// Returns when the last worker is done with the leg.
-  double advance(const Leg& leg, const std::vector<RoundWork>& work, const MessageCosts& costs);
+  /// `costs` of the messages that are said in the leg. Returns when the last worker is done with
+  /// it.
+  double advance(const Leg& leg, const std::vector<RoundWork>& work,
+                 const std::vector<std::shared_ptr<const MessageCosts>>& costs);
 
   /// When worker i starts its next leg.
   double ready_seconds(int worker) const { return ready_[static_cast<std::size_t>(worker)]; }
@@ -103,6 +107,11 @@ class RoundClock {
   std::vector<double> now_, began_;    // during a leg: its clock, and when its gradient began
   Buckets done_;                       // when each bucket of what a worker says last changed
   std::vector<double> link_free_;      // per worker: end of its last bucket exchange
+  // When the message on its way arrives, by bucket, or whole; none is where the clock is kept.
+  Buckets ends_;
+  std::vector<double> whole_;
+  bool early_ = false;   // it was said before a gradient that is computed meanwhile
+  bool to_all_ = false;  // by an all-reduce
   std::vector<double> idle_;
 };
 

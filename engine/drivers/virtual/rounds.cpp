@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "engine/run/commit.hpp"
@@ -12,34 +11,8 @@ namespace {
 
 constexpr std::size_t kReductionBlock = 1 << 16;  // elements that one task reduces
 
-MessageCosts costs_of(const RunSpec& spec, const MixingMatrix& weights, const NetworkModel& network,
-                      const std::vector<double>& bucket_shares, double bytes) {
-  MessageCosts costs;
-  costs.of_gradients = spec.method.reduces_gradients;
-  const int n = spec.workers;
-  if (spec.method.peers == Peers::all) {
-    std::map<double, double> seconds;  // of a share; most buckets are of one size
-    for (const double share : bucket_shares) {
-      const auto [known, added] = seconds.try_emplace(share, 0.0);
-      if (added) known->second = network.all_reduce_seconds(n, share * bytes);
-      costs.bucket_seconds.push_back(known->second);
-    }
-    costs.whole_seconds = network.all_reduce_seconds(n, bytes);
-    return costs;
-  }
-  // A worker's transfers share its link: latencies overlap, bytes add up.
-  for (int i = 0; i < n; ++i) {
-    NeighbourCost cost;
-    std::vector<int>& partners = costs.neighbours.emplace_back();
-    for (const Neighbour& neighbour : weights.neighbours[static_cast<std::size_t>(i)]) {
-      partners.push_back(neighbour.worker);
-      const LinkCost& link = network.between(i, neighbour.worker);
-      cost.latency_seconds = std::max(cost.latency_seconds, link.latency_seconds);
-      cost.transfer_seconds += link.transfer_seconds(bytes);
-    }
-    costs.exchanges.push_back(cost);
-  }
-  return costs;
+double message_bytes(const RunSpec& spec, std::size_t dimension) {
+  return 4.0 * static_cast<double>(spec.method.packed_message(dimension).packed_floats());
 }
 
 }  // namespace
@@ -50,17 +23,15 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
       options_(options),
       ensemble_(run.spec, run.objective),
       log_(run.spec.workers, run.spec.keep_events, run.recorder),
-      weights_(weights_of(run.spec)),
+      peers_(run.spec, ensemble_.dimension(), options.network.all_reduce),
       message_size_(run.spec.method.message().floats(ensemble_.dimension())),
-      bucket_shares_(options.cost.bucket_shares(4.0 * static_cast<double>(message_size_))),
-      costs_(costs_of(run.spec, weights_, options.network, bucket_shares_,
-                      4.0 * static_cast<double>(message_size_))),
-      bytes_per_message_(
-          bytes_per_message(run.spec, ensemble_.dimension(), options.network.all_reduce)),
+      bucket_shares_(options.cost.bucket_shares(message_bytes(run.spec, ensemble_.dimension()))),
+      costs_(run.spec, peers_, options.network, bucket_shares_,
+             message_bytes(run.spec, ensemble_.dimension())),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(run.spec.workers),
       mean_(run.spec.method.peers == Peers::all ? message_size_ : 0, *run.spec.backend),
-      losses_(static_cast<std::size_t>(run.spec.workers)),
+      computed_(static_cast<std::size_t>(run.spec.workers)),
       pool_(run.spec.workers, options.threads),
       sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { pool_.parallel_for(count, body); }) {
@@ -95,8 +66,9 @@ Outcome VirtualSync::execute() {
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   while (true) {
     // Before the sample of this leg, like every cut: one step names one moment.
-    const bool stopping = run_.stop.stop_requested() && !budget_spent();
-    if (checkpoints != nullptr &&
+    const bool open = spec_.method.round.is_open(leg_);  // nothing is kept of what is on its way
+    const bool stopping = !open && run_.stop.stop_requested() && !budget_spent();
+    if (checkpoints != nullptr && !open &&
         (stopping ? !checkpoints->has(leg_) : checkpoints->due(leg_, totals_.position)))
       save_cut();
     if (stopping) return ended_early(Ending::stopped, "", totals_.position);
@@ -125,13 +97,15 @@ void VirtualSync::compute_gradients() {
     pool_.submit(w, ChainPool::kNoChain, ChainPool::Weight::heavy, [this, w](int lane) {
       Worker& worker = ensemble_.worker(w);
       worker.begin_gradient(worker.last_event());
-      losses_[static_cast<std::size_t>(w)] =
-          run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
-                                  worker.gradient_buffers(), ensemble_.gradient(w));
+      Computed& computed = computed_[static_cast<std::size_t>(w)];
+      computed.loss = run_.objective.gradient(lane, w, worker.gradients(), worker.snapshot(),
+                                              worker.gradient_buffers(), ensemble_.gradient(w));
+      computed.norm = norm_before_hearing(spec_, worker);
     });
 }
 
 void VirtualSync::go_through(const Leg& leg) {
+  std::int64_t exchange = spec_.method.round.heard_before(leg_);
   advance_clock();
   for (const Phase phase : leg) {
     switch (phase) {
@@ -142,7 +116,7 @@ void VirtualSync::go_through(const Leg& leg) {
         say();
         break;
       case Phase::hear:
-        hear();
+        hear(exchange++);
         break;
       case Phase::step:
         step();
@@ -166,7 +140,7 @@ void VirtualSync::say() {
     });
 }
 
-void VirtualSync::hear() {
+void VirtualSync::hear(std::int64_t exchange) {
   if (spec_.method.peers == Peers::all) {
     std::vector<const float*> messages;
     for (int w = 0; w < spec_.workers; ++w) messages.push_back(message(w).data());
@@ -178,11 +152,14 @@ void VirtualSync::hear() {
     });
   }
   if (spec_.method.reduces_gradients) return;  // the step takes it
+  std::shared_ptr<const PeerSchedule::Exchange> peers;
+  if (spec_.method.peers != Peers::all) peers = peers_.exchange(exchange);
   pool_.parallel_for(spec_.workers, [&](int, int w) {
-    Heard<float> heard{.mean = mean_.data()};
+    Heard<float> heard{.mean = mean_.data(), .own = message(w).data()};
     std::vector<kernels::Weighted<float>> sources;
-    if (spec_.method.peers == Peers::neighbours) {
-      sources = heard_by(weights_, w, [&](int i) -> const float* { return message(i).data(); });
+    if (peers != nullptr) {
+      sources =
+          heard_by(peers->weights, w, [&](int i) -> const float* { return message(i).data(); });
       heard.sources = sources;
     }
     acid::hear(w, ensemble_.worker(w), heard, log_);
@@ -202,12 +179,13 @@ void VirtualSync::step() {
                             .time = here.normalised_time,
                             .position = here,
                             .learning_rate = rate,
-                            .loss = losses_[static_cast<std::size_t>(w)],
+                            .loss = computed_[static_cast<std::size_t>(w)].loss,
                             .gradient = own,
                             .direction = spec_.method.reduces_gradients
                                              ? std::span<const float>(mean_.span())
                                              : own,
-                            .is_first = first};
+                            .is_first = first,
+                            .norm = computed_[static_cast<std::size_t>(w)].norm};
           if (!commit(what, ensemble_.worker(w), log_, note))
             not_finite_.store(true, std::memory_order_relaxed);
         });
@@ -215,9 +193,9 @@ void VirtualSync::step() {
 }
 
 // Durations never depend on parameters, so a leg's end is known before it begins.
-VirtualSync::Ahead VirtualSync::look_ahead() const {
+VirtualSync::Ahead VirtualSync::look_ahead() {
   const Leg& leg = spec_.method.round.leg(leg_);
-  Ahead next{.clock = round_clock_, .work = {}};
+  Ahead next{.clock = round_clock_, .work = {}, .costs = {}};
   const double share = options_.cost.optimizer_share;
   // A step that follows its gradient at once may fall into a pause as well.
   const auto gradient_at = std::find(leg.begin(), leg.end(), Phase::gradient);
@@ -230,7 +208,10 @@ VirtualSync::Ahead VirtualSync::look_ahead() const {
         options_.compute.end_seconds(w, start, step_follows ? gradient + step : gradient);
     next.work.push_back({step_follows ? over - start - step : over - start, step});
   }
-  next.seconds = next.clock.advance(leg, next.work, costs_);
+  const Round& round = spec_.method.round;
+  for (std::int64_t e = round.said_before(leg_); e < round.said_before(leg_ + 1); ++e)
+    next.costs.push_back(costs_.of(e));
+  next.seconds = next.clock.advance(leg, next.work, next.costs);
   return next;
 }
 
@@ -239,12 +220,8 @@ void VirtualSync::advance_clock() {
   add_spans();
   round_clock_ = std::move(ahead_->clock);
   Position& position = totals_.position;
-  position.seconds = ahead_->seconds;
+  position = peers_.after_legs(++leg_, ahead_->seconds);
   ahead_.reset();
-  ++leg_;
-  position.gradients += spec_.workers;
-  position.normalised_time = static_cast<double>(leg_);
-  position.bytes = spec_.method.round.said_before(leg_) * bytes_per_message_;
   const auto& idle = round_clock_.idle_seconds();
   totals_.idle_seconds = std::accumulate(idle.begin(), idle.end(), 0.0);
   totals_.learning_rate = spec_.learning_rate(position);
@@ -254,7 +231,10 @@ void VirtualSync::advance_clock() {
 // follows an all-reduce of the gradient is after both, otherwise it is part of computing.
 void VirtualSync::add_spans() {
   const Leg& leg = spec_.method.round.leg(leg_);
-  const bool with_all = spec_.method.peers == Peers::all;
+  // Of what is heard last; a leg in which nothing is heard has nobody to wait for.
+  const auto costs =
+      costs_.of(std::max<std::int64_t>(0, spec_.method.round.heard_before(leg_ + 1) - 1));
+  const bool with_all = costs->neighbours.empty();
   const bool step_is_last = with_all && comes_before(leg, Phase::hear, Phase::step);
   const auto computed = [&](std::size_t i) {
     const RoundWork& work = ahead_->work[i];
@@ -270,7 +250,7 @@ void VirtualSync::add_spans() {
     double others = slowest;
     if (!with_all) {
       others = computed(i);
-      for (const int j : costs_.neighbours[i])
+      for (const int j : costs->neighbours[i])
         others = std::max(others, computed(static_cast<std::size_t>(j)));
     }
     others = std::min(others, exchanged);

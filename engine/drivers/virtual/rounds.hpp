@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "engine/drivers/shared/chain_pool.hpp"
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/virtual/round_clock.hpp"
+#include "engine/drivers/virtual/round_costs.hpp"
 #include "engine/drivers/virtual/virtual_time.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
@@ -39,7 +41,7 @@ class VirtualSync {
   void go_through(const Leg& leg);
   void compute_gradients();
   void say();
-  void hear();
+  void hear(std::int64_t exchange);
   void step();
   /// What worker w says; where gradients are reduced, its gradient.
   std::span<float> message(int w);
@@ -47,9 +49,10 @@ class VirtualSync {
   struct Ahead {
     RoundClock clock;  // at its end
     std::vector<RoundWork> work;
-    double seconds = 0;  // when its last worker is done
+    std::vector<std::shared_ptr<const MessageCosts>> costs;  // of the messages said in it
+    double seconds = 0;                                      // when its last worker is done
   };
-  Ahead look_ahead() const;
+  Ahead look_ahead();
   void advance_clock();
   void add_spans();
   void take_sample();
@@ -60,18 +63,21 @@ class VirtualSync {
   const RunSpec& spec_;
   const VirtualOptions& options_;
   Ensemble ensemble_;
-  EventLog log_;                // worker i's: chain i
-  const MixingMatrix weights_;  // of neighbours
+  EventLog log_;  // worker i's: chain i
+  const PeerSchedule peers_;
   const std::size_t message_size_;
   const std::vector<double> bucket_shares_;
-  const MessageCosts costs_;
-  const std::int64_t bytes_per_message_;
+  RoundCosts costs_;
   RoundClock round_clock_;
   std::optional<Ahead> ahead_;  // of leg_, once somebody asked
   Timeline timeline_;
   std::vector<Arena<float>> messages_;  // by worker
   Arena<float> mean_;                   // of all messages, where all workers are heard
-  std::vector<double> losses_;
+  struct Computed {
+    double loss = 0;
+    std::optional<double> norm;  // where hearing changes the gradient
+  };
+  std::vector<Computed> computed_;  // by worker
   std::int64_t leg_ = 0;
   Totals totals_;
   GradientRecords notes_;

@@ -1,4 +1,4 @@
-#include "engine/methods/round.hpp"
+#include "engine/language/round.hpp"
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kMostPhases = 100'000;
+constexpr std::size_t kLongestRound = 1000;  // characters
 
 class Parser {
  public:
@@ -144,6 +145,8 @@ bool is_open_across(const std::vector<Phase>& phases, std::size_t at) {
 }  // namespace
 
 Round::Round(std::string_view text, const Parameters& parameters) {
+  if (text.size() > kLongestRound)
+    throw UsageError(fmt::format("a round has more than {} characters", kLongestRound));
   const std::vector<Phase> phases = Parser(text, parameters).all();
   const auto refuse = [&](const char* what) {
     throw UsageError(fmt::format("the round \"{}\": {}", text, what));
@@ -161,10 +164,6 @@ Round::Round(std::string_view text, const Parameters& parameters) {
   if (computed) refuse("its last gradient has no step");
   if (said) refuse("what it says last nobody hears");
   cut(phases);
-  for (const Leg& leg : legs_)
-    if (std::count(leg.begin(), leg.end(), Phase::say) !=
-        std::count(leg.begin(), leg.end(), Phase::hear))
-      refuse("a message is on its way for more than one gradient");
 }
 
 // A leg begins before a gradient, or before what is said while that is computed.
@@ -175,13 +174,15 @@ void Round::cut(const std::vector<Phase>& phases) {
     if (legs_.empty() || (begins && has(legs_.back(), Phase::step))) legs_.emplace_back();
     legs_.back().push_back(phases[k]);
   }
-  for (const Leg& leg : legs_)
+  for (const Leg& leg : legs_) {
     said_.push_back(said_.back() + std::count(leg.begin(), leg.end(), Phase::say));
+    heard_.push_back(heard_.back() + std::count(leg.begin(), leg.end(), Phase::hear));
+  }
 }
 
-std::int64_t Round::said_before(std::int64_t legs) const {
+std::int64_t Round::before(const std::vector<std::int64_t>& counts, std::int64_t legs) const {
   const auto count = static_cast<std::int64_t>(legs_.size());
-  return legs / count * said_.back() + said_[static_cast<std::size_t>(legs % count)];
+  return legs / count * counts.back() + counts[static_cast<std::size_t>(legs % count)];
 }
 
 bool has(const Leg& leg, Phase phase) {

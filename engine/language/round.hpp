@@ -7,6 +7,16 @@
 
 namespace acid {
 
+/// Whom a worker hears, which says what its calendar is: rounds, in which everybody takes part, or
+/// meetings of two, beside the gradients.
+enum class Peers {
+  neighbours,  // rounds: all its neighbours, or whom the topology's schedule says
+  one,         // rounds: one of them, or nobody, by a random matching for every exchange
+  all,         // rounds: all workers, by an all-reduce
+  partner,     // meetings: the other end of an edge that is drawn at a communication rate
+};
+constexpr bool meets(Peers peers) { return peers == Peers::partner; }
+
 /// What a worker does in a round of a synchronous method.
 enum class Phase : std::uint8_t {
   gradient,  // computes one, at the rule's point
@@ -15,8 +25,7 @@ enum class Phase : std::uint8_t {
   hear,      // waits for the messages of this exchange, its own included, and takes them in
 };
 
-/// One gradient and one step of a worker, and what it says and hears around them: no message is on
-/// its way where a leg begins.
+/// One gradient and one step of a worker, and what it says and hears around them.
 using Leg = std::vector<Phase>;
 
 /// When things happen in a synchronous method: workers walk through it again and again. What stands
@@ -30,7 +39,7 @@ class Round {
   /// Of "gradient", "step", "say", "hear" and "COUNT * ( … )", where COUNT is a number, a parameter
   /// or, in parentheses, sums and differences of these, rounded: "steps * (gradient step) say
   /// hear". Throws UsageError, with the column, for anything else; and where gradients and steps,
-  /// or says and hears, do not take turns, or a message is on its way for more than one gradient.
+  /// or says and hears, do not take turns.
   explicit Round(std::string_view text, const Parameters& parameters = {});
 
   const std::vector<Leg>& legs() const { return legs_; }
@@ -39,13 +48,17 @@ class Round {
     return legs_[static_cast<std::size_t>(number) % legs_.size()];
   }
   /// How many messages a worker has said when it has walked through so many legs.
-  std::int64_t said_before(std::int64_t legs) const;
+  std::int64_t said_before(std::int64_t legs) const { return before(said_, legs); }
+  /// Of these so many are heard; one less where a message is on its way.
+  std::int64_t heard_before(std::int64_t legs) const { return before(heard_, legs); }
+  bool is_open(std::int64_t leg) const { return said_before(leg) > heard_before(leg); }
 
  private:
   void cut(const std::vector<Phase>& phases);
+  std::int64_t before(const std::vector<std::int64_t>& counts, std::int64_t legs) const;
 
   std::vector<Leg> legs_;
-  std::vector<std::int64_t> said_{0};  // before each leg, and in all of them
+  std::vector<std::int64_t> said_{0}, heard_{0};  // before each leg, and in all of them
 };
 
 /// Whether `one` comes before `other` in the leg; false where one of them is missing.

@@ -1,0 +1,224 @@
+#include "recipes/methods.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/commands.hpp"
+#include "cli/terminal/table.hpp"
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "engine/language/listing_facts.hpp"
+#include "engine/methods/listed.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+struct MethodsOptions {
+  std::string name, recipe;
+  bool toml = false;
+  Format format;
+};
+
+// The recipe's, if one is named, else the catalog's.
+std::vector<const AlgorithmEntry*> entries_of(const std::string& recipe) {
+  if (!recipe.empty()) return methods_of_recipe(recipe);
+  std::vector<const AlgorithmEntry*> entries;
+  for (const AlgorithmEntry& entry : algorithm_catalog()) entries.push_back(&entry);
+  return entries;
+}
+
+const AlgorithmEntry& entry_of_name(const std::string& name, const std::string& recipe) {
+  std::vector<std::string> known;
+  for (const AlgorithmEntry* const entry : entries_of(recipe)) {
+    if (entry->name == name) return *entry;
+    known.emplace_back(entry->name);
+  }
+  const auto nearest = nearest_name(name, known);
+  throw UsageError(nearest
+                       ? fmt::format("there is no method '{}'; did you mean '{}'?", name, *nearest)
+                       : fmt::format("there is no method '{}': {}", name, one_of(known)));
+}
+
+const char* peers_name(Peers peers) {
+  switch (peers) {
+    case Peers::neighbours:
+      return "neighbours";
+    case Peers::one:
+      return "one";
+    case Peers::all:
+      return "all";
+    case Peers::partner:
+      return "pairs";
+  }
+  return "";
+}
+
+json parameters_of(const AlgorithmEntry& entry) {
+  json list = json::array();
+  for (const Field& field : entry.fields)
+    list.push_back(
+        {{"name", field.name}, {"default", json::parse(field.fallback)}, {"help", field.help}});
+  return list;
+}
+
+Method made_of(const AlgorithmEntry& entry) {
+  return entry.make(with_fallbacks(entry.fields, json::object()), nullptr);
+}
+
+// Of a method that the catalog has as a listing; a kernel's listing stands for it.
+std::optional<Listing> listing_of(const AlgorithmEntry& entry) {
+  if (entry.listing != nullptr) return *entry.listing;
+  const std::string_view text = listing_text(entry.name);
+  std::vector<Finding> findings;
+  return text.empty() ? std::nullopt : read_listing(json_of_toml(text), findings);
+}
+
+json document_of_method(const AlgorithmEntry& entry) {
+  const Method method = made_of(entry);
+  json document{{"name", entry.name},
+                {"label", entry.label},
+                {"summary", entry.summary},
+                {"source", entry.source},
+                {"peers", peers_name(entry.peers)},
+                {"parameters", parameters_of(entry)},
+                {"vectors_per_message", method.message().vectors},
+                {"numbers_per_message", method.message().scalars},
+                {"has_kernel", entry.listing == nullptr}};
+  if (const auto listing = listing_of(entry)) document["listing"] = canonical(*listing);
+  return document;
+}
+
+std::string words(const std::vector<std::string>& list) {
+  return list.empty() ? "nothing" : fmt::format("{}", fmt::join(list, ", "));
+}
+
+std::string counted_messages(const Method& method) {
+  const Message message = method.message();
+  std::string text = counted(message.vectors, "vector");
+  if (message.scalars > 0) text += fmt::format(" and {}", counted(message.scalars, "number"));
+  switch (method.peers) {
+    case Peers::neighbours:
+      return text + " to each neighbour";
+    case Peers::one:
+      return text + " to one neighbour, and as much back";
+    case Peers::all:
+      return text + " in an all-reduce, which sends 2(n-1)/n of it per worker";
+    case Peers::partner:
+      return text + " to the partner";
+  }
+  return text;
+}
+
+std::string text_of_method(const AlgorithmEntry& entry) {
+  const Method method = made_of(entry);
+  const auto listing = listing_of(entry);
+  std::string text =
+      fmt::format("{}: {}\n\n  source       {}\n", entry.label, entry.summary, entry.source);
+  if (method.has_meetings()) {
+    text += fmt::format("  when         {} exchanges of drawn pairs per worker and gradient\n",
+                        method.rate);
+  } else {
+    const std::string overlap = overlap_of(method.round);
+    text += fmt::format("  when         {}\n", listing ? listing->round : "in rounds");
+    text += fmt::format("  meanwhile    {}\n", overlap.empty()
+                                                   ? "nothing is computed while messages travel"
+                                                   : overlap + " computed while messages travel");
+  }
+  text += fmt::format("  sends        {}\n", counted_messages(method));
+  if (listing) {
+    for (const PartUse& use : uses_of(*listing))
+      text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
+                          words(use.assigns));
+    const Rules& rules = method.rules;
+    if (!method.reduces_gradients) {
+      const ExchangeFacts facts = measure_exchange(*listing, rules);
+      text += fmt::format(
+          "  measured     of random workers: an exchange {} linear, and {} the "
+          "mean of x\n",
+          facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
+    }
+  }
+  if (!entry.fields.empty()) {
+    constexpr int kHelpAt = 36, kHelpWidth = 100;
+    text += "\nparameters of the algorithm, with their defaults\n";
+    for (const Field& field : entry.fields)
+      text += wrapped(fmt::format("  {:<20}{:<14}{}", field.name, field.fallback, field.help),
+                      kHelpWidth, std::string(kHelpAt, ' ')) +
+              "\n";
+  }
+  if (!listing_text(entry.name).empty())
+    text += fmt::format(
+        "\n{}{}",
+        entry.listing == nullptr ? "As a listing, which gives the bits of its own kernel:\n\n" : "",
+        listing_text(entry.name));
+  return text;
+}
+
+// To be pasted into a recipe.
+std::string toml_of_method(const AlgorithmEntry& entry) {
+  const std::string_view text = listing_text(entry.name);
+  if (text.empty()) throw UsageError(fmt::format("{} has no listing here", entry.name));
+  return fmt::format("[[methods]]\n{}", text);
+}
+
+std::string list_of_methods(const std::string& recipe) {
+  constexpr int kName = 19, kWidth = 100;
+  std::string text;
+  for (const AlgorithmEntry* const entry : entries_of(recipe))
+    text += fmt::format("{}\n", wrapped(fmt::format("{:<{}}{}", entry->name, kName, entry->summary),
+                                        kWidth, std::string(kName, ' ')));
+  return text +
+         "\nacid methods NAME explains one; --toml prints its listing, to start your own from.\n";
+}
+
+Exit show_methods(const MethodsOptions& options) {
+  if (options.name.empty()) {
+    if (options.toml) throw UsageError("--toml needs the name of a method");
+    if (!options.format.json) {
+      print_data(list_of_methods(options.recipe));
+      return Exit::ok;
+    }
+    json all{{"schema_version", kJsonSchemaVersion}, {"methods", json::array()}};
+    for (const AlgorithmEntry* const entry : entries_of(options.recipe))
+      all["methods"].push_back(document_of_method(*entry));
+    print_json(all);
+    return Exit::ok;
+  }
+  const AlgorithmEntry& entry = entry_of_name(options.name, options.recipe);
+  if (options.toml) {
+    print_data(toml_of_method(entry));
+  } else if (options.format.json) {
+    json document = document_of_method(entry);
+    document["schema_version"] = kJsonSchemaVersion;
+    print_json(document);
+  } else {
+    print_data(text_of_method(entry));
+  }
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_methods_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<MethodsOptions>();
+  CLI::App* command =
+      app.add_subcommand("methods", "List the methods there are, or explain one and print it");
+  command->add_option("NAME", options->name, "A method; without it all are listed")->type_name(" ");
+  command->add_flag("--toml", options->toml,
+                    "Print its listing as [[methods]] of a recipe, to start your own from");
+  command
+      ->add_option("--recipe", options->recipe,
+                   "Of the methods that this recipe lists, instead of acid's own")
+      ->type_name("FILE");
+  add_json_option(*command, options->format);
+  command->callback(
+      [&session, options] { session.action = [options] { return show_methods(*options); }; });
+}
+
+}  // namespace acid

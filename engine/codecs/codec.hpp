@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string_view>
+
+#include "engine/base/fields.hpp"
+
+namespace acid {
+
+enum class CodecKind : std::uint8_t {
+  bf16,      // the upper half of every float, rounded to nearest even
+  top_k,     // the largest magnitudes of every chunk, ties to the lower index
+  random_k,  // as many coordinates drawn anew for every message; 0 elsewhere, not rescaled
+  sign       // the mean magnitude, with each element's sign
+};
+
+/// What receivers get of a vector that is said, and what travels of it.
+struct Codec {
+  CodecKind kind = CodecKind::bf16;
+  double share = 1;             // top_k, random_k: of the elements; at least one is sent
+  std::size_t chunk = 0;        // top_k: elements that compete; 0: all
+  bool common = false;          // random_k: all workers draw the same coordinates
+  bool error_feedback = false;  // what is not sent is added to the next message
+
+  /// Of a packed vector, in whole floats: 2d, k(4 + ⌈log₂ chunk⌉ bits), 4k + 4, ⌈d/8⌉ + 4.
+  std::size_t packed_floats(std::size_t size) const;
+
+  /// Which draws a message has.
+  struct Draw {
+    std::uint64_t seed = 0;  // of the run, Purpose::dither
+    std::uint32_t sender = 0;
+    std::uint64_t message = 0;  // of this sender
+  };
+  /// values ← what receivers get of them.
+  void project(const Draw& draw, std::span<float> values) const;
+  /// out ← what travels of values that project() made; unpack() of it gives them back to the bit.
+  void pack(const Draw& draw, std::span<const float> values, std::span<float> out) const;
+  /// Of Draw only seed and sender are looked at.
+  void unpack(const Draw& draw, std::span<const float> packed, std::span<float> out) const;
+
+ private:
+  std::size_t chunk_size(std::size_t size) const;
+  std::size_t kept(std::size_t chunk_elements) const;
+};
+
+/// A kind of codec as recipes call it, and its keys.
+struct CodecEntry {
+  std::string_view name;
+  std::span<const Field> fields;
+};
+std::span<const CodecEntry> codec_catalog();
+/// Keys of all kinds.
+std::span<const Field> codec_fields();
+/// Of resolved options {kind, …}; "none" is none, and not given.
+Codec codec_of(const nlohmann::json& options);
+
+}  // namespace acid

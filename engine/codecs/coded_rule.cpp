@@ -1,0 +1,83 @@
+#include "engine/codecs/coded_rule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/codecs/packed_message.hpp"
+#include "engine/worker/worker_settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array<std::string_view, 8> kErrors = {"error0", "error1", "error2", "error3",
+                                                     "error4", "error5", "error6", "error7"};
+
+// A message is of single precision, whatever the workers are.
+template <class T>
+void project(const Codec& codec, const Codec::Draw& draw, T* values, std::size_t size) {
+  if constexpr (std::is_same_v<T, float>) {
+    codec.project(draw, {values, size});
+  } else {
+    std::vector<float> floats(values, values + size);
+    codec.project(draw, floats);
+    std::ranges::copy(floats, values);
+  }
+}
+
+}  // namespace
+
+template <class T>
+CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, const Codec& codec)
+    : inner_(std::move(inner)),
+      codec_(codec),
+      slots_(inner_->slots().begin(), inner_->slots().end()),
+      scalars_(inner_->scalars().begin(), inner_->scalars().end()) {
+  ACID_ASSERT(message().vectors <= kErrors.size(), "{} vectors in a message", message().vectors);
+  if (codec.error_feedback)
+    for (std::size_t k = 0; k < message().vectors; ++k) slots_.push_back({.name = kErrors[k]});
+  scalars_.push_back({"said"});
+}
+
+// In a round a checkpoint may follow, after which the same is said again: then it is counted when
+// it is heard.
+template <class T>
+void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
+  inner_->say(worker, out);
+  double& said = worker.scalars[scalars_.size() - 1];
+  const std::size_t size = worker.settings.dimension, vectors = message().vectors;
+  for (std::size_t k = 0; k < vectors; ++k) {
+    T* const vector = out + k * size;
+    T* const error = codec_.error_feedback ? worker.slot(inner_->slots().size() + k) : nullptr;
+    for (std::size_t i = 0; error != nullptr && i < size; ++i) error[i] += vector[i];
+    if (error != nullptr) copy_vector(worker, error, vector);
+    project(codec_,
+            draw_of(worker.settings.codec_seed, static_cast<int>(worker.number),
+                    static_cast<std::uint64_t>(said), k, vectors),
+            vector, size);
+    for (std::size_t i = 0; error != nullptr && i < size; ++i) error[i] -= vector[i];
+  }
+  if (changes_when_saying()) ++said;
+}
+
+template <class T>
+void CodedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  inner_->hear(worker, heard);
+  if (!changes_when_saying()) ++worker.scalars[scalars_.size() - 1];
+}
+
+std::uint64_t message_on_its_way(const Rules& coded, std::span<const double> scalars) {
+  return static_cast<std::uint64_t>(scalars.back()) - (coded.floats->changes_when_saying() ? 1 : 0);
+}
+
+Rules coded(const Rules& rules, const Codec& codec) {
+  return {std::make_shared<const CodedRule<float>>(rules.floats, codec),
+          std::make_shared<const CodedRule<double>>(rules.doubles, codec)};
+}
+
+template class CodedRule<float>;
+template class CodedRule<double>;
+
+}  // namespace acid

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "engine/language/emitter.hpp"
+
+namespace acid {
+
+/// One call of EmittedPass::run().
+class EmittedPass::Execution {
+ public:
+  Execution(const EmittedPass& pass, const PassMemory<float>& memory,
+            std::span<const double> numbers, std::span<std::vector<double>> sums)
+      : pass_(pass), memory_(memory), sums_(sums), lanes_(sums.size() * kReductionLanes) {
+    for (std::size_t k = 0; k < pass.sources_; ++k)
+      constants_[k] = static_cast<float>(memory.heard->sources[k].weight);
+    for (std::size_t k = 0; k < pass.constants_.size(); ++k)
+      constants_[pass.sources_ + k] = static_cast<float>(numbers[pass.constants_[k]]);
+    for (const Place& place : pass.places_)
+      if (place.operand.kind == Operand::Kind::mean && pass.sources_ == 0 &&
+          memory.heard->mean == nullptr)
+        takes_means_ = true;
+  }
+
+  void set_decay(double decay) {
+    for (std::size_t k = 0; k < pass_.constants_.size(); ++k)
+      if (pass_.constants_[k] == static_cast<std::uint16_t>(HiddenNumber::decay))
+        constants_[pass_.sources_ + k] = static_cast<float>(decay);
+  }
+
+  // What is reduced, and means that have yet to be taken, go block by block.
+  void run(std::size_t first, std::size_t last) {
+    const bool in_blocks = takes_means_ || !sums_.empty();
+    while (first < last) {
+      const std::size_t end =
+          in_blocks ? std::min(last, (first / kReductionBlock + 1) * kReductionBlock) : last;
+      run_block(first, end - first);
+      if (!sums_.empty()) end_block(first / kReductionBlock);
+      first = end;
+    }
+  }
+
+ private:
+  void run_block(std::size_t first, std::size_t size) {
+    float* places[kMostPlaces];
+    for (std::size_t k = 0; k < pass_.places_.size(); ++k)
+      places[k] = place(pass_.places_[k], first, size);
+    const std::size_t whole = size / kWidth * kWidth;
+    if (whole > 0) call(places, whole);
+    if (whole < size) run_tail(places, whole, size - whole);
+  }
+
+  // The code writes where a pass stores, and nowhere else.
+  float* place(const Place& place, std::size_t first, std::size_t size) {
+    if (place.is_written) return memory_.target(place.operand, first);
+    if (const float* const whole = memory_.source(place.operand, first); whole != nullptr)
+      return const_cast<float*>(whole);
+    const auto& sources = memory_.heard->sources;
+    const std::size_t from = place.operand.index * memory_.dimension + first;
+    if (pass_.sources_ > 0) return const_cast<float*>(sources[place.source].x + from);
+    float* const mean = means_[place.operand.index];
+    memory_.kernels->weighted_sum(sources.data(), sources.size(), from, mean, size);
+    return mean;
+  }
+
+  void call(float* const* places, std::size_t size) {
+    reinterpret_cast<Function>(pass_.memory_)(places, constants_, lanes_.data(),
+                                              size * sizeof(float));
+  }
+
+  // Fewer elements than the code takes at a time: on copies, of which the rest is ignored.
+  void run_tail(float* const* places, std::size_t first, std::size_t size) {
+    alignas(kWidth * sizeof(float)) float copies[kMostPlaces][kWidth];
+    float* at[kMostPlaces];
+    const std::vector<double> lanes = lanes_;
+    for (std::size_t k = 0; k < pass_.places_.size(); ++k) {
+      at[k] = copies[k];
+      std::fill_n(at[k], kWidth, 0.0f);
+      if (pass_.places_[k].is_read) std::copy_n(places[k] + first, size, at[k]);
+    }
+    call(at, kWidth);
+    for (std::size_t k = 0; k < pass_.places_.size(); ++k)
+      if (pass_.places_[k].is_written) std::copy_n(at[k], size, places[k] + first);
+    for (std::size_t k = 0; k < lanes.size(); ++k)
+      if (k % kReductionLanes >= size) lanes_[k] = lanes[k];
+  }
+
+  void end_block(std::size_t block) {
+    for (std::size_t k = 0; k < sums_.size(); ++k) {
+      double* const lanes = lanes_.data() + k * kReductionLanes;
+      double sum = 0;
+      for (std::size_t lane = 0; lane < kReductionLanes; ++lane) sum += lanes[lane];
+      std::fill_n(lanes, kReductionLanes, 0.0);
+      sums_[k][block] = sum;
+    }
+  }
+
+  static constexpr std::size_t kWidth = 8;  // elements that the code takes at a time
+  static_assert(kReductionLanes == kWidth);
+
+  const EmittedPass& pass_;
+  const PassMemory<float>& memory_;
+  const std::span<std::vector<double>> sums_;
+  bool takes_means_ = false;
+  float constants_[kMostConstants];
+  std::vector<double> lanes_;  // of all reductions, of the block so far
+  float means_[kMostMessages][kReductionBlock];
+};
+
+void EmittedPass::run(const PassMemory<float>& memory, std::span<const double> numbers,
+                      std::span<const DecayRange> decay, std::size_t first, std::size_t last,
+                      std::span<std::vector<double>> sums) const {
+  Execution execution(*this, memory, numbers, sums);
+  if (!has_decay_) return execution.run(first, last);
+  for_each_range(decay, first, last, [&](double value, std::size_t begin, std::size_t end) {
+    execution.set_decay(value);
+    execution.run(begin, end);
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,300 @@
+#include "engine/language/interpreter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+using Kind = Operand::Kind;
+
+constexpr std::size_t kChunk = 256;  // elements that an instruction works on at a time
+
+template <class T>
+class Interpretation {
+ public:
+  Interpretation(const Pass& pass, const PassMemory<T>& memory, std::span<const double> numbers,
+                 std::span<std::vector<double>> sums)
+      : pass_(pass), memory_(memory), numbers_(numbers), sums_(sums), lanes_(sums.size()) {
+    registers_.resize(pass.registers * kChunk);
+    const auto prepare = [&](const Operand& operand) {
+      if (operand.kind == Kind::constant) add(constants_, operand.index);
+      if (operand.kind == Kind::mean && memory.heard->mean == nullptr) add(means_, operand.index);
+    };
+    for (const Instruction& one : pass.instructions)
+      for (const Operand& operand : {one.a, one.b, one.c}) prepare(operand);
+    for (const Pass::Store& store : pass.stores) prepare(store.from);
+    buffers_.resize((constants_.size() + means_.size()) * kChunk);
+    for (std::size_t k = 0; k < constants_.size(); ++k)
+      fill_constant(k, static_cast<T>(numbers_[constants_[k]]));
+  }
+
+  void set_decay(double decay) {
+    const auto found =
+        std::ranges::find(constants_, static_cast<std::uint16_t>(HiddenNumber::decay));
+    if (found != constants_.end())
+      fill_constant(static_cast<std::size_t>(found - constants_.begin()), static_cast<T>(decay));
+  }
+
+  // Of one chunk, or less.
+  void run(std::size_t first, std::size_t size) {
+    first_ = first;
+    for (std::size_t k = 0; k < means_.size(); ++k) take_mean(k, size);
+    for (const Instruction& one : pass_.instructions) execute(one, size);
+    for (const Pass::Store& store : pass_.stores) {
+      const T* const from = source(store.from);
+      std::copy(from, from + size, memory_.target(store.to, first_));
+    }
+    if (!sums_.empty() &&
+        ((first + size) % kReductionBlock == 0 || first + size == memory_.dimension))
+      end_block(first / kReductionBlock);
+  }
+
+ private:
+  static void add(std::vector<std::uint16_t>& list, std::uint16_t index) {
+    if (std::ranges::find(list, index) == list.end()) list.push_back(index);
+  }
+  void fill_constant(std::size_t at, T value) {
+    std::fill_n(buffers_.begin() + static_cast<std::ptrdiff_t>(at * kChunk), kChunk, value);
+  }
+  const T* buffer(const std::vector<std::uint16_t>& list, std::uint16_t index,
+                  std::size_t before) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(list, index) - list.begin());
+    return buffers_.data() + (before + at) * kChunk;
+  }
+
+  void take_mean(std::size_t at, std::size_t size) {
+    const auto& sources = memory_.heard->sources;
+    memory_.kernels->weighted_sum(sources.data(), sources.size(),
+                                  means_[at] * memory_.dimension + first_,
+                                  buffers_.data() + (constants_.size() + at) * kChunk, size);
+  }
+
+  const T* source(const Operand& operand) const {
+    if (operand.kind == Kind::constant) return buffer(constants_, operand.index, 0);
+    if (operand.kind == Kind::register_) return registers_.data() + operand.index * kChunk;
+    const T* const from = memory_.source(operand, first_);
+    return from != nullptr ? from : buffer(means_, operand.index, constants_.size());
+  }
+
+  template <class Function>
+  static void each(T* to, const T* a, std::size_t size, const Function& function) {
+    for (std::size_t i = 0; i < size; ++i) to[i] = function(a[i]);
+  }
+  template <class Function>
+  static void each(T* to, const T* a, const T* b, std::size_t size, const Function& function) {
+    for (std::size_t i = 0; i < size; ++i) to[i] = function(a[i], b[i]);
+  }
+
+  void execute(const Instruction& one, std::size_t size) {
+    const T* const a = source(one.a);
+    if (one.code >= Code::add_square) return reduce(one, a, size);
+    T* const to = registers_.data() + one.to * kChunk;
+    const T* const b = source(one.b);
+    switch (one.code) {
+      case Code::add:
+        return each(to, a, b, size, [](T u, T v) { return u + v; });
+      case Code::subtract:
+        return each(to, a, b, size, [](T u, T v) { return u - v; });
+      case Code::multiply:
+        return each(to, a, b, size, [](T u, T v) { return u * v; });
+      case Code::divide:
+        return each(to, a, b, size, [](T u, T v) { return u / v; });
+      case Code::less:
+        return each(to, a, b, size, [](T u, T v) { return u < v ? T(1) : T(0); });
+      case Code::less_equal:
+        return each(to, a, b, size, [](T u, T v) { return u <= v ? T(1) : T(0); });
+      case Code::greater:
+        return each(to, a, b, size, [](T u, T v) { return u > v ? T(1) : T(0); });
+      case Code::greater_equal:
+        return each(to, a, b, size, [](T u, T v) { return u >= v ? T(1) : T(0); });
+      case Code::equal:
+        return each(to, a, b, size, [](T u, T v) { return u == v ? T(1) : T(0); });
+      case Code::minimum:
+        return each(to, a, b, size, [](T u, T v) { return v < u ? v : u; });
+      case Code::maximum:
+        return each(to, a, b, size, [](T u, T v) { return u < v ? v : u; });
+      default:
+        return execute_other(one, to, a, b, size);
+    }
+  }
+
+  void execute_other(const Instruction& one, T* to, const T* a, const T* b, std::size_t size) {
+    switch (one.code) {
+      case Code::negate:
+        return each(to, a, size, [](T u) { return -u; });
+      case Code::square_root:
+        return each(to, a, size, [](T u) { return std::sqrt(u); });
+      case Code::absolute:
+        return each(to, a, size, [](T u) { return std::abs(u); });
+      case Code::sign:
+        return each(to, a, size, [](T u) { return T(u > 0) - T(u < 0); });
+      case Code::where: {
+        const T* const c = source(one.c);
+        for (std::size_t i = 0; i < size; ++i) to[i] = a[i] != 0 ? b[i] : c[i];
+        return;
+      }
+      default:
+        return each(to, a, size, [](T u) { return u; });
+    }
+  }
+
+  void reduce(const Instruction& one, const T* a, std::size_t size) {
+    auto& lanes = lanes_[one.to];
+    const T* const b = one.code == Code::add_product ? source(one.b) : a;
+    for (std::size_t i = 0; i < size; ++i) {
+      double& lane = lanes[(first_ + i) % kReductionLanes];
+      if (one.code == Code::add_value)
+        lane += static_cast<double>(a[i]);
+      else
+        lane += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    }
+  }
+
+  void end_block(std::size_t block) {
+    for (std::size_t k = 0; k < lanes_.size(); ++k) {
+      double sum = 0;
+      for (double& lane : lanes_[k]) {
+        sum += lane;
+        lane = 0;
+      }
+      sums_[k][block] = sum;
+    }
+  }
+
+  const Pass& pass_;
+  const PassMemory<T>& memory_;
+  const std::span<const double> numbers_;
+  const std::span<std::vector<double>> sums_;
+  std::vector<std::array<double, kReductionLanes>> lanes_;
+  std::vector<std::uint16_t> constants_, means_;  // numbers and messages that have a buffer
+  std::vector<T> registers_, buffers_;
+  std::size_t first_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+const T* PassMemory<T>::source(const Operand& operand, std::size_t first) const {
+  const auto message = [&](const T* whole) { return whole + operand.index * dimension + first; };
+  switch (operand.kind) {
+    case Kind::at:
+      return at + first;
+    case Kind::mean:
+      return heard->mean != nullptr ? message(heard->mean) : nullptr;
+    case Kind::mine:
+      return message(heard->mean != nullptr ? heard->own : heard->sources[0].x);
+    case Kind::theirs:
+      return message(heard->sources[1].x);
+    default:
+      return target(operand, first);
+  }
+}
+
+template <class T>
+T* PassMemory<T>::target(const Operand& operand, std::size_t first) const {
+  switch (operand.kind) {
+    case Kind::state:
+      return state[operand.index] + first;
+    case Kind::gradient:
+      return gradient + first;
+    case Kind::moment:
+      return moment[operand.index] + first;
+    case Kind::said:
+      return said + operand.index * dimension + first;
+    case Kind::point:
+      return point + first;
+    case Kind::model:
+      return model + (first - model_first);
+    default:
+      return nullptr;
+  }
+}
+
+template <class T>
+void interpret(const Pass& pass, const PassMemory<T>& memory, std::span<const double> numbers,
+               std::span<const DecayRange> decay, std::size_t first, std::size_t last,
+               std::span<std::vector<double>> sums) {
+  Interpretation<T> run(pass, memory, numbers, sums);
+  const auto run_range = [&](std::size_t begin, std::size_t end) {
+    while (begin < end) {
+      const std::size_t size = std::min(end, (begin / kChunk + 1) * kChunk) - begin;
+      run.run(begin, size);
+      begin += size;
+    }
+  };
+  if (!pass.has_decay) return run_range(first, last);
+  for_each_range(decay, first, last, [&](double value, std::size_t begin, std::size_t end) {
+    run.set_decay(value);
+    run_range(begin, end);
+  });
+}
+
+double compute(Operation operation, double a, double b, double c) {
+  switch (operation) {
+    case Operation::negate:
+      return -a;
+    case Operation::add:
+      return a + b;
+    case Operation::subtract:
+      return a - b;
+    case Operation::multiply:
+      return a * b;
+    case Operation::divide:
+      return a / b;
+    case Operation::less:
+      return a < b ? 1 : 0;
+    case Operation::less_equal:
+      return a <= b ? 1 : 0;
+    case Operation::greater:
+      return a > b ? 1 : 0;
+    case Operation::greater_equal:
+      return a >= b ? 1 : 0;
+    case Operation::equal:
+      return a == b ? 1 : 0;
+    case Operation::square_root:
+      return std::sqrt(a);
+    case Operation::absolute:
+      return std::abs(a);
+    case Operation::sign:
+      return static_cast<double>(a > 0) - static_cast<double>(a < 0);
+    case Operation::minimum:
+      return b < a ? b : a;
+    case Operation::maximum:
+      return a < b ? b : a;
+    case Operation::where:
+      return a != 0 ? b : c;
+    case Operation::exp:
+      return std::exp(a);
+    case Operation::expm1:
+      return std::expm1(a);
+    case Operation::log:
+      return std::log(a);
+    case Operation::power:
+      return std::pow(a, b);
+    case Operation::floor:
+      return std::floor(a);
+    case Operation::ceiling:
+      return std::ceil(a);
+    case Operation::modulo:
+      return a - b * std::floor(a / b);
+    default:
+      break;
+  }
+  ACID_ASSERT(false, "operation {} is not of numbers", static_cast<int>(operation));
+  return 0;
+}
+
+template struct PassMemory<float>;
+template struct PassMemory<double>;
+template void interpret(const Pass&, const PassMemory<float>&, std::span<const double>,
+                        std::span<const DecayRange>, std::size_t, std::size_t,
+                        std::span<std::vector<double>>);
+template void interpret(const Pass&, const PassMemory<double>&, std::span<const double>,
+                        std::span<const DecayRange>, std::size_t, std::size_t,
+                        std::span<std::vector<double>>);
+
+}  // namespace acid

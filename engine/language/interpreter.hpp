@@ -1,0 +1,72 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/language/program.hpp"
+#include "engine/worker/rule.hpp"
+#include "engine/worker/worker_settings.hpp"
+
+namespace acid {
+
+/// Where the operands of a pass lie, of one worker in one event. Null: the event has none.
+template <class T>
+struct PassMemory {
+  T* state[1 + kMostVectors] = {};
+  T* gradient = nullptr;
+  const T* at = nullptr;
+  T* moment[2] = {};
+  const Heard<T>* heard = nullptr;
+  T* said = nullptr;
+  T* point = nullptr;
+  T* model = nullptr;  // elements [model_first, …) of it
+  std::size_t model_first = 0;
+  std::size_t dimension = 0;
+  const kernels::Table<T>* kernels = nullptr;
+
+  /// From element `first` on; null for a constant, a register, and a mean that nobody has taken.
+  const T* source(const Operand& operand, std::size_t first) const;
+  /// Null for what no pass writes to, and registers.
+  T* target(const Operand& operand, std::size_t first) const;
+};
+
+/// Calls function(decay, begin, end) for the ranges within [first, last).
+template <class Function>
+void for_each_range(std::span<const DecayRange> decay, std::size_t first, std::size_t last,
+                    const Function& function) {
+  for (const DecayRange& range : decay) {
+    const std::size_t begin = std::max(first, range.begin), end = std::min(last, range.end);
+    if (begin < end) function(range.decay, begin, end);
+  }
+}
+
+/// Elements that a reduction adds as one: within them in eight lanes, by the element's number mod
+/// 8, the lanes then in order; and those sums in order. So neither threads nor processors change a
+/// bit.
+inline constexpr std::size_t kReductionBlock = 1024;
+inline constexpr std::size_t kReductionLanes = 8;
+
+/// Executes a pass on elements [first, last), which begin and end with blocks of a reduction if it
+/// has any: the plain interpreter, of which all other ways of executing give the same bits.
+/// `numbers`: of the part. `decay`: ranges, where the pass looks at it. `sums`: by reduction, then
+/// block; of what lies in the range.
+template <class T>
+void interpret(const Pass& pass, const PassMemory<T>& memory, std::span<const double> numbers,
+               std::span<const DecayRange> decay, std::size_t first, std::size_t last,
+               std::span<std::vector<double>> sums);
+
+/// Computes an operation of numbers.
+double compute(Operation operation, double a, double b, double c);
+
+extern template struct PassMemory<float>;
+extern template struct PassMemory<double>;
+extern template void interpret(const Pass&, const PassMemory<float>&, std::span<const double>,
+                               std::span<const DecayRange>, std::size_t, std::size_t,
+                               std::span<std::vector<double>>);
+extern template void interpret(const Pass&, const PassMemory<double>&, std::span<const double>,
+                               std::span<const DecayRange>, std::size_t, std::size_t,
+                               std::span<std::vector<double>>);
+
+}  // namespace acid

@@ -1,0 +1,316 @@
+#include "engine/language/listed_rule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "engine/language/emitter.hpp"
+#include "engine/worker/passes.hpp"
+
+namespace acid {
+namespace {
+
+// What is kept of every worker before its listing's own numbers.
+enum Hidden : std::size_t { kRate, kGradients, kExchange, kStaleness, kHidden };
+constexpr std::array kHiddenNumbers = {ScalarSlot{"lr"}, ScalarSlot{"k"}, ScalarSlot{"exchange"},
+                                       ScalarSlot{"stale"}};
+
+const std::vector<Statement> kNothing;
+
+constexpr Operand kToPoint{Operand::Kind::point, 0}, kToModel{Operand::Kind::model, 0};
+
+bool assigns_kept(const Listing& listing, const std::vector<Statement>& statements) {
+  return std::ranges::any_of(statements, [&](const Statement& one) {
+    const auto is_it = [&](const Kept& kept) { return kept.name == one.target; };
+    return one.target == "x" || std::ranges::any_of(listing.vectors, is_it) ||
+           std::ranges::any_of(listing.numbers, is_it);
+  });
+}
+
+bool read_by(const std::vector<Statement>& statements, std::string_view name) {
+  return std::ranges::any_of(statements, [&](const Statement& one) { return reads(one, name); });
+}
+
+double value_of(const Expression& formula, const ParameterValues& parameters) {
+  if (formula.operation == Operation::number) return formula.number;
+  if (formula.operation == Operation::name) return parameters.find(formula.name)->second;
+  double arguments[3] = {};
+  for (std::size_t k = 0; k < formula.arguments.size(); ++k)
+    arguments[k] = value_of(formula.arguments[k], parameters);
+  return compute(formula.operation, arguments[0], arguments[1], arguments[2]);
+}
+
+Direction direction_of(const OptimizerSettings& optimizer) {
+  if (optimizer.kind == OptimizerKind::adam) return Direction::adam;
+  if (optimizer.kind == OptimizerKind::adamw) return Direction::adamw;
+  if (optimizer.momentum == 0) return Direction::sgd;
+  return optimizer.nesterov ? Direction::nesterov : Direction::momentum;
+}
+
+double& hidden(std::vector<double>& numbers, HiddenNumber which) {
+  return numbers[static_cast<std::size_t>(which)];
+}
+
+// Rounded as the kernels round them (optimizer_step, adam_factors).
+template <class T>
+void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
+                   std::vector<double>& numbers) {
+  const auto set = [&](HiddenNumber which, T value) {
+    hidden(numbers, which) = static_cast<double>(value);
+  };
+  set(HiddenNumber::momentum, static_cast<T>(optimizer.momentum));
+  if (optimizer.kind == OptimizerKind::sgd) return;
+  const auto steps = static_cast<double>(number);
+  const auto beta1 = static_cast<T>(optimizer.beta1), beta2 = static_cast<T>(optimizer.beta2);
+  set(HiddenNumber::beta1, beta1);
+  set(HiddenNumber::rest1, 1 - beta1);
+  set(HiddenNumber::beta2, beta2);
+  set(HiddenNumber::rest2, 1 - beta2);
+  set(HiddenNumber::epsilon, static_cast<T>(optimizer.epsilon));
+  set(HiddenNumber::scale, 1 / static_cast<T>(1 - std::pow(optimizer.beta1, steps)));
+  set(HiddenNumber::root, 1 / std::sqrt(static_cast<T>(1 - std::pow(optimizer.beta2, steps))));
+}
+
+}  // namespace
+
+double formula_value(const Expression& formula, const ParameterValues& parameters) {
+  return value_of(formula, parameters);
+}
+
+ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters)
+    : listing(std::move(of)),
+      advance(listing, parameters, kNothing, {.drifts = true}),
+      point(listing, parameters, kNothing,
+            {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
+      step(listing, parameters, listing->step,
+           {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
+      say(listing, parameters, listing->say, {.drifts = true, .messages = &listing->send}),
+      hear(listing, parameters, listing->hear, {.drifts = true, .keeps_gradient = true}),
+      read(listing, parameters, kNothing,
+           {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}),
+      read_after_hearing(
+          listing, parameters, listing->hear,
+          {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}) {
+  if (listing->between) mix_rate = value_of(listing->between->rate, parameters);
+  for (const Kept& one : listing->vectors)
+    slots.push_back({.name = one.name,
+                     .start = one.starts_at_x ? Slot::Start::x : Slot::Start::value,
+                     .value = one.start});
+  numbers.assign(kHiddenNumbers.begin(), kHiddenNumbers.end());
+  for (const Kept& one : listing->numbers) numbers.push_back({one.name, one.start});
+  message.vectors = static_cast<std::size_t>(std::ranges::count(listing->sends_vector, true));
+  message.scalars = listing->sends_vector.size() - message.vectors;
+  changes_when_saying = assigns_kept(*listing, listing->say) || read_by(listing->step, "exchange");
+  changes_gradient =
+      std::ranges::any_of(listing->hear, [](const Statement& one) { return one.target == "g"; });
+  point_is_x = print(listing->point) == "x" && !read_by(listing->step, "at");
+}
+
+// What happens to a worker, as the executed part is told.
+template <class T>
+struct ListedRule<T>::Event {
+  const WorkerView<T>& worker;
+  StepSize size = {};
+  const T* gradient = nullptr;
+  T* next_point = nullptr;
+  T* said = nullptr;
+  const Heard<T>* heard = nullptr;
+  double exchange = 0;  // its number
+  T* model = nullptr;   // elements [first, first + count) of it
+  std::size_t first = 0, count = 0;
+};
+
+template <class T>
+void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
+                                    const std::vector<double>& sums,
+                                    std::vector<double>& numbers) const {
+  using Source = NumberInstruction::Source;
+  const WorkerView<T>& worker = event.worker;
+  const Message& message = programs_->message;
+  const double* const kept = worker.scalars;
+  const auto event_number = [&](EventNumber which) -> double {
+    switch (which) {
+      case EventNumber::learning_rate:
+        if (event.size.number > 0) return event.size.learning_rate;
+        return kept[kGradients] == 0 ? worker.settings.first_learning_rate : kept[kRate];
+      case EventNumber::gradients:
+        return event.size.number > 0 ? static_cast<double>(event.size.number) : kept[kGradients];
+      case EventNumber::exchange:
+        return event.exchange;
+      case EventNumber::staleness:
+        return event.size.number > 0 ? static_cast<double>(event.size.staleness) : kept[kStaleness];
+      case EventNumber::workers:
+        return static_cast<double>(std::max<std::size_t>(1, worker.settings.degrees.size()));
+      case EventNumber::degree:
+        return worker.settings.degrees.empty() ? 0 : worker.settings.degrees[worker.number];
+      case EventNumber::worker:
+        return worker.number;
+      default:
+        return event.heard == nullptr ? 0 : event.heard->late;
+    }
+  };
+  const auto of_source = [&](std::size_t source, std::size_t index) {
+    const kernels::Weighted<T> one{event.heard->sources[source].x, 1.0};
+    return heard_number<T>(worker, message, {.sources = {&one, 1}}, index);
+  };
+  const auto value = [&](const NumberInstruction& one) -> double {
+    switch (one.source) {
+      case Source::operation:
+        return compute(one.operation, numbers[one.a], numbers[one.b], numbers[one.c]);
+      case Source::literal:
+        return one.literal;
+      case Source::event:
+        return event_number(static_cast<EventNumber>(one.index));
+      case Source::kept:
+        return kept[kHidden + one.index];
+      case Source::mean:
+        return heard_number(worker, message, *event.heard, one.index);
+      case Source::mine:
+        return of_source(0, one.index);
+      case Source::theirs:
+        return of_source(1, one.index);
+      case Source::reduction:
+        return sums[one.index];
+      case Source::root:
+        return std::sqrt(sums[one.index]);
+    }
+    return 0;
+  };
+  const PartProgram::Stage& of = part.stage(stage);
+  for (std::size_t k = of.first; k < of.last; ++k) numbers[k] = value(part.numbers()[k]);
+}
+
+template <class T>
+void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
+  const WorkerView<T>& worker = event.worker;
+  const WorkerSettings& settings = worker.settings;
+  const Listing& listing = *programs_->listing;
+  std::vector<double> numbers(part.numbers().size()), sums;
+  PartProgram::Variant variant{
+      .result = event.next_point != nullptr || event.model != nullptr,
+      .emitted = std::is_same_v<T, float> && why_interpreted(*settings.backend).empty()};
+  if (listing.between) {
+    hidden(numbers, HiddenNumber::drift) =
+        -0.5 * std::expm1(-2 * programs_->mix_rate * worker.elapsed);
+    variant.drifts = hidden(numbers, HiddenNumber::drift) != 0;
+  }
+  if (part.uses_direction()) {
+    variant.direction = direction_of(settings.optimizer);
+    set_direction<T>(settings.optimizer, event.size.number, numbers);
+  }
+  if (variant.emitted && event.heard != nullptr)
+    variant.sources = EmittedPass::sources_of(*event.heard);
+  variant.streams = variant.emitted && event.said != nullptr &&
+                    EmittedPass::streams(event.said, settings.dimension);
+  PassMemory<T> memory{.gradient = const_cast<T*>(event.gradient),
+                       .at = worker.snapshot(),
+                       .moment = {worker.moment(0), worker.moment(1)},
+                       .heard = event.heard,
+                       .said = event.said,
+                       .point = event.next_point,
+                       .model = event.model,
+                       .model_first = event.first,
+                       .dimension = settings.dimension,
+                       .kernels = &worker.kernels()};
+  memory.state[0] = worker.x;
+  for (std::size_t k = 0; k < listing.vectors.size(); ++k) memory.state[k + 1] = worker.slot(k);
+  for (std::size_t stage = 0; stage < part.stages(); ++stage) {
+    compute_numbers(part, stage, event, sums, numbers);
+    const PartProgram::Stage& of = part.stage(stage);
+    variant.holds = 0;
+    for (std::size_t k = 0; k < of.conditions.size(); ++k)
+      if (numbers[of.conditions[k]] != 0) variant.holds |= std::uint64_t{1} << k;
+    const ExecutablePass& executable = part.pass(stage, variant);
+    if (executable.pass.is_empty()) continue;
+    std::vector<std::vector<double>> blocks(of.reductions);
+    for (std::vector<double>& one : blocks)
+      one.resize((settings.dimension + kReductionBlock - 1) / kReductionBlock);
+    const auto run = [&](std::size_t first, std::size_t last) {
+      if constexpr (std::is_same_v<T, float>)
+        if (executable.code != nullptr)
+          return executable.code->run(memory, numbers, settings.decay, first, last, blocks);
+      interpret<T>(executable.pass, memory, numbers, settings.decay, first, last, blocks);
+    };
+    if (event.model != nullptr) {
+      run(event.first, event.first + event.count);
+      continue;
+    }
+    in_parts(settings, settings.dimension, [&](std::size_t first, std::size_t size) {
+      const auto whole = [&](std::size_t end) {  // blocks of a reduction
+        return end == settings.dimension ? end : end / kReductionBlock * kReductionBlock;
+      };
+      run(whole(first), whole(first + size));
+    });
+    sums.assign(of.reductions, 0.0);
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+      for (const double block : blocks[k]) sums[k] += block;
+  }
+  for (const auto& [slot, number] : part.kept()) worker.scalars[kHidden + slot] = numbers[number];
+  if (event.said != nullptr)
+    for (const auto& [index, number] : part.said())
+      say_number(worker, programs_->message, index, numbers[number], event.said);
+}
+
+template <class T>
+void ListedRule<T>::advance(const WorkerView<T>& worker) const {
+  if (drifts()) execute(programs_->advance, {.worker = worker});
+}
+
+template <class T>
+void ListedRule<T>::point(const WorkerView<T>& worker, T* out) const {
+  if (!drifts() && programs_->point_is_x) return Rule<T>::point(worker, out);
+  execute(programs_->point,
+          {.worker = worker, .next_point = out, .exchange = worker.scalars[kExchange]});
+}
+
+template <class T>
+void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
+                         T* next_point) const {
+  execute(programs_->step, {.worker = worker,
+                            .size = size,
+                            .gradient = gradient,
+                            .next_point = next_point,
+                            .exchange = worker.scalars[kExchange]});
+  worker.scalars[kRate] = size.learning_rate;
+  worker.scalars[kGradients] = static_cast<double>(size.number);
+  worker.scalars[kStaleness] = static_cast<double>(size.staleness);
+}
+
+// What is said again after a checkpoint has the same number: only a say that is never repeated, or
+// what is heard, counts.
+template <class T>
+void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
+  const double exchange = worker.scalars[kExchange] + 1;
+  execute(programs_->say,
+          {.worker = worker, .gradient = worker.gradient(), .said = out, .exchange = exchange});
+  if (programs_->changes_when_saying) worker.scalars[kExchange] = exchange;
+}
+
+template <class T>
+void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  const double exchange = worker.scalars[kExchange] + (programs_->changes_when_saying ? 0 : 1);
+  execute(programs_->hear,
+          {.worker = worker, .gradient = worker.gradient(), .heard = &heard, .exchange = exchange});
+  worker.scalars[kExchange] = exchange;
+}
+
+template <class T>
+void ListedRule<T>::read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first,
+                         T* out, std::size_t size) const {
+  const double exchange = worker.scalars[kExchange];
+  const bool counts = pending != nullptr && !programs_->changes_when_saying;
+  execute(pending == nullptr ? programs_->read : programs_->read_after_hearing,
+          {.worker = worker,
+           .gradient = worker.gradient(),
+           .heard = pending,
+           .exchange = exchange + (counts ? 1 : 0),
+           .model = out,
+           .first = first,
+           .count = size});
+}
+
+template class ListedRule<float>;
+template class ListedRule<double>;
+
+}  // namespace acid

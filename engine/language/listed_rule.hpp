@@ -1,0 +1,74 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/language/interpreter.hpp"
+#include "engine/language/program.hpp"
+#include "engine/worker/rule.hpp"
+
+namespace acid {
+
+/// Values of a listing's parameters, by name.
+using ParameterValues = std::map<std::string, double, std::less<>>;
+
+/// What a formula of parameters gives (checked listings: it reads nothing else).
+double formula_value(const Expression& formula, const ParameterValues& parameters);
+
+/// A listing with the values of its parameters, compiled. Immutable but for what PartPrograms keep.
+struct ListedPrograms {
+  ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters);
+
+  std::shared_ptr<const Listing> listing;
+  double mix_rate = 0;  // of between
+  std::vector<Slot> slots;
+  std::vector<ScalarSlot> numbers;
+  Message message;
+  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
+  PartProgram advance, point, step, say, hear, read, read_after_hearing;
+};
+
+/// What a listing says, as a rule: the parts are executed by machine code that is emitted for them,
+/// or by interpret().
+template <class T>
+class ListedRule final : public Rule<T> {
+ public:
+  explicit ListedRule(std::shared_ptr<const ListedPrograms> programs)
+      : programs_(std::move(programs)) {}
+
+  std::span<const Slot> slots() const override { return programs_->slots; }
+  std::span<const ScalarSlot> scalars() const override { return programs_->numbers; }
+  Message message() const override { return programs_->message; }
+  bool drifts() const override { return programs_->listing->between.has_value(); }
+  bool point_is_x() const override { return programs_->point_is_x; }
+  bool changes_when_saying() const override { return programs_->changes_when_saying; }
+  bool changes_gradient() const override { return programs_->changes_gradient; }
+  bool meets_in_place() const override { return false; }
+
+  void advance(const WorkerView<T>& worker) const override;
+  void point(const WorkerView<T>& worker, T* out) const override;
+  void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
+            T* next_point) const override;
+  void say(const WorkerView<T>& worker, T* out) const override;
+  void hear(const WorkerView<T>& worker, const Heard<T>& heard) const override;
+  void meet(const WorkerView<T>& i, const WorkerView<T>& j) const override {
+    meet_by_messages<T>(*this, i, j);
+  }
+  void read(const WorkerView<T>& worker, const Heard<T>* pending, std::size_t first, T* out,
+            std::size_t size) const override;
+
+ private:
+  struct Event;
+  void execute(const PartProgram& part, const Event& event) const;
+  void compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
+                       const std::vector<double>& sums, std::vector<double>& numbers) const;
+
+  const std::shared_ptr<const ListedPrograms> programs_;
+};
+
+extern template class ListedRule<float>;
+extern template class ListedRule<double>;
+
+}  // namespace acid

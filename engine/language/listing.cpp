@@ -1,0 +1,356 @@
+#include "engine/language/listing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/base/names.hpp"
+#include "engine/codecs/codec.hpp"
+#include "engine/language/listing_check.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kListingKeys = {"name",    "label",      "summary", "source",  "round",
+                                     "rate",    "peers",      "keep",    "scalars", "point",
+                                     "model",   "step",       "say",     "send",    "hear",
+                                     "between", "parameters", "codec",   "needs"};
+
+struct NamedPeers {
+  const char* name;
+  Peers peers;
+};
+constexpr std::array kPeers = {NamedPeers{"neighbours", Peers::neighbours},
+                               NamedPeers{"all", Peers::all}, NamedPeers{"one", Peers::one}};
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestName && text != "if" &&
+         std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
+         std::ranges::all_of(text,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+// The round's words and signs, one blank apart.
+std::string spaced(std::string_view round) {
+  std::string text;
+  bool in_word = false;
+  for (const char c : round) {
+    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      in_word = false;
+      continue;
+    }
+    if (!text.empty() && !(in_word && of_word)) text += ' ';
+    text += c;
+    in_word = of_word;
+  }
+  return text;
+}
+
+class ListingReader {
+ public:
+  ListingReader(const json& table, std::vector<Finding>& findings)
+      : table_(table), findings_(findings) {}
+
+  std::optional<Listing> read() {
+    if (!table_.is_object()) {
+      report("", "a method is a table", "write [[methods]] and its keys below");
+      return std::nullopt;
+    }
+    for (const auto& [key, value] : table_.items()) check_key(key);
+    Listing listing;
+    listing.name = text("name", "");
+    listing.label = text("label", listing.name);
+    listing.summary = text("summary", "");
+    listing.source = text("source", "");
+    read_calendar(listing);
+    read_kept("keep", kMostVectors, listing.vectors);
+    read_kept("scalars", kMostNumbers, listing.numbers);
+    read_parameters(listing);
+    read_between(listing);
+    read_codec(listing);
+    for (const Statement& need : list("needs", json::array(), &parse_message))
+      listing.needs.push_back(need.value);
+    listing.point = expression("point", "x");
+    listing.model = expression("model", table_.value("point", json("x")));
+    listing.step = statements("step", {"x = x - lr * u"});
+    listing.say = statements("say", json::array());
+    listing.send = messages();
+    listing.hear = statements(
+        "hear", {listing.meets() ? "x = x - 0.5 * (mine(0) - theirs(0))" : "x = mean(0)"});
+    if (findings_.empty()) check_listing(listing, findings_);
+    for (Finding& finding : findings_)
+      if (finding.remedy.empty()) finding.remedy = "docs/METHODS.md has the language";
+    if (!findings_.empty()) return std::nullopt;
+    return listing;
+  }
+
+ private:
+  void report(std::string path, std::string message, std::string remedy = {}, int column = 0) {
+    findings_.push_back({std::move(path), column, std::move(message), std::move(remedy)});
+  }
+
+  void check_key(const std::string& key) {
+    const std::vector<std::string> known(kListingKeys.begin(), kListingKeys.end());
+    if (std::ranges::find(known, key) != known.end()) return;
+    const auto nearest = nearest_name(key, known);
+    report(key, fmt::format("a method has no key '{}'", key),
+           nearest ? fmt::format("did you mean '{}'?", *nearest)
+                   : fmt::format("known: {}", one_of(known)));
+  }
+
+  std::string text(const char* key, const std::string& fallback) {
+    if (!table_.contains(key)) return fallback;
+    if (table_[key].is_string() && !table_[key].get<std::string>().empty())
+      return table_[key].get<std::string>();
+    report(key, fmt::format("{} must be text", key));
+    return fallback;
+  }
+
+  // Parses one text and reports what is wrong with it at `path`.
+  template <class Parse>
+  auto parsed(const std::string& path, const json& value, const Parse& parse)
+      -> decltype(parse(std::string())) {
+    const bool number = value.is_number();
+    if (!value.is_string() && !number) {
+      report(path, fmt::format("{} must be text", path), "write it in quotes");
+      return {};
+    }
+    try {
+      return parse(number ? fmt::format("{}", value.get<double>()) : value.get<std::string>());
+    } catch (const ListingError& error) {
+      report(path, error.what(), error.remedy(), error.column());
+    }
+    return {};
+  }
+
+  Expression expression(const std::string& key, const json& fallback) {
+    return parsed(key, table_.value(key, fallback), &parse_expression);
+  }
+
+  template <class Parse>
+  std::vector<Statement> list(const std::string& key, const json& fallback, const Parse& parse) {
+    const json given = table_.value(key, fallback);
+    std::vector<Statement> statements;
+    if (!given.is_array()) {
+      statements.push_back(parsed(key, given, parse));
+      return statements;
+    }
+    for (std::size_t i = 0; i < given.size(); ++i)
+      statements.push_back(parsed(fmt::format("{}.{}", key, i), given[i], parse));
+    return statements;
+  }
+  std::vector<Statement> statements(const std::string& key, const json& fallback) {
+    return list(key, fallback, &parse_statement);
+  }
+  std::vector<Statement> messages() {
+    std::vector<Statement> send = list("send", {"x"}, &parse_message);
+    if (send.empty()) report("send", "send is empty", "leave it out: x is sent then");
+    if (send.size() > kMostMessages)
+      report("send", fmt::format("a worker sends at most {} messages at once", kMostMessages));
+    return send;
+  }
+
+  void read_calendar(Listing& listing) {
+    const bool meets = table_.contains("rate");
+    if (meets && table_.contains("round"))
+      report("rate", "round and rate exclude each other",
+             "keep rate for meetings of two, round for methods in step");
+    if (meets) {
+      listing.rate = parsed("rate", table_["rate"], &parse_expression);
+      listing.peers = Peers::partner;
+      if (table_.contains("peers"))
+        report("peers", "peers belongs to methods of rounds", "remove it: rate draws the pairs");
+      return;
+    }
+    listing.round = spaced(text("round", "gradient step say hear"));
+    const std::string name = text("peers", "neighbours");
+    const auto found =
+        std::ranges::find_if(kPeers, [&](const NamedPeers& one) { return name == one.name; });
+    if (found != kPeers.end()) {
+      listing.peers = found->peers;
+      return;
+    }
+    std::vector<std::string> known;
+    for (const NamedPeers& one : kPeers) known.emplace_back(one.name);
+    report("peers", fmt::format("there are no peers '{}'", name),
+           fmt::format("known: {}", one_of(known)));
+  }
+
+  void read_kept(const char* key, std::size_t most, std::vector<Kept>& kept) {
+    if (!table_.contains(key)) return;
+    const json& table = table_[key];
+    const bool of_vectors = std::string_view(key) == "keep";
+    if (!table.is_object()) return report(key, fmt::format("{} must be a table", key));
+    if (table.size() > most) report(key, fmt::format("a worker keeps at most {} of them", most));
+    for (const auto& [name, start] : table.items()) {
+      const std::string path = fmt::format("{}.{}", key, name);
+      Kept one{.name = name};
+      check_new_name(path, name);
+      if (start.is_number())
+        one.start = start.get<double>();
+      else if (start == "x" && of_vectors)
+        one.starts_at_x = true;
+      else
+        report(path,
+               fmt::format("{} must start as a number{}", name, of_vectors ? " or \"x\"" : ""));
+      kept.push_back(std::move(one));
+    }
+  }
+
+  void check_new_name(const std::string& path, const std::string& name) {
+    if (!is_name(name))
+      report(path, fmt::format("'{}' is no name", name),
+             fmt::format("use letters, digits and _, a letter first, at most {} characters",
+                         kLongestName));
+    else if (is_reserved(name))
+      report(path, fmt::format("'{}' has a meaning of its own", name), "choose another name");
+    if (!names_.insert(name).second)
+      report(path, fmt::format("'{}' is there twice", name), "choose another name");
+  }
+
+  void read_parameters(Listing& listing) {
+    if (!table_.contains("parameters")) return;
+    const json& table = table_["parameters"];
+    if (table.is_array()) {  // canonical: names alone
+      for (const json& name : table)
+        if (name.is_string()) listing.parameters.push_back({.name = name, .value = 1});
+      return;
+    }
+    if (!table.is_object()) return report("parameters", "parameters must be a table");
+    for (const auto& [name, value] : table.items()) {
+      const std::string path = fmt::format("parameters.{}", name);
+      check_new_name(path, name);
+      ListedParameter parameter{.name = name};
+      const bool described = value.is_object();
+      const json& given = described && value.contains("value") ? value["value"] : value;
+      if (described) describe(path, value, parameter);
+      if (given.is_number())
+        parameter.value = given.get<double>();
+      else
+        parameter.formula = parsed(path, given, &parse_expression);
+      listing.parameters.push_back(std::move(parameter));
+    }
+  }
+
+  void describe(const std::string& path, const json& table, ListedParameter& parameter) {
+    for (const auto& [key, value] : table.items()) {
+      if (key == "help" && value.is_string())
+        parameter.help = value;
+      else if (key == "minimum" && value.is_number())
+        parameter.minimum = value;
+      else if (key == "maximum" && value.is_number())
+        parameter.maximum = value;
+      else if (key != "value")
+        report(fmt::format("{}.{}", path, key), fmt::format("a parameter has no such {}", key),
+               "known: value, help, minimum or maximum");
+    }
+  }
+
+  void read_codec(Listing& listing) {
+    if (!table_.contains("codec")) return;
+    json given = table_["codec"];
+    if (given.is_string()) given = {{"kind", given}};
+    const json kind = given.is_object() ? given.value("kind", json()) : json();
+    const auto entry = std::ranges::find_if(
+        codec_catalog(), [&](const CodecEntry& one) { return kind == one.name; });
+    if (entry == codec_catalog().end()) {
+      std::vector<std::string> known;
+      for (const CodecEntry& one : codec_catalog()) known.emplace_back(one.name);
+      return report("codec", "a codec is { kind = …, … }", fmt::format("known: {}", one_of(known)));
+    }
+    if (kind == "none") return;
+    listing.codec = {{"kind", kind}};
+    std::vector<Field> fields(entry->fields.begin(), entry->fields.end());
+    fields.insert(fields.end(), codec_fields().begin(), codec_fields().end());
+    for (const Field& field : fields) read_codec_key(field, given, listing.codec);
+    for (const auto& [key, value] : given.items())
+      if (!listing.codec.contains(key))
+        report(fmt::format("codec.{}", key),
+               fmt::format("the codec {} has no key '{}'", kind.get<std::string>(), key));
+  }
+
+  void read_codec_key(const Field& field, const json& given, json& codec) {
+    const std::string name(field.name), path = fmt::format("codec.{}", name);
+    if (!given.contains(name)) {
+      if (field.fallback.empty()) return report("codec", fmt::format("{} is required", path));
+      codec[name] = json::parse(field.fallback);
+      return;
+    }
+    codec[name] = given[name];
+    const bool is_flag = field.type == FieldType::boolean;
+    if (is_flag ? !given[name].is_boolean() : !given[name].is_number())
+      return report(path, fmt::format("{} is {}", path, is_flag ? "true or false" : "a number"));
+    if (is_flag) return;
+    const double value = given[name].get<double>();
+    if (value < field.minimum || value > field.maximum ||
+        (field.minimum_excluded && value == field.minimum))
+      report(path, fmt::format("{} is {}", path, field.help));
+    if (field.type == FieldType::number) codec[name] = value;
+  }
+
+  void read_between(Listing& listing) {
+    if (!table_.contains("between")) return;
+    const Expression drift = expression("between", "");
+    const auto is_plain = [](const Expression& one) { return one.operation == Operation::name; };
+    if (!findings_.empty()) return;
+    if (drift.operation != Operation::mix || !is_plain(drift.arguments[0]) ||
+        !is_plain(drift.arguments[1]))
+      return report("between", "between is mix(a, b, rate) of two vectors that a worker keeps");
+    if (!listing.meets())
+      report("between", "between belongs to methods with a rate",
+             "in rounds nothing happens between events");
+    listing.between =
+        Listing::Mix{drift.arguments[0].name, drift.arguments[1].name, drift.arguments[2]};
+  }
+
+  const json& table_;
+  std::vector<Finding>& findings_;
+  std::set<std::string> names_;
+};
+
+json printed(const std::vector<Statement>& statements) {
+  json list = json::array();
+  for (const Statement& statement : statements) list.push_back(print(statement));
+  return list;
+}
+
+json printed(const std::vector<Kept>& kept) {
+  json table = json::object();
+  for (const Kept& one : kept) table[one.name] = one.starts_at_x ? json("x") : json(one.start);
+  return table;
+}
+
+}  // namespace
+
+std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
+  return ListingReader(table, findings).read();
+}
+
+json canonical(const Listing& listing) {
+  json table{{"keep", printed(listing.vectors)}, {"scalars", printed(listing.numbers)},
+             {"point", print(listing.point)},    {"model", print(listing.model)},
+             {"step", printed(listing.step)},    {"say", printed(listing.say)},
+             {"send", printed(listing.send)},    {"hear", printed(listing.hear)},
+             {"parameters", json::array()}};
+  for (const ListedParameter& one : listing.parameters) table["parameters"].push_back(one.name);
+  if (listing.meets()) {
+    table["rate"] = print(*listing.rate);
+  } else {
+    table["round"] = listing.round;
+    for (const NamedPeers& one : kPeers)
+      if (one.peers == listing.peers) table["peers"] = one.name;
+  }
+  if (listing.between)
+    table["between"] = fmt::format("mix({}, {}, {})", listing.between->a, listing.between->b,
+                                   print(listing.between->rate));
+  return table;
+}
+
+}  // namespace acid

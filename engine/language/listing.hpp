@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/language/round.hpp"
+#include "engine/language/syntax.hpp"
+
+namespace acid {
+
+/// Something that is wrong with a listing, and where.
+struct Finding {
+  std::string path;  // of the key, with an item's number: "step.0", "keep.y"; empty: the listing
+  int column = 0;    // in the text there, from 1; 0: all of it
+  std::string message;
+  std::string remedy;
+};
+
+/// A number that a recipe may set, as a key of its algorithm.
+struct ListedParameter {
+  std::string name;
+  double value = 0;
+  /// Of other parameters, chi1, chi2 and n, where the recipe does not set it; takes the place of
+  /// `value`.
+  std::optional<Expression> formula = {};
+  std::string help = {};
+  std::optional<double> minimum = {}, maximum = {};
+};
+
+/// A vector or a number that a worker keeps.
+struct Kept {
+  std::string name;
+  double start = 0;
+  bool starts_at_x = false;  // vectors only
+};
+
+/// What a method listing says, as docs/METHODS.md specifies it: texts are parsed, defaults are
+/// filled in, names are checked.
+struct Listing {
+  std::string name, label, summary, source;
+  Peers peers = Peers::neighbours;
+  std::string round;               // of methods of rounds; empty: meetings, at `rate`
+  std::optional<Expression> rate;  // of parameters
+  std::vector<Kept> vectors, numbers;
+  std::vector<ListedParameter> parameters;  // by name
+  Expression point, model;
+  std::vector<Statement> step, say, hear;
+  std::vector<Statement> send;        // without targets
+  std::vector<bool> sends_vector;     // or a number, by message
+  bool reads_gradient_early = false;  // say, send or hear read or assign g
+  struct Mix {
+    std::string a, b;
+    Expression rate;  // of parameters
+  };
+  std::optional<Mix> between;
+  std::vector<Expression> needs;  // of the graph: numbers of lambda_min, which must not be 0
+  nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
+
+  bool meets() const { return round.empty(); }
+};
+
+/// Reads a listing as a table of a recipe gives it, in JSON. Nothing where something is wrong: then
+/// `findings` says all of it.
+std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Finding>& findings);
+
+/// The listing without what changes nothing: names, comments and spelling. read_listing() of it
+/// gives an equal one. Values of parameters are not in it.
+nlohmann::json canonical(const Listing& listing);
+
+/// Names of a part of a listing and whether each is a vector.
+using ListedNames = std::map<std::string, bool, std::less<>>;
+/// x, what workers keep, parameters, and the numbers that every part may read.
+ListedNames listed_names(const Listing& listing);
+/// Whether a value is a vector. For checked listings, `names` with the part's temporaries.
+bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing);
+
+/// The parts that are lists of statements.
+struct ListedPart {
+  const char* name;
+  const std::vector<Statement>* statements;
+};
+std::array<ListedPart, 3> listed_parts(const Listing& listing);
+
+/// Numbers that expressions read without anybody keeping them. Of events: the learning rate of the
+/// last committed gradient, the worker's gradients and exchanges, from 1, and the staleness of the
+/// last gradient. Of the run: how many workers there are, the worker's neighbours, its number.
+inline constexpr std::array<std::string_view, 7> kEventNumbers = {
+    "lr", "k", "exchange", "stale", "n", "degree", "worker"};
+
+inline constexpr std::size_t kMostVectors = 16, kMostNumbers = 64, kMostMessages = 8;
+inline constexpr std::size_t kMostStatements = 64, kMostReductions = 8;  // of a part
+
+}  // namespace acid

@@ -1,0 +1,353 @@
+#include "engine/language/listing_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/names.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOtherNames = {"x", "g", "u", "at", "late", "if"};
+// What every worker keeps, whatever its method.
+constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
+                                                             "buffers", "offer"};
+constexpr std::array<std::string_view, 2> kGraphNumbers = {"chi1", "chi2"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_reduction(Operation operation) {
+  return operation == Operation::norm || operation == Operation::dot || operation == Operation::sum;
+}
+bool is_of_numbers_only(Operation operation) {
+  return operation >= Operation::exp && operation <= Operation::modulo;
+}
+bool has_reduction(const Expression& value) {
+  return any_of(value, [](const Expression& one) { return is_reduction(one.operation); });
+}
+
+RoundShape shape_of(const Round& round) {
+  RoundShape shape;
+  bool computed = false, said = false;
+  for (const Leg& leg : round.legs())
+    for (const Phase phase : leg) {
+      if (phase == Phase::gradient || phase == Phase::step) computed = phase == Phase::gradient;
+      if (phase == Phase::step && said) shape.steps_while_heard = true;
+      if (phase != Phase::say && phase != Phase::hear) continue;
+      said = phase == Phase::say;
+      if (!computed) shape.speaks_of_gradients = false;
+    }
+  return shape;
+}
+
+class ListingCheck {
+ public:
+  ListingCheck(Listing& listing, std::vector<Finding>& findings)
+      : listing_(listing), findings_(findings) {}
+
+  void run() {
+    check_parameters();
+    look_at_round();
+    if (listing_.between) check_mix(*listing_.between);
+    check_value("point", "point", listing_.point);
+    check_value("model", "model", listing_.model);
+    check_statements("step", listing_.step);
+    check_statements("say", listing_.say);
+    check_messages();
+    check_statements("hear", listing_.hear);
+    if (findings_.empty()) check_use(listing_, shape_, findings_);
+  }
+
+ private:
+  void report(const std::string& path, int column, std::string message, std::string remedy = {}) {
+    findings_.push_back({path, column, std::move(message), std::move(remedy)});
+  }
+
+  bool is_parameter(std::string_view name) const {
+    return std::ranges::any_of(listing_.parameters,
+                               [&](const ListedParameter& one) { return one.name == name; });
+  }
+
+  void check_parameters() {
+    for (const ListedParameter& one : listing_.parameters) {
+      if (!one.formula) continue;
+      const auto known = [&](std::string_view name) {
+        const auto other = std::ranges::find_if(
+            listing_.parameters, [&](const ListedParameter& p) { return p.name == name; });
+        return is_one_of(kGraphNumbers, name) ||
+               (other != listing_.parameters.end() && !other->formula);
+      };
+      check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
+                    "a formula is of chi1, chi2 and parameters that are numbers");
+    }
+    if (listing_.rate) check_parametric("rate", *listing_.rate);
+    for (std::size_t i = 0; i < listing_.needs.size(); ++i)
+      check_formula(
+          fmt::format("needs.{}", i), listing_.needs[i],
+          [](std::string_view name) { return name == "lambda_min"; },
+          "the least eigenvalue of the mixing matrix, lambda_min, is known here");
+  }
+
+  void check_parametric(const std::string& path, const Expression& value) {
+    check_formula(
+        path, value, [&](std::string_view name) { return is_parameter(name); },
+        "only parameters are known here");
+  }
+
+  template <class Known>
+  void check_formula(const std::string& path, const Expression& value, const Known& known,
+                     const char* remedy) {
+    if (value.operation == Operation::name && !known(value.name))
+      report(path, value.column, fmt::format("'{}' cannot be read here", value.name), remedy);
+    if (is_heard(value.operation) || is_reduction(value.operation) ||
+        value.operation == Operation::mix)
+      report(path, value.column,
+             fmt::format("{}() cannot be read here", function_name(value.operation)), remedy);
+    for (const Expression& argument : value.arguments) check_formula(path, argument, known, remedy);
+  }
+
+  void look_at_round() {
+    if (listing_.meets()) return;
+    try {
+      // Counts follow from the parameters; what comes after what mostly does not.
+      const Round round(listing_.round, [&](std::string_view name) {
+        for (const ListedParameter& one : listing_.parameters)
+          if (one.name == name) return one.formula ? 1 : one.value;
+        throw UsageError(
+            fmt::format("the round \"{}\": there is no parameter '{}'", listing_.round, name));
+      });
+      shape_ = shape_of(round);
+    } catch (const UsageError& error) {
+      report("round", 0, error.what());
+    }
+  }
+
+  void check_mix(const Listing::Mix& mix) {
+    const ListedNames names = listed_names(listing_);
+    for (const std::string& name : {mix.a, mix.b})
+      if (const auto found = names.find(name); found == names.end() || !found->second)
+        report("between", 0, fmt::format("'{}' is no vector that a worker keeps", name),
+               "mix(x, y, rate) needs keep = { y = \"x\" }");
+    if (mix.a == mix.b) report("between", 0, "mix() is of two different vectors");
+    check_parametric("between", mix.rate);
+  }
+
+  // One part: what its statements may read and assign.
+  struct Scope {
+    std::string part;
+    std::set<std::string, std::less<>> dead = {};  // temporaries before a reduction
+    ListedNames names = {};                        // of the listing, and temporaries
+    int reductions = 0;
+  };
+
+  Scope scope_of(const std::string& part) const {
+    Scope scope{.part = part, .names = listed_names(listing_)};
+    const bool steps = part == "step", hears = part == "hear";
+    if (steps) scope.names["u"] = scope.names["at"] = true;
+    if (steps || ((part == "say" || hears) && speaks_of_gradients())) scope.names["g"] = true;
+    if (hears) scope.names["late"] = false;
+    return scope;
+  }
+  bool speaks_of_gradients() const { return !listing_.meets() && shape_.speaks_of_gradients; }
+
+  /// The type; nothing where something is wrong with it, which is reported.
+  std::optional<bool> type_of(const Expression& value, const std::string& path, Scope& scope) {
+    if (value.operation == Operation::name) return type_of_name(value, path, scope);
+    if (is_heard(value.operation)) return type_of_heard(value, path, scope);
+    bool vector = false, good = value.operation != Operation::mix;
+    if (!good) report(path, value.column, "mix() belongs to between");
+    for (const Expression& argument : value.arguments) {
+      const auto type = type_of(argument, path, scope);
+      good = good && type.has_value();
+      vector = vector || type.value_or(false);
+    }
+    if (!good) return std::nullopt;
+    const char* const name = function_name(value.operation);
+    if (is_of_numbers_only(value.operation) && vector) {
+      report(path, value.column, fmt::format("{}() is of scalars only", name),
+             "libraries differ in its last bit: vectors have + - * /, sqrt, abs, sign, min, max "
+             "and where");
+      return std::nullopt;
+    }
+    if (!is_reduction(value.operation)) return vector;
+    if (++scope.reductions > static_cast<int>(kMostReductions))
+      report(path, value.column, fmt::format("a part has at most {} reductions", kMostReductions));
+    if (!vector) report(path, value.column, fmt::format("{}() is of vectors", name));
+    return false;
+  }
+
+  std::optional<bool> type_of_name(const Expression& value, const std::string& path,
+                                   const Scope& scope) {
+    if (scope.dead.contains(value.name)) {
+      report(path, value.column,
+             fmt::format("temporary '{}' does not outlive a reduction", value.name),
+             "keep it or compute it again");
+      return std::nullopt;
+    }
+    const auto found = scope.names.find(value.name);
+    if (found != scope.names.end()) return found->second;
+    if (is_reserved(value.name)) {
+      report(path, value.column, fmt::format("'{}' cannot be read in {}", value.name, scope.part),
+             value.name == "g" ? "say and hear know g where they stand between gradient and step"
+                               : "");
+      return std::nullopt;
+    }
+    std::vector<std::string> known;
+    for (const auto& [name, vector] : scope.names) known.push_back(name);
+    const auto nearest = nearest_name(value.name, known);
+    report(path, value.column, fmt::format("unknown name '{}'", value.name),
+           nearest ? fmt::format("did you mean '{}'?", *nearest)
+                   : fmt::format("known: {}", one_of(known)));
+    return std::nullopt;
+  }
+
+  std::optional<bool> type_of_heard(const Expression& value, const std::string& path,
+                                    const Scope& scope) {
+    const char* const name = function_name(value.operation);
+    const auto refuse = [&](std::string message, std::string remedy) {
+      report(path, value.column, std::move(message), std::move(remedy));
+      return std::nullopt;
+    };
+    if (scope.part != "hear")
+      return refuse(fmt::format("{}() can only be heard, in 'hear'", name), "");
+    if (value.operation == Operation::mean && listing_.meets())
+      return refuse("mean() is for rounds", "meetings have mine() and theirs()");
+    if (value.operation == Operation::theirs && !listing_.meets())
+      return refuse("theirs() is for meetings of two", "rounds have mean() and mine()");
+    if (value.index >= listing_.send.size())
+      return refuse(fmt::format("there is no message {}", value.index),
+                    fmt::format("send has {}, counted from 0", listing_.send.size()));
+    if (value.index >= listing_.sends_vector.size()) return std::nullopt;  // reported there
+    return listing_.sends_vector[value.index];
+  }
+
+  void check_value(const std::string& part, const std::string& path, const Expression& value) {
+    Scope scope = scope_of(part);
+    const auto type = type_of(value, path, scope);
+    if (type && !*type) report(path, value.column, fmt::format("{} is a vector", part));
+    if (has_reduction(value)) refuse_reduction(path, value);
+  }
+
+  void refuse_reduction(const std::string& path, const Expression& value) {
+    int column = value.column;
+    any_of(value, [&](const Expression& one) {
+      if (is_reduction(one.operation)) column = one.column;
+      return is_reduction(one.operation);
+    });
+    report(path, column, "a reduction stands in the value of a scalar statement only",
+           "it is a number: write size = norm(g) in a statement before, and read size");
+  }
+
+  void check_statements(const std::string& part, const std::vector<Statement>& statements) {
+    Scope scope = scope_of(part);
+    if (statements.size() > kMostStatements)
+      report(part, 0, fmt::format("{} has more than {} statements", part, kMostStatements));
+    for (std::size_t i = 0; i < statements.size(); ++i)
+      check_statement(statements[i], fmt::format("{}.{}", part, i), scope);
+    if (part == "say") said_ = std::move(scope);
+  }
+
+  void check_statement(const Statement& statement, const std::string& path, Scope& scope) {
+    const auto type = type_of(statement.value, path, scope);
+    if (statement.condition) check_condition(*statement.condition, path, scope);
+    if (!type) return;
+    if (has_reduction(statement.value)) {
+      if (*type) return refuse_reduction(path, statement.value);
+      if (listing_.meets() && scope.part == "hear")
+        return report(path, statement.value.column, "what two workers hear has no reductions",
+                      "reduce in say or step, and keep the number");
+      for (const auto& [name, vector] : scope.names)
+        if (vector && (name == "u" || is_temporary(name))) scope.dead.insert(name);
+    }
+    check_target(statement, *type, path, scope);
+  }
+
+  void check_condition(const Expression& condition, const std::string& path, Scope& scope) {
+    const auto type = type_of(condition, path, scope);
+    if (type && *type)
+      report(path, condition.column, "a condition is a scalar",
+             "choose element by element with where(c, a, b)");
+    if (has_reduction(condition)) refuse_reduction(path, condition);
+  }
+
+  bool is_temporary(std::string_view name) const {
+    return !is_reserved(name) && !listed_names(listing_).contains(name);
+  }
+
+  void check_target(const Statement& statement, bool vector, const std::string& path,
+                    Scope& scope) {
+    const std::string& name = statement.target;
+    const bool assigns_gradient = name == "g" && scope.names.contains("g") && scope.part != "say";
+    if ((is_reserved(name) && name != "x" && !assigns_gradient) || is_parameter(name))
+      return report(path, statement.column,
+                    fmt::format("'{}' cannot be assigned in {}", name, scope.part));
+    const auto known = scope.names.find(name);
+    if (known != scope.names.end() && !known->second && vector)
+      return report(path, statement.column,
+                    fmt::format("'{}' is a scalar, the value is a vector", name));
+    if (name.size() > kLongestName)
+      return report(path, statement.column,
+                    fmt::format("a name has at most {} characters", kLongestName));
+    const bool is_new = known == scope.names.end() || scope.dead.contains(name);
+    if (is_new && statement.condition)
+      return report(
+          path, statement.column,
+          fmt::format("temporary '{}' has no value where the condition does not hold", name),
+          "assign it without a condition first");
+    scope.dead.erase(name);
+    if (is_new) scope.names[name] = vector;
+  }
+
+  void check_messages() {
+    for (std::size_t i = 0; i < listing_.send.size(); ++i) {
+      const Statement& message = listing_.send[i];
+      const std::string path = fmt::format("send.{}", i);
+      const auto type = type_of(message.value, path, said_);
+      if (message.condition) report(path, message.condition->column, "a message has no condition");
+      if (has_reduction(message.value)) refuse_reduction(path, message.value);
+      if (type && !*type && listing_.peers == Peers::all)
+        report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
+      listing_.sends_vector.push_back(type.value_or(true));
+    }
+  }
+
+  Listing& listing_;
+  std::vector<Finding>& findings_;
+  RoundShape shape_;
+  Scope said_;  // after say, for what is sent
+};
+
+}  // namespace
+
+void check_listing(Listing& listing, std::vector<Finding>& findings) {
+  ListingCheck(listing, findings).run();
+}
+
+bool is_reserved(std::string_view name) {
+  return is_one_of(kEventNumbers, name) || is_one_of(kOtherNames, name) ||
+         is_one_of(kGraphNumbers, name) || is_one_of(kWorkersVectors, name);
+}
+
+ListedNames listed_names(const Listing& listing) {
+  ListedNames names{{"x", true}};
+  for (const std::string_view name : kEventNumbers) names.emplace(name, false);
+  for (const Kept& one : listing.vectors) names[one.name] = true;
+  for (const Kept& one : listing.numbers) names[one.name] = false;
+  for (const ListedParameter& one : listing.parameters) names[one.name] = false;
+  return names;
+}
+
+bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing) {
+  if (value.operation == Operation::name) return names.find(value.name)->second;
+  if (is_heard(value.operation)) return listing.sends_vector[value.index];
+  if (is_reduction(value.operation)) return false;
+  return std::ranges::any_of(value.arguments, [&](const Expression& argument) {
+    return is_vector(argument, names, listing);
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "engine/language/listing.hpp"
+
+namespace acid {
+
+/// Finds what is wrong with a listing whose texts are parsed: names that nobody knows, types, what
+/// is read where it is not known, updates that would be lost. Fills in what follows from the texts.
+void check_listing(Listing& listing, std::vector<Finding>& findings);
+
+/// Whether every say and hear of the round lies between a gradient and its step, and whether a step
+/// lies between a say and its hear.
+struct RoundShape {
+  bool speaks_of_gradients = true, steps_while_heard = false;
+};
+
+/// The part of it that is of a listing whose every text is right by itself: lost updates, and what
+/// nobody reads.
+void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings);
+
+inline bool is_heard(Operation operation) {
+  return operation == Operation::mean || operation == Operation::mine ||
+         operation == Operation::theirs;
+}
+
+/// Names that mean something in every listing: x, g, lr, …
+bool is_reserved(std::string_view name);
+
+}  // namespace acid

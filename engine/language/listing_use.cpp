@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "engine/language/listing_check.hpp"
+
+namespace acid {
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+class UseCheck {
+ public:
+  UseCheck(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings)
+      : listing_(listing), shape_(shape), findings_(findings) {}
+
+  // What a gradient changed while a message was on its way must not be overwritten by it.
+  void check_lost_updates() {
+    if (!listing_.meets() && !shape_.steps_while_heard) return;
+    Names stepped, assigned;
+    for (const Statement& statement : listing_.step) stepped.insert(statement.target);
+    std::map<std::string, Names> made_of;  // what is assigned here, temporaries too
+    for (std::size_t i = 0; i < listing_.hear.size(); ++i) {
+      const Statement& statement = listing_.hear[i];
+      Names read;
+      any_of(statement.value, [&](const Expression& one) {
+        if (one.operation != Operation::name) return false;
+        read.insert(one.name);
+        if (const auto made = made_of.find(one.name); made != made_of.end())
+          read.insert(made->second.begin(), made->second.end());
+        return false;
+      });
+      const bool is_first = assigned.insert(statement.target).second;
+      const bool loses = is_first && stepped.contains(statement.target) &&
+                         !read.contains(statement.target) && is_kept(statement.target);
+      made_of[statement.target] = std::move(read);
+      if (!loses) continue;
+      report(fmt::format("hear.{}", i), statement.column,
+             fmt::format("it loses the steps that '{}' took while the message was on its way",
+                         statement.target),
+             say_how_it_changes(statement.target));
+    }
+  }
+
+  void check_use() {
+    const auto of_between = [&](std::string_view name) {
+      return listing_.between && (listing_.between->a == name || listing_.between->b == name);
+    };
+    for (const Kept& one : listing_.vectors)
+      if (!is_read(one.name) && !of_between(one.name))
+        report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
+               "remove it, or use it");
+    for (const Kept& one : listing_.numbers)
+      if (!is_read(one.name))
+        report(fmt::format("scalars.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
+               "remove it, or use it");
+    for (const ListedParameter& one : listing_.parameters)
+      if (!is_read(one.name) && !counts(one.name))
+        report(fmt::format("parameters.{}", one.name), 0,
+               fmt::format("'{}' is never read", one.name), "remove it, or use it");
+    for (std::size_t i = 0; i < listing_.send.size(); ++i)
+      if (!occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
+        report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
+               fmt::format("read {}({}) in hear, or do not send it",
+                           listing_.meets() ? "theirs" : "mean", i));
+    const auto is_gradient = [](const Statement& one) {
+      return one.target == "g" || reads(one, "g");
+    };
+    for (const auto* part : {&listing_.say, &listing_.send, &listing_.hear})
+      listing_.reads_gradient_early =
+          listing_.reads_gradient_early || std::ranges::any_of(*part, is_gradient);
+  }
+
+ private:
+  std::string say_how_it_changes(const std::string& name) const {
+    if (listing_.meets())
+      return fmt::format("say how {0} changes, as in {0} = {0} - 0.5 * (mine(0) - theirs(0))",
+                         name);
+    return fmt::format("say how {0} changes, as in {0} = {0} + (mean(0) - mine(0))", name);
+  }
+  bool is_kept(std::string_view name) const {
+    const auto is_it = [&](const Kept& one) { return one.name == name; };
+    return name == "x" || std::ranges::any_of(listing_.vectors, is_it) ||
+           std::ranges::any_of(listing_.numbers, is_it);
+  }
+  void report(const std::string& path, int column, std::string message, std::string remedy = {}) {
+    findings_.push_back({path, column, std::move(message), std::move(remedy)});
+  }
+
+  template <class Is>
+  bool occurs(const Is& is) const {
+    const auto in = [&](const Statement& one) {
+      return any_of(one.value, is) || (one.condition && any_of(*one.condition, is));
+    };
+    for (const auto* part : {&listing_.step, &listing_.say, &listing_.send, &listing_.hear})
+      if (std::ranges::any_of(*part, in)) return true;
+    if (any_of(listing_.point, is) || any_of(listing_.model, is)) return true;
+    if (listing_.rate && any_of(*listing_.rate, is)) return true;
+    return listing_.between && any_of(listing_.between->rate, is);
+  }
+  bool is_read(std::string_view name) const {
+    return occurs([&](const Expression& one) {
+      return one.operation == Operation::name && one.name == name;
+    });
+  }
+
+  // Whether a parameter is a count of the round, or stands in another's formula.
+  bool counts(std::string_view name) const {
+    const auto of_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    const std::string& round = listing_.round;
+    for (std::size_t at = round.find(name); at != std::string::npos;
+         at = round.find(name, at + 1)) {
+      const std::size_t after = at + name.size();
+      if ((at == 0 || !of_word(round[at - 1])) && (after == round.size() || !of_word(round[after])))
+        return true;
+    }
+    return std::ranges::any_of(listing_.parameters, [&](const ListedParameter& other) {
+      return other.formula && any_of(*other.formula, [&](const Expression& one) {
+               return one.operation == Operation::name && one.name == name;
+             });
+    });
+  }
+
+  Listing& listing_;
+  const RoundShape& shape_;
+  std::vector<Finding>& findings_;
+};
+
+}  // namespace
+
+void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {
+  UseCheck check(listing, shape, findings);
+  check.check_lost_updates();
+  check.check_use();
+}
+
+}  // namespace acid

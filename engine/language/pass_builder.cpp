@@ -1,0 +1,284 @@
+#include "engine/language/pass_builder.hpp"
+
+#include <algorithm>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+using Kind = Operand::Kind;
+
+Code code_of(Operation operation) {
+  switch (operation) {
+    case Operation::negate:
+      return Code::negate;
+    case Operation::add:
+      return Code::add;
+    case Operation::subtract:
+      return Code::subtract;
+    case Operation::multiply:
+      return Code::multiply;
+    case Operation::divide:
+      return Code::divide;
+    case Operation::less:
+      return Code::less;
+    case Operation::less_equal:
+      return Code::less_equal;
+    case Operation::greater:
+      return Code::greater;
+    case Operation::greater_equal:
+      return Code::greater_equal;
+    case Operation::equal:
+      return Code::equal;
+    case Operation::square_root:
+      return Code::square_root;
+    case Operation::absolute:
+      return Code::absolute;
+    case Operation::sign:
+      return Code::sign;
+    case Operation::minimum:
+      return Code::minimum;
+    case Operation::maximum:
+      return Code::maximum;
+    case Operation::where:
+      return Code::where;
+    default:
+      break;
+  }
+  ACID_ASSERT(false, "operation {} is of numbers", static_cast<int>(operation));
+  return Code::copy;
+}
+
+Kind kind_of(Operation operation) {
+  if (operation == Operation::mean) return Kind::mean;
+  return operation == Operation::mine ? Kind::mine : Kind::theirs;
+}
+
+}  // namespace
+
+std::optional<Operand> place_of_vector(const Listing& listing, std::string_view name) {
+  if (name == "x") return Operand{Kind::state, 0};
+  if (name == "g") return Operand{Kind::gradient, 0};
+  for (std::size_t k = 0; k < listing.vectors.size(); ++k)
+    if (listing.vectors[k].name == name)
+      return Operand{Kind::state, static_cast<std::uint16_t>(k + 1)};
+  return std::nullopt;
+}
+
+Pass PassBuilder::build() {
+  const PartProgram::Stage& stage = program_.stages_[stage_];
+  if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift();
+  // What the optimiser keeps changes with every gradient, whatever the conditions.
+  if (stage_ == 0 && program_.uses_direction_) direction();
+  std::size_t condition = 0;
+  for (std::size_t i = stage.first_statement; i < stage.last_statement; ++i) {
+    const Statement& statement = program_.statements_[i];
+    const auto known = names_.find(statement.target);
+    if (!known->second) continue;
+    const bool holds = !statement.condition || ((variant_.holds >> condition++) & 1) != 0;
+    if (holds) assign(statement.target, compile(statement.value));
+  }
+  reduce();
+  if (stage_ + 1 == program_.stages_.size()) {
+    if (program_.options_.result != nullptr && variant_.result)
+      store(compile(*program_.options_.result), program_.options_.result_to);
+    if (program_.options_.messages != nullptr)
+      for (std::size_t i = 0; i < program_.options_.messages->size(); ++i)
+        if (program_.listing_->sends_vector[i])
+          store(compile((*program_.options_.messages)[i].value),
+                {Kind::said, position_of_message(*program_.listing_, i)});
+  }
+  if (program_.options_.keeps) store_all();
+  forget_unused();
+  allocate_registers();
+  return std::move(pass_);
+}
+
+Operand PassBuilder::emit(Code code, Operand a, Operand b, Operand c) {
+  const Operand to{Kind::register_, pass_.registers++};
+  pass_.instructions.push_back({code, to.index, a, b, c});
+  return to;
+}
+
+Operand PassBuilder::constant(HiddenNumber number) const {
+  return {Kind::constant, static_cast<std::uint16_t>(number)};
+}
+
+Operand PassBuilder::compile(const Expression& value) {
+  if (const auto number = program_.number_at_.find(&value); number != program_.number_at_.end())
+    return {Kind::constant, number->second};
+  switch (value.operation) {
+    case Operation::name:
+      return vector(value.name);
+    case Operation::mean:
+    case Operation::mine:
+    case Operation::theirs:
+      return {kind_of(value.operation), position_of_message(*program_.listing_, value.index)};
+    default:
+      break;
+  }
+  Operand arguments[3];
+  for (std::size_t k = 0; k < value.arguments.size(); ++k)
+    arguments[k] = compile(value.arguments[k]);
+  return emit(code_of(value.operation), arguments[0], arguments[1], arguments[2]);
+}
+
+Operand PassBuilder::vector(const std::string& name) {
+  if (const auto found = current_.find(name); found != current_.end()) return found->second;
+  if (name == "u") return direction();
+  if (name == "at") return {Kind::at, 0};
+  const auto place = place_of_vector(*program_.listing_, name);
+  ACID_ASSERT(place.has_value(), "nobody has assigned {}", name);
+  return *place;
+}
+
+// A step of the recipe's optimiser before the learning rate: kernels.hpp has the same.
+Operand PassBuilder::direction() {
+  if (direction_) return *direction_;
+  const Operand gradient = vector("g"), decay = constant(HiddenNumber::decay);
+  pass_.has_decay = true;
+  if (variant_.direction >= Direction::adam) return *(direction_ = adam(gradient, decay));
+  const Operand u = emit(Code::add, gradient, emit(Code::multiply, decay, vector("x")));
+  if (variant_.direction == Direction::sgd) return *(direction_ = u);
+  const Operand m =
+      emit(Code::add,
+           emit(Code::multiply, constant(HiddenNumber::momentum), Operand{Kind::moment, 0}), u);
+  store(m, {Kind::moment, 0});
+  direction_ = variant_.direction == Direction::momentum
+                   ? m
+                   : emit(Code::add, u, emit(Code::multiply, constant(HiddenNumber::momentum), m));
+  return *direction_;
+}
+
+Operand PassBuilder::adam(Operand gradient, Operand decay) {
+  const bool decoupled = variant_.direction == Direction::adamw;
+  const auto multiply = [&](Operand a, Operand b) { return emit(Code::multiply, a, b); };
+  const Operand decayed = multiply(decay, vector("x"));
+  if (!decoupled) gradient = emit(Code::add, gradient, decayed);
+  const Operand m = emit(Code::add, multiply(constant(HiddenNumber::beta1), {Kind::moment, 0}),
+                         multiply(constant(HiddenNumber::rest1), gradient));
+  const Operand v = emit(Code::add, multiply(constant(HiddenNumber::beta2), {Kind::moment, 1}),
+                         multiply(multiply(constant(HiddenNumber::rest2), gradient), gradient));
+  store(m, {Kind::moment, 0});
+  store(v, {Kind::moment, 1});
+  const Operand root =
+      emit(Code::add, multiply(emit(Code::square_root, v), constant(HiddenNumber::root)),
+           constant(HiddenNumber::epsilon));
+  const Operand step = emit(Code::divide, multiply(constant(HiddenNumber::scale), m), root);
+  return decoupled ? emit(Code::add, step, decayed) : step;
+}
+
+void PassBuilder::drift() {
+  const Listing::Mix& mix = *program_.listing_->between;
+  const Operand a = vector(mix.a), b = vector(mix.b);
+  const Operand delta =
+      emit(Code::multiply, constant(HiddenNumber::drift), emit(Code::subtract, b, a));
+  assign(mix.a, emit(Code::add, a, delta));
+  assign(mix.b, emit(Code::subtract, b, delta));
+}
+
+void PassBuilder::assign(const std::string& name, Operand value) {
+  current_[name] = value;
+  if (place_of_vector(*program_.listing_, name) &&
+      std::ranges::find(assigned_, name) == assigned_.end())
+    assigned_.push_back(name);
+}
+
+void PassBuilder::reduce() {
+  std::uint16_t index = 0;
+  for (const PartProgram::Reduction& reduction : program_.reductions_) {
+    if (reduction.stage != stage_) continue;
+    const Expression& value = *reduction.value;
+    const Operand a = compile(value.arguments[0]);
+    const Operand b = value.arguments.size() > 1 ? compile(value.arguments[1]) : Operand{};
+    const Code code = value.operation == Operation::norm  ? Code::add_square
+                      : value.operation == Operation::dot ? Code::add_product
+                                                          : Code::add_value;
+    pass_.instructions.push_back({code, index++, a, b, {}});
+  }
+}
+
+void PassBuilder::store_all() {
+  for (const std::string& name : assigned_) {
+    const Operand to = *place_of_vector(*program_.listing_, name);
+    if (to.kind == Kind::gradient && !program_.options_.keeps_gradient) continue;
+    if (current_[name] != to) store(current_[name], to);
+  }
+  // Stores come one after the other: what one of them reads another must not have written. The next
+  // point is written where the last one is.
+  const auto place = [](const Operand& operand) {
+    return operand.kind == Kind::at ? Operand{Kind::point, 0} : operand;
+  };
+  for (Pass::Store& one : pass_.stores) {
+    const bool overwritten = std::ranges::any_of(
+        pass_.stores, [&](const Pass::Store& other) { return other.to == place(one.from); });
+    if (overwritten) one.from = emit(Code::copy, one.from);
+  }
+}
+
+void PassBuilder::store(Operand from, Operand to) { pass_.stores.push_back({from, to}); }
+
+void PassBuilder::forget_unused() {
+  std::vector<bool> used(pass_.registers);
+  const auto use = [&](const Operand& operand) {
+    if (operand.kind == Kind::register_ && operand.index < used.size()) used[operand.index] = true;
+  };
+  for (const Pass::Store& store : pass_.stores) use(store.from);
+  auto& instructions = pass_.instructions;
+  std::vector<Instruction> kept;
+  for (auto one = instructions.rbegin(); one != instructions.rend(); ++one) {
+    if (!is_reduction(one->code) && !used[one->to]) continue;
+    const Operand operands[] = {one->a, one->b, one->c};
+    std::for_each_n(operands, arguments_of(one->code), use);
+    kept.push_back(*one);
+  }
+  std::ranges::reverse(kept);
+  instructions = std::move(kept);
+}
+
+// As few registers as can be: each is free again after its last use.
+void PassBuilder::allocate_registers() {
+  std::map<std::uint16_t, std::size_t> last_use;
+  const auto note = [&](const Operand& operand, std::size_t at) {
+    if (operand.kind == Kind::register_) last_use[operand.index] = at;
+  };
+  auto& instructions = pass_.instructions;
+  for (std::size_t k = 0; k < instructions.size(); ++k) {
+    Instruction& one = instructions[k];
+    if (arguments_of(one.code) < 3) one.c = {Kind::constant, 0};
+    if (arguments_of(one.code) < 2) one.b = {Kind::constant, 0};
+    for (const Operand& operand : {one.a, one.b, one.c}) note(operand, k);
+  }
+  for (const Pass::Store& store : pass_.stores) note(store.from, instructions.size());
+  std::map<std::uint16_t, std::uint16_t> now;
+  std::vector<std::uint16_t> free;
+  std::uint16_t count = 0;
+  const auto rename = [&](Operand& operand) {
+    if (operand.kind == Kind::register_) operand.index = now.at(operand.index);
+  };
+  for (std::size_t k = 0; k < instructions.size(); ++k) {
+    Instruction& one = instructions[k];
+    const std::vector<Operand> read{one.a, one.b, one.c};
+    for (Operand* const operand : {&one.a, &one.b, &one.c}) rename(*operand);
+    for (const Operand& operand : read)
+      if (operand.kind == Kind::register_ && last_use[operand.index] == k) {
+        const std::uint16_t place = now.at(operand.index);
+        if (std::ranges::find(free, place) == free.end()) free.push_back(place);
+      }
+    if (is_reduction(one.code)) continue;
+    std::uint16_t place = count;
+    if (free.empty()) {
+      ++count;
+    } else {
+      place = free.back();
+      free.pop_back();
+    }
+    now[one.to] = place;
+    one.to = place;
+  }
+  for (Pass::Store& store : pass_.stores) rename(store.from);
+  pass_.registers = count;
+}
+
+}  // namespace acid

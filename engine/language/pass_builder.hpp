@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/language/program.hpp"
+
+namespace acid {
+
+/// Makes the pass of one stage, once it is known which of its conditions hold.
+class PassBuilder {
+ public:
+  PassBuilder(const PartProgram& program, std::size_t stage, const PartProgram::Variant& variant)
+      : program_(program), stage_(stage), variant_(variant), names_(program.names_) {}
+  Pass build();
+
+ private:
+  Operand emit(Code code, Operand a, Operand b = {}, Operand c = {});
+  Operand constant(HiddenNumber number) const;
+  Operand compile(const Expression& value);
+  Operand vector(const std::string& name);
+  Operand direction();
+  Operand adam(Operand gradient, Operand decay);
+  void drift();
+  void assign(const std::string& name, Operand value);
+  void reduce();
+  void store_all();
+  void store(Operand from, Operand to);
+  void forget_unused();
+  void allocate_registers();
+
+  const PartProgram& program_;
+  const std::size_t stage_;
+  const PartProgram::Variant variant_;
+  const ListedNames& names_;
+  Pass pass_;
+  std::map<std::string, Operand, std::less<>> current_;  // vectors by name
+  std::vector<std::string> assigned_;                    // of the worker, in order
+  std::optional<Operand> direction_;
+};
+
+/// Where a vector of the worker's lies: x, what the listing keeps, the gradient; nothing for
+/// temporaries.
+std::optional<Operand> place_of_vector(const Listing& listing, std::string_view name);
+
+}  // namespace acid

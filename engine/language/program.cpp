@@ -1,0 +1,186 @@
+#include "engine/language/program.hpp"
+
+#include <algorithm>
+
+#include "engine/language/emitter.hpp"
+#include "engine/language/pass_builder.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::uint16_t index_of(EventNumber number) { return static_cast<std::uint16_t>(number); }
+
+// "lr" and so on, in the order of EventNumber.
+std::optional<std::uint16_t> event_number(std::string_view name) {
+  if (name == "late") return index_of(EventNumber::late);
+  const auto found = std::ranges::find(kEventNumbers, name);
+  if (found == kEventNumbers.end()) return std::nullopt;
+  return static_cast<std::uint16_t>(found - kEventNumbers.begin());
+}
+
+NumberInstruction::Source source_of(Operation operation) {
+  if (operation == Operation::mean) return NumberInstruction::Source::mean;
+  return operation == Operation::mine ? NumberInstruction::Source::mine
+                                      : NumberInstruction::Source::theirs;
+}
+
+}  // namespace
+
+std::size_t arguments_of(Code code) {
+  if (code == Code::where) return 3;
+  return code <= Code::maximum || code == Code::add_product ? 2 : 1;
+}
+
+std::uint16_t position_of_message(const Listing& listing, std::size_t index) {
+  std::uint16_t position = 0;
+  for (std::size_t k = 0; k < index; ++k)
+    if (listing.sends_vector[k] == listing.sends_vector[index]) ++position;
+  return position;
+}
+
+PartProgram::PartProgram(std::shared_ptr<const Listing> listing,
+                         const std::map<std::string, double, std::less<>>& parameters,
+                         const std::vector<Statement>& statements, const Options& options)
+    : listing_(std::move(listing)),
+      parameters_(parameters),
+      statements_(statements),
+      options_(options),
+      names_(listed_names(*listing_)),
+      numbers_(static_cast<std::size_t>(HiddenNumber::count)) {
+  for (NumberInstruction& hidden : numbers_) hidden.source = NumberInstruction::Source::literal;
+  stages_.back().first = numbers_.size();
+  for (const char* vector : {"g", "u", "at"}) names_[vector] = true;
+  names_["late"] = false;
+  for (std::size_t i = 0; i < statements_.size(); ++i) compile(statements_[i], i);
+  stages_.back().last_statement = statements_.size();
+  if (options_.result != nullptr) note_numbers(*options_.result);
+  if (options_.messages != nullptr)
+    for (std::size_t i = 0; i < options_.messages->size(); ++i) {
+      const Expression& value = (*options_.messages)[i].value;
+      if (listing_->sends_vector[i])
+        note_numbers(value);
+      else
+        said_.emplace_back(position_of_message(*listing_, i), number_of(value));
+    }
+  stages_.back().last = numbers_.size();
+  for (std::size_t k = 0; options_.keeps && k < listing_->numbers.size(); ++k)
+    if (const auto found = current_.find(listing_->numbers[k].name); found != current_.end())
+      kept_.emplace_back(static_cast<std::uint16_t>(k), found->second);
+}
+
+std::uint16_t PartProgram::add(const NumberInstruction& instruction) {
+  numbers_.push_back(instruction);
+  return static_cast<std::uint16_t>(numbers_.size() - 1);
+}
+
+std::uint16_t PartProgram::number_of(const Expression& value) {
+  using Source = NumberInstruction::Source;
+  switch (value.operation) {
+    case Operation::number:
+      return add({.source = Source::literal, .literal = value.number});
+    case Operation::name:
+      break;
+    case Operation::mean:
+    case Operation::mine:
+    case Operation::theirs:
+      return add({.source = source_of(value.operation),
+                  .index = position_of_message(*listing_, value.index)});
+    case Operation::norm:
+    case Operation::dot:
+    case Operation::sum:
+      return reduction_of(value);
+    default: {
+      NumberInstruction made{.operation = value.operation};
+      std::uint16_t* const arguments[] = {&made.a, &made.b, &made.c};
+      for (std::size_t k = 0; k < value.arguments.size(); ++k)
+        *arguments[k] = number_of(value.arguments[k]);
+      return add(made);
+    }
+  }
+  if (const auto found = current_.find(value.name); found != current_.end()) return found->second;
+  NumberInstruction made;
+  if (const auto parameter = parameters_.find(value.name); parameter != parameters_.end()) {
+    made = {.source = Source::literal, .literal = parameter->second};
+  } else if (const auto event = event_number(value.name)) {
+    made = {.source = Source::event, .index = *event};
+  } else {
+    made.source = Source::kept;
+    for (std::size_t k = 0; k < listing_->numbers.size(); ++k)
+      if (listing_->numbers[k].name == value.name) made.index = static_cast<std::uint16_t>(k);
+  }
+  return current_[value.name] = add(made);
+}
+
+// compile() has made its pass the stage before.
+std::uint16_t PartProgram::reduction_of(const Expression& value) {
+  const std::size_t stage = stages_.size() - 2;
+  std::uint16_t index = 0;
+  for (const Reduction& reduction : reductions_) {
+    if (reduction.value == &value) break;
+    if (reduction.stage == stage) ++index;
+  }
+  return add({.source = value.operation == Operation::norm ? NumberInstruction::Source::root
+                                                           : NumberInstruction::Source::reduction,
+              .index = index});
+}
+
+// The largest scalars in a vector: each is computed once, and rounded where the vector meets it.
+void PartProgram::note_numbers(const Expression& value) {
+  if (!is_vector(value, names_, *listing_)) {
+    const std::uint16_t number = number_of(value);
+    number_at_[&value] = number;
+    return;
+  }
+  if (value.operation == Operation::name && value.name == "u") uses_direction_ = true;
+  for (const Expression& argument : value.arguments) note_numbers(argument);
+}
+
+void PartProgram::compile(const Statement& statement, std::size_t index) {
+  const bool vector = is_vector(statement.value, names_, *listing_) ||
+                      (names_.contains(statement.target) && names_.find(statement.target)->second);
+  if (vector) {
+    note_numbers(statement.value);
+    if (statement.condition) stages_.back().conditions.push_back(number_of(*statement.condition));
+    names_[statement.target] = true;
+    return;
+  }
+  const std::size_t before = reductions_.size();
+  any_of(statement.value, [&](const Expression& one) {
+    if (one.operation != Operation::norm && one.operation != Operation::dot &&
+        one.operation != Operation::sum)
+      return false;
+    for (const Expression& argument : one.arguments) note_numbers(argument);
+    reductions_.push_back({stages_.size() - 1, &one});
+    return false;
+  });
+  if (reductions_.size() > before) {
+    Stage& over = stages_.back();
+    over.reductions = reductions_.size() - before;
+    over.last = numbers_.size();
+    over.last_statement = index;
+    const std::size_t first = over.last;
+    Stage& next = stages_.emplace_back();
+    next.first = first;
+    next.first_statement = index;
+  }
+  std::uint16_t value = number_of(statement.value);
+  if (statement.condition) {
+    const std::uint16_t condition = number_of(*statement.condition);
+    const Expression old{.operation = Operation::name, .name = statement.target};
+    value = add({.operation = Operation::where, .a = condition, .b = value, .c = number_of(old)});
+  }
+  names_[statement.target] = false;
+  current_[statement.target] = value;
+}
+
+const ExecutablePass& PartProgram::pass(std::size_t stage, const Variant& variant) const {
+  MutexLock lock(mutex_);
+  auto& made = passes_[{stage, variant}];
+  if (made != nullptr) return *made;
+  ExecutablePass pass{PassBuilder(*this, stage, variant).build(), nullptr};
+  if (variant.emitted && !pass.pass.is_empty())
+    pass.code = EmittedPass::emit(pass.pass, variant.sources, variant.streams);
+  return *(made = std::make_unique<const ExecutablePass>(std::move(pass)));
+}
+
+}  // namespace acid

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.hpp"
+
+namespace acid {
+
+/// What a node of an expression does with its arguments.
+enum class Operation : std::uint8_t {
+  number,  // `number`
+  name,    // the value of `name`
+  mean,
+  mine,
+  theirs,  // of message `index`
+  negate,
+  add,
+  subtract,
+  multiply,
+  divide,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  equal,  // 1 or 0
+  square_root,
+  absolute,
+  sign,
+  minimum,
+  maximum,
+  where,  // of vectors too, like all before
+  exp,
+  expm1,
+  log,
+  power,
+  floor,
+  ceiling,
+  modulo,  // of scalars only
+  norm,
+  dot,
+  sum,  // of vectors; gives a scalar
+  mix,  // the drift between events: mix(a, b, rate)
+};
+
+/// A value of a method listing (docs/METHODS.md, "The language"), as a tree.
+struct Expression {
+  Operation operation = Operation::number;
+  double number = 0;
+  std::string name = {};
+  std::size_t index = 0;
+  std::vector<Expression> arguments = {};
+  int column = 1;  // where it was written, from 1
+};
+
+/// target = value [if condition]
+struct Statement {
+  std::string target;
+  Expression value;
+  std::optional<Expression> condition = {};
+  int column = 1;  // of the target
+};
+
+/// A text of a listing does not follow the grammar, or says what makes no sense.
+class ListingError : public UsageError {
+ public:
+  ListingError(int column, const std::string& what, std::string remedy = {})
+      : UsageError(what), column_(column), remedy_(std::move(remedy)) {}
+  int column() const { return column_; }  // from 1, in the text
+  const std::string& remedy() const { return remedy_; }
+
+ private:
+  int column_;
+  std::string remedy_;
+};
+
+/// Reads one text; each throws ListingError.
+Expression parse_expression(std::string_view text);
+Statement parse_statement(std::string_view text);
+/// value [if condition]: a statement without a target.
+Statement parse_message(std::string_view text);
+
+/// The tree as text that parses to an equal one: no blanks or parentheses more than needed, numbers
+/// with as many digits as they have.
+std::string print(const Expression& expression);
+std::string print(const Statement& statement);
+
+/// Whether `visit` says so of the expression or of one in it.
+template <class Visit>
+bool any_of(const Expression& expression, const Visit& visit) {
+  if (visit(expression)) return true;
+  for (const Expression& argument : expression.arguments)
+    if (any_of(argument, visit)) return true;
+  return false;
+}
+/// Whether the statement's value or condition reads that name.
+bool reads(const Statement& statement, std::string_view name);
+
+/// How a function is written, nullptr for what is none: "sqrt".
+const char* function_name(Operation operation);
+
+inline constexpr std::size_t kLongestStatement = 4096;  // characters
+inline constexpr int kDeepestNesting = 64;
+inline constexpr std::size_t kLongestName = 40;
+
+}  // namespace acid

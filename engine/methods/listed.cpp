@@ -1,0 +1,226 @@
+#include "engine/methods/listed.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/mutex.hpp"
+#include "engine/language/listed_rule.hpp"
+#include "engine/methods/common_fields.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+bool is_just(const std::vector<Statement>& statements, std::string_view text) {
+  return statements.size() == 1 && print(statements.front()) == text;
+}
+
+// DDP: nothing happens to the gradient between all workers' mean of it and the step.
+bool averages_gradients(const Listing& listing) {
+  return listing.peers == Peers::all && listing.round == "gradient say hear step" &&
+         listing.say.empty() && is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
+}
+
+bool takes_directions(const Listing& listing) {
+  for (const Statement& statement : listing.step)
+    if (reads(statement, "u")) return true;
+  return false;
+}
+
+std::string_view or_else(const std::string& text, std::string_view fallback) {
+  return text.empty() ? fallback : std::string_view(text);
+}
+
+/// An entry, and what its views look at.
+class ListedEntry {
+ public:
+  explicit ListedEntry(Listing listing)
+      : listing_(std::make_shared<const Listing>(std::move(listing))) {
+    for (const ListedParameter& parameter : listing_->parameters) add_field(parameter);
+    if (rate_is_a_number())
+      fields_.push_back({.name = kCommunicationRateField.name,
+                         .type = kCommunicationRateField.type,
+                         .fallback = kept(print(*listing_->rate)),
+                         .help = kCommunicationRateField.help,
+                         .minimum = 0,
+                         .maximum = kMostCommunicationRate});
+    if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
+    entry_ = {.name = listing_->name,
+              .label = listing_->label,
+              .summary = or_else(listing_->summary, "a method of a recipe"),
+              .source = or_else(listing_->source, "a recipe"),
+              .peers = listing_->peers,
+              .optimizers = takes_directions(*listing_) ? Optimizers::any : Optimizers::none,
+              .fields = fields_,
+              .make = [this](const json& options,
+                             const Spectral* nominal) { return make(options, nominal); },
+              .listing = listing_.get()};
+  }
+  ListedEntry(const ListedEntry&) = delete;
+
+  const AlgorithmEntry& entry() const { return entry_; }
+
+ private:
+  std::string_view kept(std::string text) { return texts_.emplace_back(std::move(text)); }
+  bool rate_is_a_number() const {
+    return listing_->rate && listing_->rate->operation == Operation::number;
+  }
+
+  void add_field(const ListedParameter& parameter) {
+    Field field{.name = parameter.name,
+                .type = FieldType::number,
+                .fallback = parameter.formula ? std::string_view("null")
+                                              : kept(json(parameter.value).dump()),
+                .help = parameter.help};
+    if (field.help.empty())
+      field.help = parameter.formula ? kept("default " + print(*parameter.formula))
+                                     : std::string_view("a number of the method");
+    if (parameter.minimum) field.minimum = *parameter.minimum;
+    if (parameter.maximum) field.maximum = *parameter.maximum;
+    fields_.push_back(field);
+  }
+
+  Method make(const json& options, const Spectral* nominal) const {
+    ParameterValues values{{"chi1", nominal == nullptr ? 1 : nominal->chi1},
+                           {"chi2", nominal == nullptr ? 1 : nominal->chi2}};
+    for (const ListedParameter& parameter : listing_->parameters)
+      if (const json& given = options.at(parameter.name); given.is_number())
+        values[parameter.name] = given.get<double>();
+    Method method;
+    method.kind = entry_.name;
+    method.peers = listing_->peers;
+    for (const ListedParameter& parameter : listing_->parameters)
+      if (!values.contains(parameter.name)) {
+        const double value = formula_value(*parameter.formula, values);
+        values[parameter.name] = value;
+        method.derived.emplace_back(parameter.name, value);
+      }
+    if (listing_->meets() && !rate_is_a_number())
+      method.derived.emplace_back(kCommunicationRateField.name,
+                                  formula_value(*listing_->rate, values));
+    if (listing_->meets())
+      method.rate = rate_is_a_number() ? number(options, kCommunicationRateField.name)
+                                       : formula_value(*listing_->rate, values);
+    else
+      method.round = Round(listing_->round, [&](std::string_view name) {
+        const auto found = values.find(name);
+        if (found == values.end())
+          throw UsageError(fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
+        return found->second;
+      });
+    if (listing_->peers == Peers::neighbours)
+      method.uniform_weights = text(options, kWeightsField.name) == "uniform";
+    method.reduces_gradients = averages_gradients(*listing_);
+    method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
+    return method;
+  }
+
+  std::shared_ptr<const Listing> listing_;
+  std::deque<std::string> texts_;
+  std::vector<Field> fields_;
+  AlgorithmEntry entry_;
+};
+
+/// All entries that were ever asked for.
+class ListedEntries {
+ public:
+  const AlgorithmEntry& of(const Listing& listing) EXCLUDES_LOCK(mutex_) {
+    json key = canonical(listing);
+    key["name"] = {listing.name, listing.label};
+    key["parameters"] = json::array();  // with what their entry says of them
+    for (const ListedParameter& one : listing.parameters)
+      key["parameters"].push_back({one.name, one.value, one.formula ? print(*one.formula) : ""});
+    MutexLock lock(mutex_);
+    auto& entry = entries_[key.dump()];
+    if (entry == nullptr) {
+      entry = std::make_unique<ListedEntry>(listing);
+      latest_[form_of(canonical(listing), listing.name)] = &entry->entry();
+    }
+    return entry->entry();
+  }
+
+  /// The latest that has that canonical form and name; nullptr: there is none.
+  const AlgorithmEntry* find(const json& form, const std::string& name) EXCLUDES_LOCK(mutex_) {
+    MutexLock lock(mutex_);
+    const auto found = latest_.find(form_of(form, name));
+    return found == latest_.end() ? nullptr : found->second;
+  }
+
+ private:
+  static std::string form_of(const json& canonical, const std::string& name) {
+    return name + " " + canonical.dump();
+  }
+
+  Mutex mutex_;
+  std::map<std::string, std::unique_ptr<ListedEntry>> entries_ GUARDED_BY(mutex_);
+  std::map<std::string, const AlgorithmEntry*> latest_ GUARDED_BY(mutex_);
+};
+
+ListedEntries& listed_entries() {
+  static ListedEntries entries;
+  return entries;
+}
+
+}  // namespace
+
+const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entries().of(listing); }
+
+std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
+                                      const Topology& topology) {
+  if (entry.listing == nullptr || entry.listing->needs.empty() || topology.workers() < 2)
+    return std::nullopt;
+  if (topology.schedule())
+    return fmt::format("{} needs {}, and the graph changes from exchange to exchange", entry.name,
+                       print(entry.listing->needs.front()));
+  const double least = least_eigenvalue(method.uniform_weights ? uniform_weights(topology)
+                                                               : metropolis_weights(topology));
+  for (const Expression& need : entry.listing->needs)
+    if (formula_value(need, {{"lambda_min", least}}) == 0)
+      return fmt::format("{} needs {}, and on this graph lambda_min is {:.6g}", entry.name,
+                         print(need), least);
+  return std::nullopt;
+}
+
+// What only differences of messages change, as where a mask is common, takes no harm.
+bool says_models(const AlgorithmEntry& entry) {
+  std::vector<Finding> findings;
+  std::optional<Listing> listing;
+  if (entry.listing != nullptr)
+    listing = *entry.listing;
+  else
+    listing = read_listing(json_of_toml(listing_text(entry.name)), findings);
+  const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
+  const bool masked = listing && is_just(listing->hear, "x = x - mine(0) + mean(0)");
+  return listing && !masked && std::ranges::any_of(listing->send, is_x);
+}
+
+const AlgorithmEntry& algorithm_of(const json& algorithm) {
+  const std::string kind = text(algorithm, "kind");
+  if (!algorithm.contains("listing")) {
+    const AlgorithmEntry* const entry = find_algorithm(kind);
+    if (entry == nullptr)
+      throw Error(fmt::format("this acid has no method '{}': the run is of another version", kind));
+    return *entry;
+  }
+  algorithm_catalog();  // whose listings have labels, and what they need
+  if (const AlgorithmEntry* const known = listed_entries().find(algorithm.at("listing"), kind))
+    return *known;
+  json table = algorithm.at("listing");
+  table["name"] = kind;
+  json parameters = json::object();
+  for (const std::string name : table.at("parameters")) parameters[name] = algorithm.at(name);
+  table["parameters"] = std::move(parameters);
+  std::vector<Finding> findings;
+  const auto listing = read_listing(table, findings);
+  if (!listing)
+    throw Error(fmt::format("the listing of {} cannot be read: {} {}", kind, findings.front().path,
+                            findings.front().message));
+  return listed_entry(*listing);
+}
+
+}  // namespace acid

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/language/listing.hpp"
+#include "engine/methods/method.hpp"
+
+namespace acid {
+
+/// The entry of a method that is a listing. One of a canonical form and a name is made once and
+/// stays as long as the program. Any thread.
+const AlgorithmEntry& listed_entry(const Listing& listing);
+
+/// The same of what a run's settings have of the method in "listing", where they have it; else the
+/// catalog's. Throws Error where it is none of this program's.
+const AlgorithmEntry& algorithm_of(const nlohmann::json& algorithm);
+
+/// Why the method cannot be run on the graph: "it needs lambda_min >= -1/3, here it is -0.5".
+/// Nothing where it can.
+std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
+                                      const Topology& topology);
+
+/// Whether the method's messages are x itself, of which what a codec leaves out is not a small
+/// change but a part of the model.
+bool says_models(const AlgorithmEntry& entry);
+
+/// A listing that is shipped, engine/methods/listings/*.toml.
+struct ListingText {
+  std::string_view name;  // of the method
+  std::string_view text;  // TOML, with its comments
+};
+std::span<const ListingText> listing_texts();
+/// Empty where the catalog has no listing of that name.
+std::string_view listing_text(std::string_view name);
+
+/// A table of TOML as JSON. Throws UsageError where it is none.
+nlohmann::json json_of_toml(std::string_view text);
+
+}  // namespace acid

@@ -1,0 +1,116 @@
+#include "engine/topology/mixing_schedule.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/rng.hpp"
+#include "engine/topology/laplacian.hpp"
+
+namespace acid {
+namespace {
+
+class Cycle final : public MixingSchedule {
+ public:
+  explicit Cycle(std::vector<MixingMatrix> matrices) : matrices_(std::move(matrices)) {}
+  MixingMatrix matrix(std::int64_t exchange, std::uint64_t) const override {
+    return matrices_[at(exchange % period())];
+  }
+  std::int64_t period() const override { return static_cast<std::int64_t>(matrices_.size()); }
+
+ private:
+  const std::vector<MixingMatrix> matrices_;
+};
+
+template <class T>
+void shuffle(std::vector<T>& list, Stream& stream) {
+  for (std::size_t left = list.size(); left > 1; --left)
+    std::swap(list[left - 1], list[stream.below(left)]);
+}
+
+class RandomMatching final : public MixingSchedule {
+ public:
+  explicit RandomMatching(const Topology& topology)
+      : workers_(topology.workers()), complete_(topology.is_complete()) {
+    if (!complete_)
+      topology.for_each_edge([&](const Edge& edge) { edges_.emplace_back(edge.i, edge.j); });
+  }
+  MixingMatrix matrix(std::int64_t exchange, std::uint64_t seed) const override {
+    Stream stream(seed, static_cast<std::uint64_t>(exchange));
+    return averaging(workers_, complete_ ? pairs_of_all(stream) : pairs(stream));
+  }
+
+ private:
+  std::vector<std::pair<int, int>> pairs_of_all(Stream& stream) const {
+    std::vector<int> order(at(workers_));
+    std::iota(order.begin(), order.end(), 0);
+    shuffle(order, stream);
+    std::vector<std::pair<int, int>> joined;
+    for (std::size_t k = 1; k < order.size(); k += 2) joined.emplace_back(order[k - 1], order[k]);
+    return joined;
+  }
+  std::vector<std::pair<int, int>> pairs(Stream& stream) const {
+    std::vector<std::pair<int, int>> order = edges_, joined;
+    shuffle(order, stream);
+    std::vector<bool> is_joined(at(workers_));
+    for (const auto& [i, j] : order) {
+      if (is_joined[at(i)] || is_joined[at(j)]) continue;
+      is_joined[at(i)] = is_joined[at(j)] = true;
+      joined.emplace_back(i, j);
+    }
+    return joined;
+  }
+
+  const int workers_;
+  const bool complete_;
+  std::vector<std::pair<int, int>> edges_;
+};
+
+}  // namespace
+
+std::shared_ptr<const MixingSchedule> cycle_of(std::vector<MixingMatrix> matrices) {
+  return std::make_shared<const Cycle>(std::move(matrices));
+}
+
+std::shared_ptr<const MixingSchedule> random_matching(const Topology& topology) {
+  return std::make_shared<const RandomMatching>(topology);
+}
+
+MixingMatrix averaging(int workers, const std::vector<std::pair<int, int>>& pairs) {
+  MixingMatrix matrix{std::vector<double>(at(workers), 1.0), {}};
+  matrix.neighbours.resize(at(workers));
+  for (const auto& [i, j] : pairs)
+    for (const auto& [worker, partner] : {std::pair(i, j), std::pair(j, i)}) {
+      matrix.self[at(worker)] = 0.5;
+      matrix.neighbours[at(worker)] = {{partner, 0.5}};
+    }
+  return matrix;
+}
+
+std::vector<std::vector<int>> receivers_of(const MixingMatrix& matrix) {
+  std::vector<std::vector<int>> receivers(matrix.neighbours.size());
+  for (std::size_t i = 0; i < receivers.size(); ++i)
+    for (const Neighbour& heard : matrix.neighbours[i])
+      receivers[at(heard.worker)].push_back(static_cast<int>(i));
+  return receivers;
+}
+
+std::int64_t messages_of(const MixingMatrix& matrix) {
+  std::int64_t messages = 0;
+  for (const auto& row : matrix.neighbours) messages += static_cast<std::int64_t>(row.size());
+  return messages;
+}
+
+std::int64_t telling_exchanges(const MixingSchedule& schedule, int workers) {
+  constexpr std::int64_t kRows = 100'000, kLeast = 20, kMost = 1000;
+  return schedule.period() > 0 ? schedule.period() : std::clamp(kRows / workers, kLeast, kMost);
+}
+
+double mean_messages(const MixingSchedule& schedule) {
+  const auto workers = static_cast<int>(schedule.matrix(0, 0).self.size());
+  const std::int64_t exchanges = telling_exchanges(schedule, workers);
+  std::int64_t messages = 0;
+  for (std::int64_t e = 0; e < exchanges; ++e) messages += messages_of(schedule.matrix(e, 0));
+  return static_cast<double>(messages) / static_cast<double>(exchanges);
+}
+
+}  // namespace acid

@@ -1,0 +1,76 @@
+#include "engine/topology/schedule_numbers.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/topology/laplacian.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kMostDenseWorkers = 512, kMostDrawnWorkers = 64;
+
+Eigen::MatrixXd dense(const MixingMatrix& mixing) {
+  const auto n = static_cast<Eigen::Index>(mixing.self.size());
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    matrix(i, i) = mixing.self[at(i)];
+    for (const Neighbour& heard : mixing.neighbours[at(i)]) matrix(i, heard.worker) = heard.weight;
+  }
+  return matrix;
+}
+
+double largest_eigenvalue(const Eigen::MatrixXd& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(symmetric, Eigen::EigenvaluesOnly);
+  return std::max(0.0, solver.eigenvalues().maxCoeff());
+}
+
+double left_of(const MixingSchedule& schedule, int workers) {
+  const Eigen::MatrixXd mean = Eigen::MatrixXd::Constant(workers, workers, 1.0 / workers);
+  if (schedule.period() > 0) {
+    Eigen::MatrixXd product = Eigen::MatrixXd::Identity(workers, workers);
+    for (std::int64_t e = 0; e < schedule.period(); ++e)
+      product = dense(schedule.matrix(e, 0)) * product;
+    product -= mean;
+    return std::sqrt(largest_eigenvalue(product.transpose() * product));
+  }
+  // Differences from the mean before and after: what an exchange does to the mean is no difference.
+  const Eigen::MatrixXd apart = Eigen::MatrixXd::Identity(workers, workers) - mean;
+  Eigen::MatrixXd squares = Eigen::MatrixXd::Zero(workers, workers);
+  const std::int64_t exchanges = telling_exchanges(schedule, workers);
+  for (std::int64_t e = 0; e < exchanges; ++e) {
+    const Eigen::MatrixXd w = apart * dense(schedule.matrix(e, 0)) * apart;
+    squares += w.transpose() * w;
+  }
+  return std::sqrt(largest_eigenvalue(squares / static_cast<double>(exchanges)));
+}
+
+}  // namespace
+
+ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers) {
+  ScheduleNumbers numbers;
+  numbers.period = schedule.period();
+  numbers.stochastic = schedule.stochastic();
+  const std::int64_t exchanges = telling_exchanges(schedule, workers);
+  std::map<std::pair<int, int>, double> rates;
+  std::int64_t messages = 0;
+  for (std::int64_t e = 0; e < exchanges; ++e) {
+    const MixingMatrix matrix = schedule.matrix(e, 0);
+    messages += messages_of(matrix);
+    for (int i = 0; i < workers; ++i)
+      for (const Neighbour& heard : matrix.neighbours[at(i)])
+        rates[std::minmax(i, heard.worker)] += heard.weight / static_cast<double>(exchanges);
+  }
+  std::vector<Edge> edges;
+  for (const auto& [pair, rate] : rates) edges.push_back({pair.first, pair.second, rate});
+  numbers.messages = static_cast<double>(messages) / static_cast<double>(exchanges);
+  numbers.expected = spectral_of_rates(workers, edges);
+  // Cubic in the workers, and as often as there are matrices.
+  if (workers <= (numbers.period > 0 ? kMostDenseWorkers : kMostDrawnWorkers))
+    numbers.left = left_of(schedule, workers);
+  return numbers;
+}
+
+}  // namespace acid

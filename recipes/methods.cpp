@@ -1,0 +1,169 @@
+#include "recipes/methods.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/methods/listed.hpp"
+#include "recipes/parse.hpp"
+#include "recipes/utf8.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostListingBytes = 1 << 20;
+
+constexpr Field kFileField{.name = "file",
+                           .type = FieldType::file,
+                           .fallback = {},
+                           .help = "a file of listings: one at its top, or [[methods]]"};
+
+json json_of_node(const Node& node) {
+  if (node.is_table()) {
+    json table = json::object();
+    for (const Node& child : node.children) table[child.key] = json_of_node(child);
+    return table;
+  }
+  if (!node.is_list()) return node.scalar;
+  json list = json::array();
+  for (const Node& child : node.children) list.push_back(json_of_node(child));
+  return list;
+}
+
+// What the listing calls by that path; a text alone stands for a list of one.
+const Node* node_of(const Node& table, const std::string& path) {
+  const Node* node = &table;
+  for (const std::string& name : split_path(path)) {
+    if (node->is_text()) return node;
+    if (node->is_list()) {
+      const auto index = static_cast<std::size_t>(std::atoi(name.c_str()));
+      node = index < node->children.size() ? &node->children[index] : nullptr;
+    } else {
+      node = node->find(name);
+    }
+    if (node == nullptr) return nullptr;
+  }
+  return node;
+}
+
+// The character that a finding means, where the text stands as it was written; else its key.
+Place place_of_finding(const Node& table, const Finding& finding) {
+  const Node* const node = node_of(table, finding.path);
+  if (node == nullptr) return place_of(table, finding.path);
+  Place place = node->place;
+  const bool as_written =
+      node->is_text() && place.length == static_cast<int>(printable(node->text()).size()) + 2;
+  if (finding.column == 0) return node->key.empty() ? place : node->key_place;
+  if (!as_written) return place;
+  place.column += finding.column;
+  place.length = 1;
+  return place;
+}
+
+class MethodReader {
+ public:
+  explicit MethodReader(Checker& checker) : checker_(checker) {}
+
+  void read(const Node& table, Diagnostics& out) {
+    if (!table.is_table()) {
+      out.error(table.place, fmt::format("a method is a table, not {}", describe(table)),
+                "write [[methods]] and its keys below");
+      return;
+    }
+    std::vector<Finding> findings;
+    const auto listing = read_listing(json_of_node(table), findings);
+    for (const Finding& finding : findings)
+      out.error(place_of_finding(table, finding), finding.message, finding.remedy);
+    if (!listing) {
+      if (const Node* const name = table.find("name"); name != nullptr && name->is_text())
+        broken.insert(name->text());
+      return;
+    }
+    if (listing->name.empty())
+      return out.error(table.place, "a method needs a name",
+                       "add name = \"…\", which [[algorithms]] give as kind");
+    const bool known = find_algorithm(listing->name) != nullptr ||
+                       std::ranges::any_of(entries, [&](const AlgorithmEntry* entry) {
+                         return entry->name == listing->name;
+                       });
+    if (known)
+      return out.error(table.find("name")->place,
+                       fmt::format("there is a method '{}' already", listing->name),
+                       "choose another name");
+    entries.push_back(&listed_entry(*listing));
+  }
+
+  void read_file(const Node& named) {
+    Diagnostics& out = checker_.diagnostics();
+    const auto path = checker_.value(named, kFileField, "methods.file");
+    if (!path) return;
+    std::ifstream file(path->get<std::string>(), std::ios::binary);
+    std::string text(kMostListingBytes + 1, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMostListingBytes || file.bad() || text.empty())
+      return out.error(named.place, fmt::format("'{}' cannot be read as listings", named.text()),
+                       "name a TOML file of at most 1 MiB");
+    Diagnostics own(path->get<std::string>(), text, {});
+    if (const auto root = parse_recipe(text, own)) {
+      if (const Node* const list = root->find("methods"); list != nullptr && list->is_list())
+        for (const Node& table : list->children) read(table, own);
+      else
+        read(*root, own);
+    }
+    out.adopt(own);
+  }
+
+  std::vector<const AlgorithmEntry*> entries;
+  std::set<std::string> broken;
+
+ private:
+  Checker& checker_;
+};
+
+}  // namespace
+
+std::vector<const AlgorithmEntry*> recipe_methods(const Node* list, Checker& checker,
+                                                  std::set<std::string>& broken) {
+  MethodReader reader(checker);
+  if (list == nullptr ||
+      !checker.is_type(list, Node::Type::list, "methods", "a list of tables, [[methods]]"))
+    return {};
+  for (const Node& table : list->children) {
+    const Node* const file = table.find("file");
+    if (file == nullptr) {
+      reader.read(table, checker.diagnostics());
+      continue;
+    }
+    for (const Node& other : table.children)
+      if (other.key != "file")
+        checker.diagnostics().error(other.key_place, "a method is in a file or here, not in both",
+                                    "remove this key, or file");
+    reader.read_file(*file);
+  }
+  broken = reader.broken;
+  return reader.entries;
+}
+
+std::vector<const AlgorithmEntry*> methods_of_recipe(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMostListingBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.eof()) throw UsageError(fmt::format("cannot read the recipe '{}'", path));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  Diagnostics diagnostics(path, text, {});
+  std::vector<const AlgorithmEntry*> entries;
+  std::set<std::string> broken;
+  if (const auto root = parse_recipe(text, diagnostics)) {
+    Checker checker(diagnostics, std::filesystem::path(path).parent_path());
+    entries = recipe_methods(root->find("methods"), checker, broken);
+  }
+  if (diagnostics.has_errors()) throw RecipeError(diagnostics.errors());
+  return entries;
+}
+
+}  // namespace acid

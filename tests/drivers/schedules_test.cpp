@@ -1,0 +1,133 @@
+// Graphs that change from exchange to exchange: who may be ahead of whom, and what is counted.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "engine/base/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
+
+namespace acid::test {
+namespace {
+
+constexpr int kWorkers = 8;
+
+/// Rounds of adapt-then-combine, each sending to one other: of a worker's exchanges e = 0, 1, 2, …
+/// the message goes 1, 2, 4, 1, … further.
+struct OnePeer : Setup {
+  OnePeer() {
+    algorithm = "d-psgd";
+    options = {{"order", "adapt-then-combine"}};
+    topology = {{"kind", "one-peer-exponential"}};
+    workers = kWorkers;
+    task = {{"dimension", 200}, {"noise", 0.3}, {"initial_spread", 1.0}};
+    spec.schedule.learning_rate = 0.02;
+    spec.budget.gradients = 20 * kWorkers;
+    spec.cadence.consensus_every = 1e9;
+    spec.cadence.evaluate_every = 1e9;
+  }
+};
+
+/// Holds worker 0 in its gradient number 3 until another begins one that is two further, and then a
+/// little longer: in this time the other would say its message, had it nobody to wait for.
+class HoldsZero {
+ public:
+  HoldsZero(int other, double seconds) : other_(other), left_seconds_(seconds) {}
+  void operator()(int worker, std::int64_t step) {
+    using std::chrono::milliseconds;
+    if (worker == other_ && step == 5) ahead_ = true;
+    if (worker != 0 || step != 3) return;
+    for (; !ahead_ && left_seconds_ > 0; left_seconds_ -= 1e-3)
+      std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(milliseconds(30));
+  }
+  bool saw_it_ahead() const { return ahead_; }
+
+ private:
+  const int other_;
+  double left_seconds_;
+  std::atomic<bool> ahead_{false};
+};
+
+}  // namespace
+
+// In exchange 3 worker 0 hears worker 7, which can say what follows until it needs what needs 0.
+TEST_CASE("threads: a message stays until all have heard it, however far ahead its sender is") {
+  OnePeer simulated, threads;
+  const Outcome expected = simulated.run();
+  HoldsZero holds(7, 20);
+  threads.before_gradient = [&](int worker, std::int64_t step) { holds(worker, step); };
+  threads.on_threads = true;
+  const Outcome outcome = threads.run();
+  CHECK(holds.saw_it_ahead());
+  CHECK(outcome.worker_digests == expected.worker_digests);
+  CHECK(outcome.position.bytes == expected.position.bytes);
+}
+
+// In exchange 5 worker 0 hears worker 4, which has heard nobody who waits for 0 until then.
+TEST_CASE("mpi: what comes rounds too early is kept") {
+  OnePeer simulated;
+  const Outcome expected = simulated.run();
+  OnePeer same;
+  const Topology graph =
+      make_topology(kWorkers, {{"kind", "one-peer-exponential"}, {"directed", true}});
+  same.spec.workers = kWorkers;
+  same.spec.topology = &graph;
+  same.spec.seeds = Seeds(same.seed);
+  same.spec.method = simulated.spec.method;
+  HoldsZero holds(4, 3);  // rank 0 may not let anybody get so far ahead
+  Processes processes{.spec = same.spec, .task = same.task};
+  processes.before_gradient = [&](int worker, std::int64_t step) { holds(worker, step); };
+  MemoryRecorder recorder;
+  const Outcome outcome = processes.run(recorder);
+  check_no_errors(processes);
+  CHECK(outcome.worker_digests == expected.worker_digests);
+  CHECK(outcome.position.bytes == expected.position.bytes);
+}
+
+TEST_CASE("rounds: bytes are those of the messages that the exchanges had") {
+  const auto bytes = [](nlohmann::json topology, std::int64_t legs) {
+    OnePeer setup;
+    setup.topology = std::move(topology);
+    setup.spec.budget.gradients = legs * kWorkers;
+    return setup.run().position.bytes / (4 * 200);
+  };
+  CHECK(bytes({{"kind", "one-peer-exponential"}}, 7) == 7 * 8);
+  CHECK(bytes({{"kind", "graphs"}, {"graphs", "2 ring, complete"}}, 7) == 5 * 16 + 2 * 56);
+  CHECK(bytes({{"kind", "random-matching"}, {"base", "star"}}, 7) == 7 * 2);
+  const Topology matchings = make_topology(
+      kWorkers, {{"kind", "matchings"}, {"base", "ring"}, {"budget", 0.5}, {"alpha", nullptr}});
+  std::int64_t drawn = 0;
+  for (std::int64_t e = 0; e < 9; ++e)
+    drawn += messages_of(matchings.schedule()->matrix(e, Seeds(1).derived(Purpose::pairing)));
+  CHECK(bytes({{"kind", "matchings"}}, 9) == drawn);
+}
+
+TEST_CASE("rounds: a worker waits for those it hears, and its link for what arrives") {
+  OnePeer setup;
+  setup.spec.budget.gradients = 6 * kWorkers;
+  setup.virtual_time.network.link.latency_seconds = 2;
+  // One message at a time, whatever the distance: a leg is a gradient and a latency.
+  CHECK(setup.run().position.seconds == Approx(6 * 3.0));
+  OnePeer list;
+  list.spec.budget.gradients = 6 * kWorkers;
+  list.topology = {{"kind", "graphs"}, {"graphs", "ring, complete"}};
+  list.virtual_time.network.link = {.latency_seconds = 0, .bytes_per_second = 800};
+  CHECK(list.run().position.seconds == Approx(3 * (1 + 2.0) + 3 * (1 + 7.0)));
+}
+
+TEST_CASE("meetings, and methods that would lose models, refuse graphs that change") {
+  for (const char* method : {"ad-psgd", "a2cid2", "noloco"})
+    for (const bool on_threads : {false, true}) {
+      OnePeer setup;
+      setup.algorithm = method;
+      setup.options = nlohmann::json::object();
+      setup.on_threads = on_threads;
+      CHECK_THROWS_AS(setup.run(), UsageError);
+    }
+  OnePeer push;
+  push.topology = {{"kind", "epidemic"}, {"form", "push"}};
+  CHECK_THROWS_AS(push.run(), UsageError);
+}
+
+}  // namespace acid::test

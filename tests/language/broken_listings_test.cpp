@@ -1,0 +1,125 @@
+// Listings with one mistake each: the place, the column and the words that are found.
+#include <nlohmann/json.hpp>
+
+#include "engine/language/listing.hpp"
+#include "tests/catch.hpp"
+
+using namespace acid;
+using nlohmann::json;
+
+namespace {
+
+struct Broken {
+  const char* table;
+  const char* path;
+  int column;
+  const char* words;  // in the message or the remedy
+};
+
+const Broken kBroken[] = {
+    {R"j({"rate": 1, "hear": "x = 0.5 * (mine(0) + theirs(0))"})j", "hear.0", 1, "loses the steps"},
+    {R"j({"round": "say gradient step hear"})j", "hear.0", 1, "loses the steps"},
+    {R"j({"round": "say gradient step hear", "hear": ["a = mean(0)", "x = a"]})j", "hear.1", 1,
+     "x = x + (mean(0) - mine(0))"},
+    {R"j({"step": "x = x - lr * q"})j", "step.0", 14, "unknown name 'q'"},
+    {R"j({"step": ["lr = 3"]})j", "step.0", 1, "'lr' cannot be assigned in step"},
+    {R"j({"hear": "x = mean(0) + g"})j", "hear.0", 15, "'g' cannot be read in hear"},
+    {R"j({"step": "x = x - mean(0)"})j", "step.0", 9, "can only be heard"},
+    {R"j({"hear": "x = mean(1)"})j", "hear.0", 5, "there is no message 1"},
+    {R"j({"hear": "x = theirs(0)"})j", "hear.0", 5, "rounds have mean()"},
+    {R"j({"rate": 1, "hear": "x = x + mean(0)"})j", "hear.0", 9, "meetings have mine()"},
+    {R"j({"scalars": {"w": 1}, "hear": ["x = mean(0)", "w = x", "x = w * x"]})j", "hear.1", 1,
+     "'w' is a scalar, the value is a vector"},
+    {R"j({"step": "x = exp(x)"})j", "step.0", 5, "exp() is of scalars only"},
+    {R"j({"step": "x = pow(x, 2)"})j", "step.0", 5, "pow() is of scalars only"},
+    {R"j({"step": ["t = x", "n2 = norm(t)", "x = x - n2 * t"]})j", "step.2", 14,
+     "does not outlive a reduction"},
+    {R"j({"step": ["n2 = norm(u)", "x = x - n2 * u"]})j", "step.1", 14,
+     "does not outlive a reduction"},
+    {R"j({"step": "x = norm(x) * x"})j", "step.0", 5, "value of a scalar statement only"},
+    {R"j({"step": "x = x - lr * u if norm(g)"})j", "step.0", 19,
+     "value of a scalar statement only"},
+    {R"j({"step": ["s = norm(lr)", "x = x - s * u"]})j", "step.0", 5, "norm() is of vectors"},
+    {R"j({"step": "x = (x + 1"})j", "step", 11, "expected ')'"},
+    {R"j({"step": ["x = x", "x = (x + 1"]})j", "step.1", 11, "expected ')'"},
+    {R"j({"round": "gradient stop"})j", "round", 0, "expected gradient, step, say, hear"},
+    {R"j({"round": "gradient gradient step step say hear"})j", "round", 0, "take turns"},
+    {R"j({"round": "gradient step say say hear hear"})j", "round", 0, "take turns"},
+    {R"j({"round": "gradient step say"})j", "round", 0, "nobody hears"},
+    {R"j({"round": "say hear"})j", "round", 0, "no gradient"},
+    {R"j({"round": "steps * (gradient step) say hear"})j", "round", 0, "no parameter 'steps'"},
+    {R"j({"round": 3})j", "round", 0, "round must be text"},
+    {R"j({"round": "gradient step say hear", "rate": 1})j", "rate", 0, "exclude each other"},
+    {R"j({"rate": "x"})j", "rate", 1, "only parameters are known"},
+    {R"j({"rate": "1 +"})j", "rate", 4, "expected a value"},
+    {R"j({"rate": 1, "peers": "all"})j", "peers", 0, "methods of rounds"},
+    {R"j({"peers": "everybody"})j", "peers", 0, "known: neighbours"},
+    {R"j({"hears": "x = mean(0)"})j", "hears", 0, "did you mean 'hear'?"},
+    {R"j({"colour": "red"})j", "colour", 0, "known: "},
+    {R"j({"keep": {"y": 0}})j", "keep.y", 0, "'y' is never read"},
+    {R"j({"scalars": {"w": 0}})j", "scalars.w", 0, "'w' is never read"},
+    {R"j({"parameters": {"beta": 0}})j", "parameters.beta", 0, "'beta' is never read"},
+    {R"j({"send": ["x", "u"]})j", "send.1", 1, "'u' cannot be read in say"},
+    {R"j({"send": ["x", "2 * x"]})j", "send.1", 0, "message 1 is never heard"},
+    {R"j({"send": []})j", "send", 0, "leave it out"},
+    {R"j({"send": "x if exchange > 3"})j", "send.0", 6, "a message has no condition"},
+    {R"j({"peers": "all", "scalars": {"w": 1}, "send": "w", "hear": "w = mean(0)"})j", "send.0", 1,
+     "an all-reduce carries vectors"},
+    {R"j({"keep": {"x": 0}})j", "keep.x", 0, "meaning of its own"},
+    {R"j({"keep": {"lr": 0}})j", "keep.lr", 0, "meaning of its own"},
+    {R"j({"keep": {"snapshot": 0}})j", "keep.snapshot", 0, "meaning of its own"},
+    {R"j({"keep": {"1a": 0}})j", "keep.1a", 0, "is no name"},
+    {R"j({"keep": {"a": "y"}})j", "keep.a", 0, "must start as a number or \"x\""},
+    {R"j({"keep": {"a": 0}, "scalars": {"a": 0}, "step": "x = a"})j", "scalars.a", 0,
+     "there twice"},
+    {R"j({"scalars": {"w": "x"}, "step": "x = w * x"})j", "scalars.w", 0, "must start as a number"},
+    {R"j({"keep": 3})j", "keep", 0, "must be a table"},
+    {R"j({"parameters": {"eta": "chi3"}, "step": "x = eta * x"})j", "parameters.eta", 1,
+     "cannot be read here"},
+    {R"j({"parameters": {"a": "b", "b": "a"}, "step": "x = a * b * x"})j", "parameters.a", 1,
+     "parameters that are numbers"},
+    {R"j({"parameters": {"a": {"value": 1, "unit": "s"}}, "step": "x = a * x"})j",
+     "parameters.a.unit", 0, "a parameter has no such unit"},
+    {R"j({"parameters": {"a": true}, "step": "x = a * x"})j", "parameters.a", 0, "must be text"},
+    {R"j({"rate": 1, "between": "x + y"})j", "between", 0, "mix(a, b, rate)"},
+    {R"j({"rate": 1, "between": "mix(x, y, 1)"})j", "between", 0, "no vector that a worker keeps"},
+    {R"j({"keep": {"y": "x"}, "between": "mix(x, y, 1)"})j", "between", 0, "methods with a rate"},
+    {R"j({"rate": 1, "between": "mix(x, x, 1)"})j", "between", 0, "two different vectors"},
+    {R"j({"point": "lr"})j", "point", 1, "point is a vector"},
+    {R"j({"point": "x - g"})j", "point", 5, "'g' cannot be read in point"},
+    {R"j({"model": "mean(0)"})j", "model", 1, "can only be heard"},
+    {R"j({"step": "x = mix(x, u, 1)"})j", "step.0", 5, "mix() belongs to between"},
+    {R"j({"step": ["t = x if k > 1", "x = x - lr * u + t"]})j", "step.0", 1,
+     "has no value where the condition does not hold"},
+    {R"j({"step": "x = x - lr * u if u"})j", "step.0", 19, "a condition is a scalar"},
+    {R"j({"step": 3})j", "step", 1, "expected a name"},
+    {R"j({"step": true})j", "step", 0, "must be text"},
+    {R"j({"rate": 1, "hear": ["s = norm(mine(0))", "x = x - s * (mine(0) - theirs(0))"]})j",
+     "hear.0", 5, "has no reductions"},
+    {R"j({"parameters": {"beta": 0.9}, "step": ["beta = 1", "x = beta * x"]})j", "step.0", 1,
+     "'beta' cannot be assigned in step"},
+    {R"j([])j", "", 0, "a method is a table"},
+};
+
+}  // namespace
+
+TEST_CASE("broken listings are refused at their place, with what to do") {
+  int count = 0;
+  for (const Broken& one : kBroken) {
+    INFO(one.table);
+    std::vector<Finding> findings;
+    CHECK_FALSE(read_listing(json::parse(one.table), findings).has_value());
+    REQUIRE_FALSE(findings.empty());
+    bool found = false;
+    for (const Finding& finding : findings) {
+      UNSCOPED_INFO(finding.path << ":" << finding.column << ": " << finding.message << " / "
+                                 << finding.remedy);
+      found =
+          found || (finding.path == one.path && finding.column == one.column &&
+                    (finding.message + " " + finding.remedy).find(one.words) != std::string::npos);
+    }
+    CHECK(found);
+    ++count;
+  }
+  CHECK(count >= 60);
+}

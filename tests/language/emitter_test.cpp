@@ -1,0 +1,89 @@
+// Machine code that is emitted for a pass does what the interpreter does, to the bit.
+#include "engine/language/emitter.hpp"
+
+#include <chrono>
+
+#include "tests/catch.hpp"
+#include "tests/language/random_pass.hpp"
+
+using namespace acid;
+using namespace acid::test;
+
+namespace {
+
+bool emits() {
+  return cpu_backend("avx2") != nullptr && why_interpreted(*cpu_backend("avx2")).empty();
+}
+
+// What differs first; empty: nothing does.
+std::string difference(const RandomEvent& one, const RandomEvent& other) {
+  for (std::size_t v = 0; v < one.vectors().size(); ++v)
+    for (std::size_t k = 0; k < one.vectors()[v].size(); ++k)
+      if (const double a = one.vectors()[v][k], b = other.vectors()[v][k]; !is_same(a, b))
+        return "vector " + std::to_string(v) + ", element " + std::to_string(k) + ": " +
+               std::to_string(a) + ", " + std::to_string(b);
+  for (std::size_t r = 0; r < one.sums.size(); ++r)
+    for (std::size_t k = 0; k < one.sums[r].size(); ++k)
+      if (const double a = one.sums[r][k], b = other.sums[r][k]; !is_same(a, b))
+        return "reduction " + std::to_string(r) + ", block " + std::to_string(k) + ": " +
+               std::to_string(a) + ", " + std::to_string(b);
+  return {};
+}
+
+// One pass on vectors of each size, all of them or, without reductions, from somewhere to
+// somewhere.
+void compare(std::uint64_t seed, std::size_t most_instructions,
+             const std::vector<std::size_t>& sizes) {
+  INFO("seed " << seed);
+  Stream random(seed);
+  const Pass pass = random_pass(random, most_instructions);
+  std::size_t reductions = 0;
+  for (const Instruction& one : pass.instructions) reductions += is_reduction(one.code);
+  for (const std::size_t size : sizes) {
+    RandomEvent event(random, size, random.below(2) == 0);
+    event.sums.resize(reductions);
+    std::size_t first = 0, last = size;
+    if (reductions == 0 && random.below(2) == 0) {
+      first = random.below(size);
+      last = first + 1 + random.below(size - first);
+    }
+    // Means are taken by the code, or before it.
+    const std::size_t sources =
+        random.below(2) == 0 ? EmittedPass::sources_of(*event.memory.heard) : 0;
+    const auto emitted = EmittedPass::emit(pass, sources);
+    REQUIRE(emitted != nullptr);
+    RandomEvent expected(event);
+    interpret<float>(pass, expected.memory, expected.numbers, expected.decay, first, last,
+                     expected.sums);
+    emitted->run(event.memory, event.numbers, event.decay, first, last, event.sums);
+    INFO("elements " << first << " to " << last << " of " << size);
+    const std::string differs = difference(expected, event);
+    if (!differs.empty()) FAIL(differs);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "emitted passes have the interpreter's bits, whatever they do and however long they are") {
+  if (!emits()) return;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed)
+    compare(seed, 20, {1 + seed % 40, 200 + seed % 70});
+}
+
+TEST_CASE("emitted passes of many instructions keep what the processor has no register for") {
+  if (!emits()) return;
+  for (std::uint64_t seed = 0; seed < 100; ++seed)
+    compare(seed, 300, {1 + seed % 40, 1000 + seed % 50, 2040 + seed % 20});
+}
+
+TEST_CASE("emitted passes have the interpreter's bits for as long as one likes", "[.][fuzz]") {
+  if (!emits()) return;
+  const auto seconds_ago = [begun = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
+  const char* const wanted = std::getenv("ACID_FUZZ_SECONDS");
+  for (std::uint64_t seed = 1'000'000; seconds_ago() < (wanted == nullptr ? 60 : atof(wanted));
+       ++seed)
+    compare(seed, 1 + seed % 200, {1 + seed % 40, 1 + seed % 3000});
+}

@@ -1,0 +1,170 @@
+// What is exact of listings, in double precision (CORRECTNESS 33 to 36).
+#include <cmath>
+
+#include "engine/methods/listed.hpp"
+#include "tests/catch.hpp"
+#include "tests/methods/bowls.hpp"
+
+using namespace acid;
+using namespace acid::test;
+using nlohmann::json;
+
+namespace {
+
+double bias(Walk it, int legs = 20'000) {
+  static const Bowls bowls;
+  it.go(legs, kRate, bowls.of_workers());
+  return it.distance(bowls.optimum());
+}
+
+/// The largest difference between any elements of the workers' models after every few legs.
+double difference(Walk a, Walk b, int legs = 60) {
+  static const Bowls bowls;
+  double largest = 0;
+  for (int leg = 0; leg < legs; ++leg) {
+    a.go(1, kRate, bowls.of_workers());
+    b.go(1, kRate, bowls.of_workers());
+    for (int i = 0; i < kWorkers; ++i)
+      for (std::size_t k = 0; k < kDimension; ++k)
+        largest = std::max(largest, std::abs(a.x(i)[k] - b.x(i)[k]));
+  }
+  return largest;
+}
+
+OptimizerSettings momentum(double beta) {
+  OptimizerSettings optimizer;
+  optimizer.momentum = beta;
+  return optimizer;
+}
+
+Walk adapt_then_combine() { return walk("d-psgd", {{"order", "adapt-then-combine"}}); }
+
+json listing_of(const char* name) { return json_of_toml(listing_text(name)); }
+
+}  // namespace
+
+TEST_CASE("the listings of methods with kernels of their own give the same numbers") {
+  for (const char* name : {"ar-sgd", "d-psgd"})
+    for (const double beta : {0.0, 0.9}) {
+      INFO(name << ", momentum " << beta);
+      CHECK(difference(walk(name, json::object(), momentum(beta)),
+                       walk_listing(listing_of(name), json::object(), momentum(beta))) == 0);
+    }
+  OptimizerSettings adam;
+  adam.kind = OptimizerKind::adamw;
+  adam.weight_decay = 0.1;
+  CHECK(difference(walk("ar-sgd", json::object(), adam),
+                   walk_listing(listing_of("ar-sgd"), json::object(), adam)) == 0);
+}
+
+TEST_CASE("CORRECTNESS 33: who ends in D-PSGD's fixed point, who beside it, who in the optimum") {
+  const double adapted = bias(adapt_then_combine());
+  CHECK(adapted > 1e-3);
+  CHECK(bias(walk("d-psgd", {{"order", "adapt-then-combine"}}, momentum(0.9))) > 5 * adapted);
+  for (const double beta : {0.0, 0.9})
+    CHECK(bias(walk("decentlam", json::object(), momentum(beta))) == Approx(adapted).epsilon(1e-9));
+  CHECK(bias(walk("qg-dsgdm")) == Approx(adapted).epsilon(1e-9));
+  for (const double rho : {0.0, 0.3, 0.6})
+    CHECK(bias(walk("gasloc", {{"rho", rho}})) == Approx(adapted).epsilon(1e-9));
+  for (const char* exact : {"gradient-tracking", "d2", "exact-diffusion", "extra"}) {
+    INFO(exact);
+    CHECK(bias(walk(exact)) < 1e-18);
+  }
+}
+
+TEST_CASE("CORRECTNESS 34: the mean moves by the mean gradient of exact methods") {
+  const Bowls bowls;
+  for (const char* exact : {"d2", "exact-diffusion"}) {
+    INFO(exact);
+    Walk it = walk(exact);
+    for (int step = 0; step < 100; ++step) {
+      const std::vector<double> before = it.mean();
+      it.go(1, kRate, bowls.of_workers());
+      for (std::size_t k = 0; k < kDimension; ++k) {
+        double gradient = 0;
+        for (const auto& g : it.gradients) gradient += g[k] / kWorkers;
+        CHECK(it.mean()[k] == Approx(before[k] - kRate * gradient).margin(1e-10));
+      }
+    }
+  }
+}
+
+TEST_CASE("CORRECTNESS 35: CHOCO without a codec is D-PSGD, in the order that it has") {
+  CHECK(difference(walk("choco-sgd", {{"rho", 1.0}}), adapt_then_combine()) < 1e-13);
+  json code = listing_of("choco-sgd");
+  code["keep"] = {{"h", "x"}, {"s", "x"}};
+  code["parameters"] = {{"rho", 1.0}};
+  code["say"] = "x = x + rho * (s - h)";
+  code["hear"] = {"h = h + mine(0)", "s = s + mean(0)"};
+  // x̂ lags by one exchange there: what is said is the step, and the mean is of the models before.
+  CHECK(walk_listing(code).method.rules.doubles->changes_when_saying());
+  CHECK(difference(walk_listing(code), adapt_then_combine()) > 1e-3);
+}
+
+TEST_CASE("CORRECTNESS 36: methods are others where their parameters make them so") {
+  const json every_step = {{"steps", 1}};
+  CHECK(difference(walk("decentlam"), adapt_then_combine()) < 1e-13);
+  CHECK(difference(walk("slowmo", {{"beta", 0.0}, {"alpha", 1.0}, {"steps", 4}}),
+                   walk("local-sgd", {{"steps", 4}})) < 1e-13);
+  CHECK(difference(walk("diloco", {{"beta", 0.0}, {"eta", 1.0}, {"steps", 4}}),
+                   walk("local-sgd", {{"steps", 4}})) < 1e-13);
+  CHECK(difference(walk("streaming-diloco", {{"delay", 0}, {"alpha", 0.0}, {"steps", 5}}),
+                   walk("diloco", {{"steps", 5}})) < 1e-13);
+  CHECK(difference(walk("gasloc", {{"rho", 0.0}}), adapt_then_combine()) < 1e-13);
+  CHECK(difference(walk("local-sgd", every_step), walk("ar-sgd")) < 1e-13);
+  CHECK(difference(walk("sparta"), walk("local-sgd", every_step)) < 1e-13);
+  CHECK(difference(walk("sparseloco", {{"steps", 3}, {"beta", 1.0}}),
+                   walk("local-sgd", {{"steps", 3}})) < 1e-13);
+  CHECK(difference(walk("loscar-sgd", {{"delay", 0}, {"steps", 3}}),
+                   walk("local-sgd", {{"steps", 3}})) < 1e-13);
+  CHECK(difference(walk("streaming-diloco", {{"delay", 2}, {"steps", 5}}),
+                   walk("diloco", {{"steps", 5}})) > 1e-3);
+}
+
+TEST_CASE("CORRECTNESS 27: AccumAdam's moments move once in a few gradients") {
+  const Bowls bowls;
+  const Walk::Gradient same = [&](int, const std::vector<double>& x) {
+    return bowls.gradient(0, x);
+  };
+  constexpr int kEvery = 4;
+  std::vector<double> x(kDimension), a(kDimension), m(kDimension), v(kDimension);
+  for (int k = 1; k <= 50; ++k) {
+    const std::vector<double> g = bowls.gradient(0, x);
+    const double t = std::ceil(static_cast<double>(k) / kEvery);
+    for (std::size_t e = 0; e < kDimension; ++e) {
+      a[e] += g[e] / kEvery;
+      const double m1 = m[e] + 0.1 * g[e], v1 = v[e] + 0.001 * g[e] * g[e];
+      x[e] -= kRate / (1 - std::pow(0.9, t)) *
+              (m1 / (std::sqrt(v1) / std::sqrt(1 - std::pow(0.999, t)) + 1e-8));
+      if (k % kEvery != 0) continue;
+      m[e] = 0.9 * (m[e] + 0.1 * a[e]);
+      v[e] = 0.999 * (v[e] + 0.001 * a[e] * a[e]);
+      a[e] = 0;
+    }
+  }
+  Walk it = walk("decent-adam", {{"accumulate", kEvery}});
+  it.go(50, kRate, same);
+  for (std::size_t e = 0; e < kDimension; ++e) CHECK(it.x(3)[e] == Approx(x[e]).margin(1e-12));
+}
+
+TEST_CASE("reductions are the same numbers however often a part needs them") {
+  // Clipping: no step is longer than lr.
+  const json clipped = {{"round", "gradient step say hear"},
+                        {"step", {"size = norm(g)", "x = x - lr * g * min(1, 1 / size)"}}};
+  const Bowls bowls;
+  Walk it = walk_listing(clipped);
+  it.go(1, kRate, bowls.of_workers());
+  double moved = 0;
+  for (std::size_t k = 0; k < kDimension; ++k) moved += it.mean()[k] * it.mean()[k];
+  CHECK(std::sqrt(moved) <= kRate);
+  const json twice = {
+      {"round", "gradient step say hear"},
+      {"keep", {{"v", 0}}},
+      {"step",
+       {"v = g", "s = dot(v, g)", "v = v / sqrt(s)", "n1 = norm(v)", "x = x - lr * v / n1"}}};
+  Walk unit = walk_listing(twice);
+  unit.go(1, kRate, bowls.of_workers());
+  double length = 0;
+  for (const double value : unit.workers[2].slot("v")) length += value * value;
+  CHECK(length == Approx(1));
+}

@@ -1,0 +1,124 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/methods/listed.hpp"
+#include "tests/catch.hpp"
+#include "tests/recipes/recipe.hpp"
+
+namespace acid::test {
+namespace {
+
+/// With what is in it until it ends.
+class RecipeFolder {
+ public:
+  RecipeFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("acid-methods-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~RecipeFolder() { std::filesystem::remove_all(path_); }
+  std::string path(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+constexpr const char* kOwn = R"(
+[[methods]]
+name = "own"
+label = "Own"
+keep = { y = 0 }
+step = ["y = beta * y + g", "x = x - lr * y"]
+parameters = { beta = 0.5 }
+[[algorithms]]
+kind = "own"
+beta = 0.7
+)";
+
+}  // namespace
+
+TEST_CASE("a recipe's own method is resolved like one of the catalog") {
+  const PlannedRun run = compiled(kOwn).runs.at(0);
+  CHECK(run.algorithm == "own");
+  CHECK(run.label == "Own");
+  const nlohmann::json& algorithm = run.settings["algorithm"];
+  CHECK(algorithm["beta"] == 0.7);
+  CHECK(algorithm["weights"] == "metropolis");
+  CHECK(algorithm["listing"]["step"] == nlohmann::json({"y = beta * y + g", "x = x - lr * y"}));
+  // It has a step of its own, in which the recipe's optimiser has no part.
+  CHECK_FALSE(errors_of(completed(std::string(kOwn) + "[optimizer]\nmomentum = 0.9\n")).empty());
+}
+
+TEST_CASE("a run is what its method says, not what the method is called") {
+  const std::string own(kOwn);
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = own;
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+    return digest(text);
+  };
+  CHECK(replaced("\"own\"", "\"mine\"") == digest(own));
+  CHECK(replaced("beta * y + g", "beta*y+(g)") == digest(own));
+  CHECK(replaced("beta * y + g", "beta * y - g") != digest(own));
+  CHECK(replaced("beta = 0.7", "beta = 0.6") != digest(own));
+  CHECK(replaced("beta = 0.7", "beta = 0.7\ncodec = \"bf16\"") != digest(own));
+}
+
+TEST_CASE("the catalog's listing, copied into a recipe, is the same run") {
+  std::string copy(listing_text("gradient-tracking"));
+  copy.replace(copy.find("name = \"gradient-tracking\""), 26, "name = \"copied\"");
+  CHECK(digest("[[methods]]\n" + copy + "[[algorithms]]\nkind = \"copied\"\n") ==
+        digest("[[algorithms]]\nkind = \"gradient-tracking\"\n"));
+}
+
+TEST_CASE("methods may be in a file that the recipe names, and are reported on there") {
+  const RecipeFolder folder;
+  const auto compiled_with = [&](const std::string& listing) {
+    std::ofstream(folder.path("mine.toml")) << listing;
+    const std::string recipe =
+        completed("[[methods]]\nfile = \"mine.toml\"\n[[algorithms]]\nkind = \"mine\"\n");
+    return compile_recipe(folder.path("recipe.toml"), recipe);
+  };
+  CHECK(compiled_with("name = \"mine\"\n").runs.at(0).algorithm == "mine");
+  CHECK(compiled_with("[[methods]]\nname = \"mine\"\n").runs.at(0).algorithm == "mine");
+  try {
+    compiled_with("name = \"mine\"\nstep = \"x = x - lr * q\"\n");
+    FAIL("it was compiled");
+  } catch (const RecipeError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    INFO(error.what());
+    bool found = false;
+    for (const Diagnostic& one : error.diagnostics())
+      found = found || (one.file == folder.path("mine.toml") && one.line == 2 && one.column == 22 &&
+                        one.message == "unknown name 'q'");
+    CHECK(found);
+    CHECK_FALSE(first.message.empty());
+  }
+}
+
+TEST_CASE("a method that no run uses is doubtful") {
+  const Plan plan = compiled("[[methods]]\nname = \"idle\"\n");
+  REQUIRE_FALSE(plan.warnings.empty());
+  CHECK(plan.warnings.back().message.find("'idle'") != std::string::npos);
+}
+
+TEST_CASE("a codec is a key of every algorithm, and a listing may bring its own") {
+  const auto codec = [](const std::string& keys) {
+    return compiled("[[algorithms]]\n" + keys)
+        .runs.at(0)
+        .settings["algorithm"]
+        .value("codec", nlohmann::json());
+  };
+  CHECK(codec("kind = \"a2cid2\"").is_null());
+  CHECK(codec("kind = \"a2cid2\"\ncodec = \"bf16\"")["kind"] == "bf16");
+  CHECK(codec("kind = \"sparta\"")["kind"] == "random-k");
+  CHECK(codec("kind = \"sparta\"\ncodec = \"none\"").is_null());
+  const double whole = compiled("[[algorithms]]\nkind = \"ad-psgd\"").runs.at(0).bytes;
+  const double halves =
+      compiled("[[algorithms]]\nkind = \"ad-psgd\"\ncodec = \"bf16\"").runs.at(0).bytes;
+  CHECK(halves == Approx(whole / 2));
+}
+
+}  // namespace acid::test
