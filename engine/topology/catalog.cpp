@@ -64,9 +64,8 @@ Topology base_graph(std::string_view kind, int workers, const std::string& name)
 Topology scheduled(std::string kind, int workers, std::vector<Edge> edges,
                    std::shared_ptr<const MixingSchedule> schedule) {
   std::ranges::sort(edges, {}, [](const Edge& edge) { return std::pair(edge.i, edge.j); });
-  const auto again = std::ranges::unique(
-      edges, [](const Edge& a, const Edge& b) { return a.i == b.i && a.j == b.j; });
-  edges.erase(again.begin(), again.end());
+  const auto same = [](const Edge& a, const Edge& b) { return a.i == b.i && a.j == b.j; };
+  edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
   Topology graph(kind, workers, std::move(edges));
   return std::move(graph).on_schedule(std::move(kind), std::move(schedule));
 }
