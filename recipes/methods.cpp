@@ -64,6 +64,15 @@ Place place_of_finding(const Node& table, const Finding& finding) {
   return place;
 }
 
+// It stands on terminals, on pages and in file names.
+bool is_method_name(const std::string& name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return name.size() <= kLongestName && is_letter(name[0]) &&
+         std::ranges::all_of(name, [&](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+         });
+}
+
 class MethodReader {
  public:
   explicit MethodReader(Checker& checker) : checker_(checker) {}
@@ -83,6 +92,17 @@ class MethodReader {
         broken.insert(name->text());
       return;
     }
+    for (const char* const key : {"label", "summary", "source"})
+      if (const Node* const text = table.find(key); text != nullptr && !is_showable(text->text()))
+        out.error(text->place,
+                  fmt::format("{} has a control character, or one that changes the direction of "
+                              "writing",
+                              key),
+                  "write it with characters that can be seen");
+    if (!listing->name.empty() && !is_method_name(listing->name))
+      return out.error(table.find("name")->place,
+                       fmt::format("'{}' is no name of a method", clip(listing->name, 40)),
+                       "use letters, digits, - and _, a letter first, at most 40 characters");
     if (listing->name.empty())
       return out.error(table.place, "a method needs a name",
                        "add name = \"…\", which [[algorithms]] give as kind");

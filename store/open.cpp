@@ -191,11 +191,14 @@ Connection open_for_reading(const std::string& folder) {
   const bool immutable =
       access(folder.c_str(), W_OK) != 0 && !fs::exists(file + "-shm", error) && log_is_empty;
   const auto mode = immutable ? Connection::Mode::immutable : Connection::Mode::read;
-  try {
-    checked_version(Connection(file, folder, mode), kMigrations.size());
-  } catch (const sqlite::SqliteError& failure) {
-    undo_what_was_begun(folder, failure);
-  }
+  constexpr int kAttempts = 3;  // another process may be killed meanwhile
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) try {
+      checked_version(Connection(file, folder, mode), kMigrations.size());
+      break;
+    } catch (const sqlite::SqliteError& failure) {
+      if (attempt == kAttempts) throw;
+      undo_what_was_begun(folder, failure);
+    }
   Connection connection(file, folder, mode);
   const std::int64_t version = checked_version(connection, kMigrations.size());
   if (version < static_cast<std::int64_t>(kMigrations.size()))

@@ -263,7 +263,8 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
     }
     double gradient(int lane, int w, std::int64_t step, std::span<const float> x,
                     std::span<float> b, std::span<float> g) override {
-      if (w == 2 && step == 50) throw std::runtime_error("gradient 50 of worker 2");
+      // Which worker gets that far depends on the threads that were recorded; one of them does.
+      if (step == 50) throw std::runtime_error("gradient 50");
       return inner->gradient(lane, w, step, x, b, g);
     }
     int evaluation_chunks(EvaluationSet set) const override {
@@ -276,5 +277,5 @@ TEST_CASE("replay: a failing gradient ends it with its message") {
     bool has_accuracy() const override { return false; }
   } failing;
   CHECK_THROWS_WITH(run_replay({run.spec, failing, again}, script_of(recorder, 3), true, 2),
-                    "gradient 50 of worker 2");
+                    "gradient 50");
 }
