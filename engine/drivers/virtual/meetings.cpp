@@ -23,6 +23,7 @@ VirtualAsync::VirtualAsync(const Run& run, const VirtualOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
+      bytes_per_exchange_(run.spec.bytes_per_exchange(run.objective.dimension())),
       workers_(run, options, timetable_, player_),
       exchanges_(run, options, timetable_, workers_, player_),
       player_(run, options.threads, run.spec.keep_events,
@@ -237,14 +238,14 @@ void VirtualAsync::release_if_caught_up(int w) {
 void VirtualAsync::handle_due_edge() {
   const DueEdge edge = exchanges_.pop_due();
   if (!exchanges_.instant()) return start_ready_exchanges();
-  totals_.position.bytes += spec_.bytes_per_exchange(player_.ensemble().dimension());
+  totals_.position.bytes += bytes_per_exchange_;
   exchanges_.exchange_at_once(edge);
   count_exchange();
 }
 
 void VirtualAsync::start_ready_exchanges() {
   while (const auto edge = exchanges_.take()) {
-    totals_.position.bytes += spec_.bytes_per_exchange(player_.ensemble().dimension());
+    totals_.position.bytes += bytes_per_exchange_;
     if (!exchanges_.begin(*edge)) exchange_done(*edge);
   }
 }

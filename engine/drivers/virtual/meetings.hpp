@@ -59,6 +59,7 @@ class VirtualAsync {
   const Run& run_;
   const RunSpec& spec_;
   const VirtualOptions& options_;
+  const std::int64_t bytes_per_exchange_;
   Timetable timetable_;
   VirtualWorkers workers_;
   VirtualExchanges exchanges_;
