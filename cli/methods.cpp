@@ -39,10 +39,7 @@ const AlgorithmEntry& entry_of_name(const std::string& name, const std::string& 
     if (entry->name == name) return *entry;
     known.emplace_back(entry->name);
   }
-  const auto nearest = nearest_name(name, known);
-  throw UsageError(nearest
-                       ? fmt::format("there is no method '{}'; did you mean '{}'?", name, *nearest)
-                       : fmt::format("there is no method '{}': {}", name, one_of(known)));
+  throw UsageError(fmt::format("there is no method '{}'; {}", name, did_you_mean(name, known)));
 }
 
 const char* peers_name(Peers peers) {

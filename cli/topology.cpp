@@ -37,10 +37,7 @@ const TopologyEntry& entry_of(const std::string& kind) {
   if (const TopologyEntry* entry = find_topology(kind)) return *entry;
   std::vector<std::string> known;
   for (const TopologyEntry& entry : topology_catalog()) known.emplace_back(entry.name);
-  const auto nearest = nearest_name(kind, known);
-  throw UsageError(nearest
-                       ? fmt::format("unknown topology '{}'; did you mean '{}'?", kind, *nearest)
-                       : fmt::format("unknown topology '{}': {}", kind, one_of(known)));
+  throw UsageError(fmt::format("unknown topology '{}'; {}", kind, did_you_mean(kind, known)));
 }
 
 Topology topology_of(const TopologyOptions& options) {

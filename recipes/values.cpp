@@ -175,10 +175,8 @@ std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& fiel
 
 void Checker::unknown(const Place& place, std::string_view what, std::string_view name,
                       std::span<const std::string> known, std::string_view where) {
-  const auto nearest = nearest_name(name, known);
   diagnostics_->error(place, fmt::format("unknown {} '{}'{}", what, clip(name, 60), where),
-                      nearest ? fmt::format("did you mean '{}'?", *nearest)
-                              : fmt::format("known: {}", one_of(known)));
+                      did_you_mean(name, known));
 }
 
 bool Checker::is_type(const Node* node, Node::Type type, std::string_view path,

@@ -41,6 +41,12 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
   return best;
 }
 
+std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
+  const auto nearest = nearest_name(word, known);
+  return nearest ? fmt::format("did you mean '{}'?", *nearest)
+                 : fmt::format("known: {}", one_of(known));
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

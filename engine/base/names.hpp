@@ -12,6 +12,10 @@ namespace acid {
 /// one), at most a third of the word's length plus one. Ties go to the earlier name.
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known);
 
+/// What to tell who wrote `word` and meant one of these: "did you mean 'ring'?", or, where none is
+/// near, "known: ring or star".
+std::string did_you_mean(std::string_view word, std::span<const std::string> known);
+
 /// "1 run", "3 runs": a count and its regular noun, which is given in the singular.
 std::string counted(std::uint64_t count, std::string_view noun);
 

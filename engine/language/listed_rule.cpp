@@ -21,24 +21,12 @@ const std::vector<Statement> kNothing;
 constexpr Operand kToPoint{Operand::Kind::point, 0}, kToModel{Operand::Kind::model, 0};
 
 bool assigns_kept(const Listing& listing, const std::vector<Statement>& statements) {
-  return std::ranges::any_of(statements, [&](const Statement& one) {
-    const auto is_it = [&](const Kept& kept) { return kept.name == one.target; };
-    return one.target == "x" || std::ranges::any_of(listing.vectors, is_it) ||
-           std::ranges::any_of(listing.numbers, is_it);
-  });
+  return std::ranges::any_of(statements,
+                             [&](const Statement& one) { return listing.keeps(one.target); });
 }
 
 bool read_by(const std::vector<Statement>& statements, std::string_view name) {
   return std::ranges::any_of(statements, [&](const Statement& one) { return reads(one, name); });
-}
-
-double value_of(const Expression& formula, const ParameterValues& parameters) {
-  if (formula.operation == Operation::number) return formula.number;
-  if (formula.operation == Operation::name) return parameters.find(formula.name)->second;
-  double arguments[3] = {};
-  for (std::size_t k = 0; k < formula.arguments.size(); ++k)
-    arguments[k] = value_of(formula.arguments[k], parameters);
-  return compute(formula.operation, arguments[0], arguments[1], arguments[2]);
 }
 
 Direction direction_of(const OptimizerSettings& optimizer) {
@@ -75,7 +63,12 @@ void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
 }  // namespace
 
 double formula_value(const Expression& formula, const ParameterValues& parameters) {
-  return value_of(formula, parameters);
+  if (formula.operation == Operation::number) return formula.number;
+  if (formula.operation == Operation::name) return parameters.find(formula.name)->second;
+  double arguments[3] = {};
+  for (std::size_t k = 0; k < formula.arguments.size(); ++k)
+    arguments[k] = formula_value(formula.arguments[k], parameters);
+  return compute(formula.operation, arguments[0], arguments[1], arguments[2]);
 }
 
 ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters)
@@ -92,7 +85,7 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
       read_after_hearing(
           listing, parameters, listing->hear,
           {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}) {
-  if (listing->between) mix_rate = value_of(listing->between->rate, parameters);
+  if (listing->between) mix_rate = formula_value(listing->between->rate, parameters);
   for (const Kept& one : listing->vectors)
     slots.push_back({.name = one.name,
                      .start = one.starts_at_x ? Slot::Start::x : Slot::Start::value,

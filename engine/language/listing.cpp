@@ -99,10 +99,7 @@ class ListingReader {
   void check_key(const std::string& key) {
     const std::vector<std::string> known(kListingKeys.begin(), kListingKeys.end());
     if (std::ranges::find(known, key) != known.end()) return;
-    const auto nearest = nearest_name(key, known);
-    report(key, fmt::format("a method has no key '{}'", key),
-           nearest ? fmt::format("did you mean '{}'?", *nearest)
-                   : fmt::format("known: {}", one_of(known)));
+    report(key, fmt::format("a method has no key '{}'", key), did_you_mean(key, known));
   }
 
   std::string text(const char* key, const std::string& fallback) {
@@ -328,6 +325,11 @@ json printed(const std::vector<Kept>& kept) {
 }
 
 }  // namespace
+
+bool Listing::keeps(std::string_view name) const {
+  const auto is_it = [&](const Kept& one) { return one.name == name; };
+  return name == "x" || std::ranges::any_of(vectors, is_it) || std::ranges::any_of(numbers, is_it);
+}
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
   return ListingReader(table, findings).read();

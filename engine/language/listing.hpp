@@ -64,6 +64,8 @@ struct Listing {
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
 
   bool meets() const { return round.empty(); }
+  /// Whether that is x, or a vector or number that a worker keeps.
+  bool keeps(std::string_view name) const;
 };
 
 /// Reads a listing as a table of a recipe gives it, in JSON. Nothing where something is wrong: then

@@ -20,9 +20,6 @@ bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-bool is_reduction(Operation operation) {
-  return operation == Operation::norm || operation == Operation::dot || operation == Operation::sum;
-}
 bool is_of_numbers_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }
@@ -198,10 +195,8 @@ class ListingCheck {
     }
     std::vector<std::string> known;
     for (const auto& [name, vector] : scope.names) known.push_back(name);
-    const auto nearest = nearest_name(value.name, known);
     report(path, value.column, fmt::format("unknown name '{}'", value.name),
-           nearest ? fmt::format("did you mean '{}'?", *nearest)
-                   : fmt::format("known: {}", one_of(known)));
+           did_you_mean(value.name, known));
     return std::nullopt;
   }
 

@@ -21,11 +21,6 @@ struct RoundShape {
 /// nobody reads.
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings);
 
-inline bool is_heard(Operation operation) {
-  return operation == Operation::mean || operation == Operation::mine ||
-         operation == Operation::theirs;
-}
-
 /// Names that mean something in every listing: x, g, lr, …
 bool is_reserved(std::string_view name);
 

@@ -15,16 +15,12 @@ namespace {
 constexpr std::size_t kMeasured = 16;  // elements of a vector
 
 bool is_shown(const Listing& listing, const std::string& name) {
-  const auto is_it = [&](const Kept& one) { return one.name == name; };
-  return name == "x" || name == "g" || name == "u" || name == "at" ||
-         std::ranges::any_of(listing.vectors, is_it) || std::ranges::any_of(listing.numbers, is_it);
+  return listing.keeps(name) || name == "g" || name == "u" || name == "at";
 }
 
 void note_reads(const Listing& listing, const Expression& value, std::set<std::string>& reads) {
   any_of(value, [&](const Expression& one) {
-    const bool heard = one.operation == Operation::mean || one.operation == Operation::mine ||
-                       one.operation == Operation::theirs;
-    if (heard) reads.insert(print(one));
+    if (is_heard(one.operation)) reads.insert(print(one));
     if (one.operation == Operation::name && is_shown(listing, one.name)) reads.insert(one.name);
     return false;
   });

@@ -34,7 +34,7 @@ class UseCheck {
       });
       const bool is_first = assigned.insert(statement.target).second;
       const bool loses = is_first && stepped.contains(statement.target) &&
-                         !read.contains(statement.target) && is_kept(statement.target);
+                         !read.contains(statement.target) && listing_.keeps(statement.target);
       made_of[statement.target] = std::move(read);
       if (!loses) continue;
       report(fmt::format("hear.{}", i), statement.column,
@@ -79,11 +79,6 @@ class UseCheck {
       return fmt::format("say how {0} changes, as in {0} = {0} - 0.5 * (mine(0) - theirs(0))",
                          name);
     return fmt::format("say how {0} changes, as in {0} = {0} + (mean(0) - mine(0))", name);
-  }
-  bool is_kept(std::string_view name) const {
-    const auto is_it = [&](const Kept& one) { return one.name == name; };
-    return name == "x" || std::ranges::any_of(listing_.vectors, is_it) ||
-           std::ranges::any_of(listing_.numbers, is_it);
   }
   void report(const std::string& path, int column, std::string message, std::string remedy = {}) {
     findings_.push_back({path, column, std::move(message), std::move(remedy)});

@@ -228,10 +228,8 @@ class ListingParser {
   [[noreturn]] static void unknown_function(const std::string& word, int at) {
     std::vector<std::string> known;
     for (const Function& function : kFunctions) known.emplace_back(function.name);
-    const auto nearest = nearest_name(word, known);
     throw ListingError(at, fmt::format("there is no function '{}'", word),
-                       nearest ? fmt::format("did you mean '{}'?", *nearest)
-                               : fmt::format("known: {}", one_of(known)));
+                       did_you_mean(word, known));
   }
 
   const std::string_view text_;

@@ -88,6 +88,15 @@ Statement parse_message(std::string_view text);
 std::string print(const Expression& expression);
 std::string print(const Statement& statement);
 
+/// mean(i), mine(i), theirs(i).
+inline bool is_heard(Operation operation) {
+  return operation >= Operation::mean && operation <= Operation::theirs;
+}
+/// Of vectors, giving a scalar.
+inline bool is_reduction(Operation operation) {
+  return operation >= Operation::norm && operation <= Operation::sum;
+}
+
 /// Whether `visit` says so of the expression or of one in it.
 template <class Visit>
 bool any_of(const Expression& expression, const Visit& visit) {
