@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -24,7 +22,6 @@ namespace {
 
 // A recipe with this many different mistakes is not helped by looking for more.
 constexpr std::size_t kEnoughErrors = 100;
-constexpr std::size_t kMostBytes = 16 << 20;  // of a recipe: /dev/zero never ends
 
 std::vector<std::string> section_names() {
   std::vector<std::string> names;
@@ -236,22 +233,7 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
 
 Plan load_recipe(const std::string& path, const std::vector<std::string>& overrides,
                  const std::string& copy_of) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
-  std::ifstream file(path, std::ios::binary);  // a pipe will do
-  std::string text;
-  std::array<char, 1 << 16> block;
-  while (text.size() <= kMostBytes && (file.read(block.data(), block.size()) || file.gcount() > 0))
-    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
-  if (!file.eof() && text.size() <= kMostBytes)
-    throw UsageError(fmt::format("cannot read the recipe '{}': {}", clip(path, 200),
-                                 std::filesystem::exists(path, ignored) ? "check its permissions"
-                                                                        : "there is no such file"));
-  if (text.size() > kMostBytes)
-    throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
-                                 kMostBytes >> 20));
-  return compile_recipe(copy_of.empty() ? path : copy_of, text, overrides);
+  return compile_recipe(copy_of.empty() ? path : copy_of, recipe_text(path), overrides);
 }
 
 }  // namespace acid

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "engine/methods/listed.hpp"
 #include "recipes/parse.hpp"
@@ -14,8 +13,6 @@ namespace acid {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMostListingBytes = 1 << 20;
 
 constexpr Field kFileField{.name = "file",
                            .type = FieldType::file,
@@ -121,13 +118,12 @@ class MethodReader {
     Diagnostics& out = checker_.diagnostics();
     const auto path = checker_.value(named, kFileField, "methods.file");
     if (!path) return;
-    std::ifstream file(path->get<std::string>(), std::ios::binary);
-    std::string text(kMostListingBytes + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMostListingBytes || file.bad() || text.empty())
-      return out.error(named.place, fmt::format("'{}' cannot be read as listings", named.text()),
-                       "name a TOML file of at most 1 MiB");
+    std::string text;
+    try {
+      text = recipe_text(path->get<std::string>());
+    } catch (const UsageError& error) {
+      return out.error(named.place, error.what(), "name a TOML file of listings");
+    }
     Diagnostics own(path->get<std::string>(), text, {});
     if (const auto root = parse_recipe(text, own)) {
       if (const Node* const list = root->find("methods"); list != nullptr && list->is_list())
@@ -170,11 +166,7 @@ std::vector<const AlgorithmEntry*> recipe_methods(const Node* list, Checker& che
 }
 
 std::vector<const AlgorithmEntry*> methods_of_recipe(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostListingBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.eof()) throw UsageError(fmt::format("cannot read the recipe '{}'", path));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::string text = recipe_text(path);
   Diagnostics diagnostics(path, text, {});
   std::vector<const AlgorithmEntry*> entries;
   std::set<std::string> broken;

@@ -4,6 +4,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
 #include <tuple>
 
 #include "recipes/overlong_key.hpp"
@@ -11,6 +14,8 @@
 
 namespace acid {
 namespace {
+
+constexpr std::size_t kMostBytes = 16 << 20;  // of a recipe: /dev/zero never ends
 
 Place place_in(const toml::source_region& region) {
   Place place{.line = static_cast<int>(region.begin.line),
@@ -96,6 +101,25 @@ Node override_value(const std::string& value) {
 }
 
 }  // namespace
+
+std::string recipe_text(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw UsageError(fmt::format("'{}' is a folder: name the recipe in it", clip(path, 200)));
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1 << 16> block;
+  while (text.size() <= kMostBytes && (file.read(block.data(), block.size()) || file.gcount() > 0))
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  if (!file.eof() && text.size() <= kMostBytes)
+    throw UsageError(fmt::format("cannot read the recipe '{}': {}", clip(path, 200),
+                                 std::filesystem::exists(path, ignored) ? "check its permissions"
+                                                                        : "there is no such file"));
+  if (text.size() > kMostBytes)
+    throw UsageError(fmt::format("'{}' is longer than {} MiB: is it a recipe?", clip(path, 200),
+                                 kMostBytes >> 20));
+  return text;
+}
 
 std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics) {
   if (const auto at = overlong_key(text)) {

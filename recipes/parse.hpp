@@ -9,6 +9,10 @@
 
 namespace acid {
 
+/// What a file of TOML says: a recipe, or listings; a pipe will do. Throws UsageError where it
+/// cannot be read, is a folder, or is longer than 16 MiB.
+std::string recipe_text(const std::string& path);
+
 /// Parses a whole recipe. A syntax error is reported and gives nothing.
 std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics);
 

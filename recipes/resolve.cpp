@@ -241,20 +241,19 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   PlannedRun planned = plan_;
   planned.seed = seed;
   json& options = planned.settings["algorithm"];
-  const bool gossips = workers_ > 1 && plan_.chi1.has_value();
-  std::optional<Spectral> spectral;
-  if (gossips)
-    spectral =
-        numbers_are_of_seed(options)
-            ? realised(seed)
-            : facts_.spectral(workers_, s_["topology"], method_of(*entry_, options, nullptr).rate);
-  const Method method = method_of(*entry_, options, spectral ? &*spectral : nullptr);
-  for (const auto& [name, value] : method.derived)
+  // Realised numbers differ from seed to seed. All else is the same for every seed.
+  const bool of_seed = numbers_are_of_seed(options);
+  if (of_seed || !method_) {
+    std::optional<Spectral> spectral;
+    if (workers_ > 1 && plan_.chi1)
+      spectral = of_seed ? realised(seed)
+                         : facts_.spectral(workers_, s_["topology"],
+                                           method_of(*entry_, options, nullptr).rate);
+    method_ = method_of(*entry_, options, spectral ? &*spectral : nullptr);
+  }
+  for (const auto& [name, value] : method_->derived)
     options[std::string(name)] = planned.numbers[std::string(name)] = value;
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
-    // Realised numbers differ from seed to seed; the group has what the recipe said. All else is
-    // the same for every seed.
-    const bool of_seed = numbers_are_of_seed(options);
     if (of_seed || canonical_.is_null()) {
       canonical_ = without_paths(planned.settings, facts_);
       json group = canonical_;

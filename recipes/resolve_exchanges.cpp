@@ -46,8 +46,7 @@ void Resolver::look_at_exchanges(const Method& method) {
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
   const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
-  const Load load =
-      gossip_load(*topology_, rate, 4.0 * static_cast<double>(message.packed_floats()), model);
+  const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
   plan_.largest_load = load.largest;
   plan_.largest_load_worker = load.worker;
   if (load.largest >= 1) {

@@ -108,10 +108,11 @@ class Resolver {
   std::optional<Facts::Model> model_;
   const Topology* topology_ = nullptr;
   const AlgorithmEntry* entry_ = nullptr;
-  bool consensus_only_ = false;  // no gradients
-  double worker_time_ = 0;       // normalised time of the budget, summed over the workers
-  PlannedRun plan_;              // what the seeds share
-  nlohmann::json canonical_;     // of the last seed, once there was one
+  bool consensus_only_ = false;   // no gradients
+  double worker_time_ = 0;        // normalised time of the budget, summed over the workers
+  PlannedRun plan_;               // what the seeds share
+  std::optional<Method> method_;  // of the last seed, once there was one
+  nlohmann::json canonical_;      // of the last seed, once there was one
   std::string group_;
 };
 

@@ -24,6 +24,7 @@ class PackedMessage {
     const std::size_t vector = codec_ ? codec_->packed_floats(dimension_) : dimension_;
     return message_.vectors * vector + 2 * message_.scalars;
   }
+  std::size_t bytes() const { return sizeof(float) * packed_floats(); }
   /// `sender`'s message number `number`, from 0.
   void pack(int sender, std::uint64_t number, std::span<const float> message,
             std::span<float> out) const;

@@ -70,7 +70,7 @@ namespace {
 
 double bytes_of(const Method& method, double vector_bytes) {
   const auto elements = static_cast<std::size_t>(vector_bytes / sizeof(float));
-  return sizeof(float) * static_cast<double>(method.packed_message(elements).packed_floats());
+  return static_cast<double>(method.packed_message(elements).bytes());
 }
 
 }  // namespace

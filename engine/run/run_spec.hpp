@@ -102,8 +102,7 @@ struct RunSpec {
   }
   /// A message each way.
   std::int64_t bytes_per_exchange(std::size_t dimension) const {
-    return static_cast<std::int64_t>(2 * sizeof(float) *
-                                     method.packed_message(dimension).packed_floats());
+    return static_cast<std::int64_t>(2 * method.packed_message(dimension).bytes());
   }
   /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;

@@ -9,8 +9,7 @@ constexpr std::size_t kKept = 64;  // drawn exchanges: workers are seldom furthe
 
 std::int64_t bytes_of_one(const RunSpec& spec, std::size_t dimension, AllReduceKind kind) {
   if (spec.method.peers != Peers::all || spec.method.gathers())
-    return static_cast<std::int64_t>(sizeof(float) *
-                                     spec.method.packed_message(dimension).packed_floats());
+    return static_cast<std::int64_t>(spec.method.packed_message(dimension).bytes());
   return std::llround(
       bytes_per_message(spec.method, *spec.topology, 4.0 * static_cast<double>(dimension), kind));
 }

@@ -16,8 +16,7 @@ std::size_t message_size(const Run& run) {
   return run.spec.method.message().floats(run.objective.dimension());
 }
 double message_bytes(const Run& run) {
-  const PackedMessage form = run.spec.method.packed_message(run.objective.dimension());
-  return 4.0 * static_cast<double>(form.packed_floats());
+  return static_cast<double>(run.spec.method.packed_message(run.objective.dimension()).bytes());
 }
 
 }  // namespace
