@@ -57,7 +57,8 @@ TEST_CASE("the listings of methods with kernels of their own give the same numbe
                    walk_listing(listing_of("ar-sgd"), json::object(), adam)) == 0);
 }
 
-TEST_CASE("CORRECTNESS 33: who ends in D-PSGD's fixed point, who beside it, who in the optimum") {
+TEST_CASE("CORRECTNESS 33: who ends in D-PSGD's fixed point, who beside it, who in the optimum",
+          "[release]") {
   const double adapted = bias(adapt_then_combine());
   CHECK(adapted > 1e-3);
   CHECK(bias(walk("d-psgd", {{"order", "adapt-then-combine"}}, momentum(0.9))) > 5 * adapted);

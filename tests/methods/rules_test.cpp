@@ -8,7 +8,8 @@
 using namespace acid;
 using namespace acid::test;
 
-TEST_CASE("CORRECTNESS 33: on different data D-PSGD ends beside the optimum, tracking in it") {
+TEST_CASE("CORRECTNESS 33: on different data D-PSGD ends beside the optimum, tracking in it",
+          "[release]") {
   const Bowls bowls;
   const auto end = [&](Walk it) {
     it.go(20'000, kRate, bowls.of_workers());
