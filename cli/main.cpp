@@ -39,6 +39,8 @@ void add_commands(CLI::App& app, Session& session) {
   add_report_command(app, session);
   add_export_command(app, session);
   add_verify_command(app, session);
+  add_new_command(app, session);
+  add_explain_command(app, session);
   add_methods_command(app, session);
   add_topology_command(app, session);
   add_doctor_command(app, session);

@@ -57,29 +57,30 @@ function(acid_catalog out macro)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-# acid_listings(OUT): a source that holds the texts of this folder's listings, listings/*.toml.
-function(acid_listings out)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/listings/*.toml)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/listings.cpp)
+# acid_texts(OUT FOLDER TYPE FUNCTION HEADER): a source with the texts of FOLDER/*.toml, which
+# FUNCTION of HEADER returns as TYPEs, { name, text }.
+function(acid_texts out folder type function header)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.toml)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${folder}.cpp)
   set(texts "")
   foreach(file IN LISTS files)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     get_filename_component(name ${file} NAME_WE)
     string(REPLACE "_" "-" name ${name})
     file(READ ${file} text)
-    string(APPEND texts "    ListingText{\"${name}\", R\"listing(${text})listing\"},\n")
+    string(APPEND texts "    ${type}{\"${name}\", R\"text(${text})text\"},\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${source} CONTENT "// Made from listings/*.toml.
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Made from ${folder}/*.toml.
 #include <array>
 
-#include \"engine/methods/listed.hpp\"
+#include \"${header}\"
 
 namespace acid {
 namespace {
-constexpr std::array kListingTexts = {
+constexpr std::array kTexts = {
 ${texts}};
 }  // namespace
-std::span<const ListingText> listing_texts() { return kListingTexts; }
+std::span<const ${type}> ${function}() { return kTexts; }
 }  // namespace acid
 " @ONLY)
   set(${out} ${source} PARENT_SCOPE)

@@ -68,11 +68,19 @@ void Checker::fill(nlohmann::json& out, const Node* node, std::string_view path,
   }
 }
 
+nlohmann::json Checker::value_or_fallback(const Node* node, const Field& field,
+                                          std::string_view table) {
+  seen_({table, nullptr, &field});
+  const auto given =
+      node == nullptr ? std::nullopt : value(*node, field, fmt::format("{}.{}", table, field.name));
+  return given ? *given : fallback_of(field);
+}
+
 nlohmann::json Checker::table(const Node* node, std::string_view path, const Shape& shape) {
   const bool usable = is_type(node, Node::Type::table, path, "a table");
   if (!usable) node = nullptr;
   nlohmann::json out = nlohmann::json::object();
-  for (const Field& field : shape.fields) seen_(path, "", field);
+  for (const Field& field : shape.fields) seen_({path, nullptr, &field});
   if (node != nullptr)
     for (const Node& child : node->children)
       if (!is_known(shape, child.key))
@@ -84,9 +92,11 @@ nlohmann::json Checker::table(const Node* node, std::string_view path, const Sha
 nlohmann::json Checker::kinded(const Node* node, std::string_view path, std::span<const Kind> kinds,
                                std::string_view fallback, const Shape& common) {
   nlohmann::json out = nlohmann::json::object();
-  for (const Field& field : common.fields) seen_(path, "", field);
-  for (const Kind& kind : kinds)
-    for (const Field& field : kind.fields) seen_(path, kind.name, field);
+  for (const Field& field : common.fields) seen_({path, nullptr, &field});
+  for (const Kind& kind : kinds) {
+    seen_({path, &kind, nullptr, kind.name == fallback});
+    for (const Field& field : kind.fields) seen_({path, &kind, &field});
+  }
   if (node != nullptr && !node->is_table() && !node->is_text()) {
     diagnostics_->error(
         node->place,

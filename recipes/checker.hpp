@@ -21,11 +21,15 @@ struct AlgorithmEntry;
 struct Kind {
   std::string_view name;
   std::span<const Field> fields;
+  std::string_view summary = {};
 };
 
 template <class Entry>
 void add_kinds(std::vector<Kind>& kinds, std::span<const Entry> catalog) {
-  for (const Entry& entry : catalog) kinds.push_back({entry.name, entry.fields});
+  for (const Entry& entry : catalog) {
+    kinds.push_back({entry.name, entry.fields});
+    if constexpr (requires { entry.summary; }) kinds.back().summary = entry.summary;
+  }
 }
 template <class Entry>
 std::vector<Kind> kinds_of(std::span<const Entry> catalog) {
@@ -33,6 +37,11 @@ std::vector<Kind> kinds_of(std::span<const Entry> catalog) {
   add_kinds(kinds, catalog);
   return kinds;
 }
+
+/// "at least 0 and below 1"; empty: any number.
+std::string bounds_of(const Field& field);
+/// Names in a list with commas.
+std::vector<std::string> split_choices(std::string_view choices);
 
 /// The shape of a table. `elsewhere` are keys that the caller reads itself.
 struct Shape {
@@ -53,14 +62,22 @@ class Checker {
   void add_algorithms(std::vector<const AlgorithmEntry*> own) { algorithms_ = std::move(own); }
   std::span<const AlgorithmEntry* const> algorithms() const { return algorithms_; }
 
-  /// Is told of every key that a recipe could have where it is looked for, of every kind of a table
-  /// ("" where it has none): what can be said, from the declarations themselves.
-  using Seen =
-      std::function<void(std::string_view path, std::string_view kind, const Field& field)>;
+  /// A kind that a table can have, or a key: of tables of that kind, or of all.
+  struct Declared {
+    std::string_view path;  // of the table
+    const Kind* kind = nullptr;
+    const Field* field = nullptr;
+    bool is_default = false;  // the kind
+  };
+  /// Is told of all that a recipe could say where it is looked for, from the declarations
+  /// themselves.
+  using Seen = std::function<void(const Declared& declared)>;
   void tell(Seen seen) { seen_ = std::move(seen); }
 
   /// One value of a field; nothing after reporting what is wrong with it. `path` names it.
   std::optional<nlohmann::json> value(const Node& node, const Field& field, std::string_view path);
+  /// The same of a key that may be left out: then its fallback.
+  nlohmann::json value_or_fallback(const Node* node, const Field& field, std::string_view table);
   /// A plain table. `node` may be nullptr: every key takes its fallback.
   nlohmann::json table(const Node* node, std::string_view path, const Shape& shape);
   /// A table with "kind", or its bare name. Keys of other kinds are told apart from unknown ones;
@@ -96,7 +113,7 @@ class Checker {
   Diagnostics* diagnostics_;
   std::filesystem::path folder_;
   std::vector<const AlgorithmEntry*> algorithms_;
-  Seen seen_ = [](std::string_view, std::string_view, const Field&) {};
+  Seen seen_ = [](const Declared&) {};
 };
 
 }  // namespace acid

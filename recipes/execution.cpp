@@ -80,9 +80,12 @@ constexpr std::array kShape = {
           .minimum = 1,
           .minimum_excluded = true},
 };
-constexpr std::array kCompute = {Kind{"constant", {}}, Kind{"exponential", {}},
-                                 Kind{"shifted-exponential", kShift}, Kind{"lognormal", kSigma},
-                                 Kind{"pareto", kShape}};
+constexpr std::array kCompute = {
+    Kind{"constant", {}, "every gradient takes the mean duration"},
+    Kind{"exponential", {}, "exponentially distributed around it"},
+    Kind{"shifted-exponential", kShift, "a constant share, the rest exponential"},
+    Kind{"lognormal", kSigma, "the logarithm is normally distributed"},
+    Kind{"pareto", kShape, "a heavy tail: few gradients take very long"}};
 
 constexpr std::array kSlowdown = {
     Field{.name = "probability",

@@ -58,7 +58,10 @@ constexpr std::array kAdam = {
           .minimum = 0,
           .minimum_excluded = true},
 };
-constexpr std::array kOptimizers = {Kind{"sgd", kSgd}, Kind{"adam", kAdam}, Kind{"adamw", kAdam}};
+constexpr std::array kOptimizers = {
+    Kind{"sgd", kSgd, "stochastic gradient descent, with momentum where asked"},
+    Kind{"adam", kAdam, "Adam; weight decay is an L2 penalty"},
+    Kind{"adamw", kAdam, "Adam whose weight decay is decoupled from the gradient"}};
 
 constexpr std::array kScheduleCommon = {
     Field{.name = "warmup",
@@ -103,8 +106,13 @@ constexpr std::array kCosine = {
           .minimum = 0,
           .maximum = 1},
 };
-constexpr std::array kSchedules = {Kind{"constant", {}}, Kind{"step", kStep},
-                                   Kind{"cosine", kCosine}, Kind{"inverse-sqrt", {}}};
+constexpr std::array kSchedules = {
+    Kind{"constant", {}, "the same at all times, after the warm-up"},
+    Kind{"step", kStep, "drops at milestones"},
+    Kind{"cosine", kCosine, "falls along half a cosine over the budget"},
+    Kind{"inverse-sqrt",
+         {},
+         "falls with the square root of progress, after the warm-up or 1 % of the budget"}};
 constexpr std::array<std::string_view, 1> kOptimizerElsewhere = {"schedule"};
 
 void check_milestones(Checker& checker, const Node& node, const nlohmann::json& schedule) {

@@ -89,10 +89,7 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
     refuse(checker, partition, *analytic);
     return task;
   }
-  task["batch_size"] = nlohmann::json::parse(kBatchSize.fallback);
-  if (batch_size != nullptr)
-    if (auto size = checker.value(*batch_size, kBatchSize, "task.batch_size"))
-      task["batch_size"] = *size;
+  task["batch_size"] = checker.value_or_fallback(batch_size, kBatchSize, "task");
   task["partition"] =
       checker.kinded(partition, "task.partition", kinds_of(partition_catalog()), "shared");
   return task;

@@ -12,7 +12,14 @@ namespace {
 
 std::string help_of(const Field& field) { return fmt::format("{}: {}", field.name, field.help); }
 
-// "at least 0 and below 1"
+bool within_bounds(double value, const Field& field) {
+  const bool above = field.minimum_excluded ? value > field.minimum : value >= field.minimum;
+  const bool below = field.maximum_excluded ? value < field.maximum : value <= field.maximum;
+  return above && below;
+}
+
+}  // namespace
+
 std::string bounds_of(const Field& field) {
   std::string text;
   if (std::isfinite(field.minimum))
@@ -21,12 +28,6 @@ std::string bounds_of(const Field& field) {
     text += fmt::format("{}{} {}", text.empty() ? "" : " and ",
                         field.maximum_excluded ? "below" : "at most", field.maximum);
   return text;
-}
-
-bool within_bounds(double value, const Field& field) {
-  const bool above = field.minimum_excluded ? value > field.minimum : value >= field.minimum;
-  const bool below = field.maximum_excluded ? value < field.maximum : value <= field.maximum;
-  return above && below;
 }
 
 std::vector<std::string> split_choices(std::string_view choices) {
@@ -39,8 +40,6 @@ std::vector<std::string> split_choices(std::string_view choices) {
   }
   return names;
 }
-
-}  // namespace
 
 std::optional<nlohmann::json> Checker::value(const Node& node, const Field& field,
                                              std::string_view path) {

@@ -21,6 +21,8 @@ void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
 void add_export_command(CLI::App& app, Session& session);
 void add_verify_command(CLI::App& app, Session& session);
+void add_new_command(CLI::App& app, Session& session);
+void add_explain_command(CLI::App& app, Session& session);
 void add_methods_command(CLI::App& app, Session& session);
 void add_topology_command(CLI::App& app, Session& session);
 void add_doctor_command(CLI::App& app, Session& session);

@@ -74,8 +74,11 @@ std::vector<Key> declared_keys() {
   Checker checker(diagnostics, ".");
   std::vector<Key> keys;
   std::set<std::string> known;
-  checker.tell([&](std::string_view path, std::string_view kind, const Field& field) {
-    Key key{std::string(path), std::string(kind), std::string(field.name), field};
+  checker.tell([&](const Checker::Declared& declared) {
+    if (declared.field == nullptr) return;
+    Key key{std::string(declared.path),
+            declared.kind == nullptr ? std::string() : std::string(declared.kind->name),
+            std::string(declared.field->name), *declared.field};
     if (known.insert(key.kind + "/" + key.full()).second) keys.push_back(std::move(key));
   });
   auto tree = parse_recipe(kBase, diagnostics);

@@ -1,4 +1,6 @@
 // `acid plan`, and `acid run` up to the point where a worker would start.
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -40,6 +42,52 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
   REQUIRE(at != std::string::npos);
   CHECK(plan.out.find("changes:", at + 60) == std::string::npos);
   CHECK_THAT(plan.out, ContainsSubstring("after a period"));
+}
+
+TEST_CASE("docs/RECIPE.md is what acid explain prints") {
+  const Folder folder;
+  const auto page = acid::test::acid(folder, {"explain", "--markdown"});
+  REQUIRE(page.code == 0);
+  INFO("acid explain --markdown > docs/RECIPE.md");
+  std::ifstream file(SOURCE_ROOT "/docs/RECIPE.md");
+  const std::string kept{std::istreambuf_iterator<char>(file), {}};
+  CHECK((page.out == kept));
+}
+
+TEST_CASE("explain tells of tables, keys and kinds, and what was probably meant") {
+  const Folder folder;
+  const auto told = [&](const std::string& key) {
+    return acid::test::acid(folder, {"explain", key}).out;
+  };
+  CHECK_THAT(acid::test::acid(folder, {"explain"}).out, ContainsSubstring("[optimizer.schedule]"));
+  CHECK_THAT(told("optimizer"), ContainsSubstring("kind = \"adamw\"") &&
+                                    ContainsSubstring("Tables in it: optimizer.schedule"));
+  CHECK_THAT(told("warmup"),
+             StartsWith("optimizer.schedule.warmup\n") && ContainsSubstring("default  0.0\n"));
+  CHECK_THAT(told("schedule.warmup"), StartsWith("optimizer.schedule.warmup\n"));
+  CHECK_THAT(told("label"), StartsWith("algorithms.label\n"));
+  CHECK_THAT(told("dirichlet"), ContainsSubstring("alpha"));
+  const auto wrong = acid::test::acid(folder, {"explain", "learning_rte"});
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, ContainsSubstring("did you mean 'learning_rate'?"));
+  CHECK(acid::test::acid(folder, {"explain", "--json"}).json()["tables"].size() > 20);
+}
+
+TEST_CASE("new writes a recipe that compiles, and writes over nothing unasked") {
+  const Folder folder;
+  const auto written = acid::test::acid(folder, {"new", "mine.toml", "--template", "network"});
+  INFO(written.err);
+  REQUIRE(written.code == 0);
+  CHECK(acid::test::acid(folder, {"plan", "mine.toml"}).code == 0);
+  folder.write("mine.toml", "mine");
+  const auto refused = acid::test::acid(folder, {"new", "mine.toml"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--force"));
+  CHECK(folder.read("mine.toml") == "mine");
+  CHECK(acid::test::acid(folder, {"new", "mine.toml", "--force"}).code == 0);
+  CHECK_THAT(folder.read("mine.toml"), ContainsSubstring("name = \"first\""));
+  CHECK_THAT(acid::test::acid(folder, {"new", "--template", "netwrk"}).err,
+             ContainsSubstring("did you mean 'network'?"));
 }
 
 TEST_CASE("plan has the same runs as text, CSV and Markdown") {

@@ -1,0 +1,268 @@
+// acid explain: what a recipe can say, from the declarations that check it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
+#include "recipes/reference.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kWidth = 100;
+
+struct ExplainOptions {
+  std::string key;
+  Format format;
+};
+
+// "[[algorithms]]", "[optimizer]": how the table is begun in a recipe.
+std::string heading_of(const RecipeTable& table) {
+  if (table.path.empty()) return "at the top";
+  return fmt::format(fmt::runtime(table.is_list ? "[[{}]]" : "[{}]"), table.path);
+}
+
+std::string default_of(const RecipeKey& key) {
+  return key.fallback.empty() ? "required" : key.fallback;
+}
+
+std::string full_name(const RecipeTable& table, const RecipeKey& key) {
+  return table.path.empty() ? key.name : fmt::format("{}.{}", table.path, key.name);
+}
+
+/// A key, its table, and the kind that it belongs to, if it is of one alone.
+struct Found {
+  const RecipeTable* table;
+  const RecipeKind* kind;
+  const RecipeKey* key;
+};
+
+std::vector<Found> all_keys(const std::vector<RecipeTable>& tables) {
+  std::vector<Found> all;
+  for (const RecipeTable& table : tables) {
+    for (const RecipeKey& key : table.keys) all.push_back({&table, nullptr, &key});
+    for (const RecipeKind& kind : table.kinds)
+      for (const RecipeKey& key : kind.keys) all.push_back({&table, &kind, &key});
+  }
+  return all;
+}
+
+// Whether `asked` is the end of a dotted name: "warmup" and "schedule.warmup" of
+// "optimizer.schedule.warmup".
+bool ends_so(std::string_view full, std::string_view asked) {
+  return full == asked || (full.size() > asked.size() && full.ends_with(asked) &&
+                           full[full.size() - asked.size() - 1] == '.');
+}
+
+std::string line_of(const RecipeKey& key) {
+  constexpr int kName = 20;
+  std::string text = fmt::format("  {:<{}}{}\n", key.name, kName - 2,
+                                 wrapped(key.meaning, kWidth - kName, std::string(kName, ' ')));
+  return text + fmt::format("{:{}}{}\n", "", kName,
+                            wrapped(fmt::format("{}; default: {}", key.type, default_of(key)),
+                                    kWidth - kName, std::string(kName, ' ')));
+}
+
+std::string text_of(const RecipeTable& table, const std::vector<RecipeTable>& tables) {
+  std::string text = fmt::format("{}: {}\n", heading_of(table), table.summary);
+  if (!table.keys.empty()) text += "\n";
+  for (const RecipeKey& key : table.keys) text += line_of(key);
+  for (const RecipeKind& kind : table.kinds) {
+    text += fmt::format("\nkind = \"{}\"{}{}{}\n", kind.name, kind.is_default ? " (default)" : "",
+                        kind.summary.empty() ? "" : ": ", kind.summary);
+    for (const RecipeKey& key : kind.keys) text += line_of(key);
+  }
+  std::vector<std::string> below;
+  for (const RecipeTable& other : tables)
+    if (!table.path.empty() && other.path.starts_with(table.path + "."))
+      below.push_back(other.path);
+  if (!below.empty()) text += fmt::format("\nTables in it: {}\n", fmt::join(below, ", "));
+  return text;
+}
+
+std::string text_of(const Found& found) {
+  const RecipeKey& key = *found.key;
+  std::string text = fmt::format("{}", full_name(*found.table, key));
+  if (found.kind != nullptr) text += fmt::format(" (kind = \"{}\")", found.kind->name);
+  text += fmt::format("\n  meaning  {}\n", wrapped(key.meaning, kWidth - 11, std::string(11, ' ')));
+  text += fmt::format("  type     {}\n  default  {}\n  example  {}\n", key.type, default_of(key),
+                      key.example);
+  return text;
+}
+
+std::string overview(const std::vector<RecipeTable>& tables) {
+  constexpr int kName = 40;
+  std::string text = "What a recipe can say, table by table:\n\n";
+  for (const RecipeTable& table : tables)
+    text += fmt::format("  {:<{}}{}\n", heading_of(table), kName - 2,
+                        wrapped(table.summary, kWidth - kName, std::string(kName, ' ')));
+  return text +
+         "\n'acid explain optimizer' explains a table, 'acid explain learning_rate' a key, 'acid "
+         "new' writes a\nrecipe to start from. docs/RECIPE.md has all of it on one page.\n";
+}
+
+std::string explanation(const std::string& asked, const std::vector<RecipeTable>& tables) {
+  std::string text;
+  for (const RecipeTable& table : tables)
+    if (!table.path.empty() && ends_so(table.path, asked))
+      text += (text.empty() ? "" : "\n") + text_of(table, tables);
+  std::vector<std::string> known;
+  std::vector<std::string> said;  // keys that several kinds have alike
+  for (const Found& found : all_keys(tables)) {
+    known.push_back(full_name(*found.table, *found.key));
+    known.push_back(found.key->name);
+    if (!ends_so(known[known.size() - 2], asked)) continue;
+    const std::string one = text_of(found);
+    if (std::ranges::find(said, one) != said.end()) continue;
+    said.push_back(one);
+    text += (text.empty() ? "" : "\n") + one;
+  }
+  for (const RecipeTable& table : tables)
+    for (const RecipeKind& kind : table.kinds)
+      if (kind.name == asked) {
+        RecipeTable only = table;
+        only.keys.clear();
+        only.kinds = {kind};
+        text += (text.empty() ? "" : "\n") + text_of(only, {});
+      }
+  if (!text.empty()) return text;
+  for (const RecipeTable& table : tables)
+    if (!table.path.empty()) known.push_back(table.path);
+  const auto nearest = nearest_name(asked, known);
+  throw UsageError(fmt::format(
+      "a recipe has no key or table '{}'; {}", asked,
+      nearest ? fmt::format("did you mean '{}'?", *nearest) : "'acid explain' lists the tables"));
+}
+
+std::string rows_of(const std::vector<RecipeKey>& keys) {
+  std::string text = "| key | type | default | meaning | example |\n|---|---|---|---|---|\n";
+  for (const RecipeKey& key : keys)
+    text +=
+        fmt::format("| `{}` | {} | {} | {} | `{}` |\n", key.name, markdown_cell(key.type),
+                    key.fallback.empty() || key.fallback == "–" ? default_of(key)
+                                                                : fmt::format("`{}`", key.fallback),
+                    markdown_cell(key.meaning), key.example);
+  return text;
+}
+
+constexpr const char* kPage = R"(# Recipes
+
+Every key that a recipe can have, from the declarations that check recipes: `acid explain --markdown` prints this page, and
+a test compares them. `acid explain KEY` explains one, `acid new` writes a recipe to start from, `acid plan` shows what a
+recipe comes to before anything runs.
+
+A recipe is TOML. `[[algorithms]]` lists what is compared; everything else holds for all of them alike. Every algorithm runs
+at every combination of swept values with every seed.
+
+```toml
+seeds = [1, 2, 3, 4, 5]
+
+[[algorithms]]
+kind = "ar-sgd"
+
+[[algorithms]]
+kind = "ad-psgd"
+label = "AD-PSGD, its own rate"
+communication_rate = 2.0
+set = { optimizer.learning_rate = 0.1 }   # any key below, for this algorithm alone
+
+[sweep]                                   # every combination
+workers.count = [8, 16]
+topology.kind = ["ring", "exponential"]
+
+[[sweep.zip]]                             # these vary together
+optimizer.learning_rate = [0.1, 0.2]
+task.batch_size = [16, 32]
+```
+
+A table with a kind may be written as its bare name where nothing else is said: `topology = "ring"` is
+`topology = { kind = "ring" }`. `--set optimizer.learning_rate=0.2` changes any key on the command line; algorithms are
+named by number, from 0, as in `--set algorithms.1.communication_rate=2`. A key with the default "–" may be left out, and
+then nothing is said. What is out of range, unknown or has no effect is an error or a warning with its place.
+)";
+
+std::string markdown_of(const std::vector<RecipeTable>& tables) {
+  std::string text = kPage;
+  for (const RecipeTable& table : tables) {
+    text += table.path.empty() ? "\n## At the top\n\n"
+                               : fmt::format("\n## `{}`\n\n", heading_of(table));
+    text += fmt::format("{}{}.\n", static_cast<char>(std::toupper(table.summary[0])),
+                        table.summary.substr(1));
+    if (!table.keys.empty()) text += "\n" + rows_of(table.keys);
+    for (const RecipeKind& kind : table.kinds) {
+      text += fmt::format("\n**`kind = \"{}\"`**{}{}{}\n", kind.name,
+                          kind.is_default ? " (default)" : "", kind.summary.empty() ? "" : ": ",
+                          kind.summary);
+      if (!kind.keys.empty()) text += "\n" + rows_of(kind.keys);
+    }
+  }
+  return text;
+}
+
+json to_json(const RecipeKey& key) {
+  return {{"name", key.name},
+          {"type", key.type},
+          {"required", key.fallback.empty()},
+          {"default", key.fallback.empty() || key.fallback == "–" ? json() : json(key.fallback)},
+          {"meaning", key.meaning},
+          {"example", key.example}};
+}
+
+json to_json(const std::vector<RecipeKey>& keys) {
+  json list = json::array();
+  for (const RecipeKey& key : keys) list.push_back(to_json(key));
+  return list;
+}
+
+json to_json(const std::vector<RecipeTable>& tables) {
+  json list = json::array();
+  for (const RecipeTable& table : tables) {
+    json kinds = json::array();
+    for (const RecipeKind& kind : table.kinds)
+      kinds.push_back({{"kind", kind.name},
+                       {"summary", kind.summary},
+                       {"is_default", kind.is_default},
+                       {"keys", to_json(kind.keys)}});
+    list.push_back({{"table", table.path},
+                    {"summary", table.summary},
+                    {"keys", to_json(table.keys)},
+                    {"kinds", kinds}});
+  }
+  return list;
+}
+
+Exit explain(const ExplainOptions& options) {
+  const std::vector<RecipeTable> tables = recipe_reference();
+  if (!options.key.empty() && (options.format.json || options.format.markdown))
+    throw UsageError("--json and --markdown are of the whole reference: leave out the key");
+  if (options.format.json)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"tables", to_json(tables)}});
+  else if (options.format.markdown)
+    print_data(markdown_of(tables));
+  else
+    print_data(options.key.empty() ? overview(tables) : explanation(options.key, tables));
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app.add_subcommand("explain", "Explain the keys of recipes");
+  command
+      ->add_option("KEY", options->key, "A key, a table or a kind: learning_rate, optimizer, adamw")
+      ->type_name(" ");
+  CLI::Option* const json = command->add_flag("--json", options->format.json, "Print JSON");
+  command->add_flag("--markdown", options->format.markdown, "Print docs/RECIPE.md")->excludes(json);
+  command->callback(
+      [&session, options] { session.action = [options] { return explain(*options); }; });
+}
+
+}  // namespace acid

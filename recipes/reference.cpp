@@ -1,0 +1,239 @@
+#include "recipes/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "recipes/parse.hpp"
+#include "recipes/sections.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+// Every table that is looked into only where it is written.
+constexpr const char* kEveryTable = R"(
+[task]
+dataset = "glyphs"
+model = "linear"
+[workers]
+count = 8
+[budget]
+gradients = 100
+target = { metric = "eval_loss", value = 0.1 }
+[algorithm]
+kind = "ad-psgd"
+[execution.virtual]
+random_slowdown = { probability = 0.1, factor = 2.0 }
+pauses = [{ worker = 1, at_seconds = 3.0, for_seconds = 2.0 }]
+[execution.virtual.network]
+edges = [{ edge = [0, 1] }]
+)";
+
+struct TableText {
+  std::string_view path, summary;
+};
+constexpr std::array kTables = {
+    TableText{"", "the experiment"},
+    TableText{"task", "what is trained, and on what"},
+    TableText{"task.dataset", "the data; a bare name stands for its kind"},
+    TableText{"task.model", "the network; analytic tasks (quadratic, logistic) have none"},
+    TableText{"task.partition", "who has which examples"},
+    TableText{"optimizer", "how a gradient becomes a step, of every algorithm alike"},
+    TableText{"optimizer.schedule", "how the learning rate changes along the budget"},
+    TableText{"workers", "how many train"},
+    TableText{"topology", "who may talk to whom"},
+    TableText{"budget",
+              "how long a run is: epochs, gradients or normalised_time; seconds, bytes and target "
+              "end it earlier"},
+    TableText{"budget.target", "ends a run as soon as a metric is reached"},
+    TableText{"algorithms", "what is compared: a table [[algorithms]] for each"},
+    TableText{"algorithms.codec", "what receivers get of a message, and what it costs"},
+    TableText{"evaluation", "when metrics are sampled: one of the cadences"},
+    TableText{"execution", "where and how a run is executed"},
+    TableText{"execution.virtual", "simulated time: what gradients and messages take"},
+    TableText{"execution.virtual.compute", "how long gradients take"},
+    TableText{"execution.virtual.random_slowdown", "gradients that take longer now and then"},
+    TableText{"execution.virtual.pauses", "workers that stop for a while"},
+    TableText{"execution.virtual.network", "how long messages take"},
+    TableText{"execution.virtual.network.edges", "links that differ from the others"},
+    TableText{"execution.virtual.cost", "what of a gradient messages can overlap"},
+    TableText{"execution.threads", "a thread per worker"},
+    TableText{"execution.mpi", "a process per worker"},
+    TableText{"checkpoint", "when a run is saved"},
+    TableText{"record", "what is kept besides the curves"},
+    TableText{"streams", "seeds held fixed while those of the runs vary"},
+};
+
+// Keys whose values are no plain ones: their tables check them by hand.
+struct ByHand {
+  std::string_view table;
+  RecipeKey key;
+};
+const std::vector<ByHand>& by_hand() {
+  static const std::vector<ByHand> keys = {
+      {"",
+       {"name", "text", "–", "what the experiment is called; else as its file",
+        "name = \"ring-16\""}},
+      {"",
+       {"seeds", "a list of whole numbers", "[1]", "a run for each, of every algorithm and setting",
+        "seeds = [1, 2, 3, 4, 5]"}},
+      {"",
+       {"sweep", "a table of lists", "–",
+        "all combinations of these values; keys that vary together stand in [[sweep.zip]]",
+        "sweep = { workers.count = [8, 16], topology.kind = [\"ring\", \"exponential\"] }"}},
+      {"",
+       {"methods", "a list of tables", "–",
+        "methods of your own (docs/METHODS.md), or file = \"…\" that has them", "[[methods]]"}},
+      {"algorithms",
+       {"label", "text", "–", "what tables and pictures call it; else by its method's name",
+        "label = \"AD-PSGD, rate 2\""}},
+      {"algorithms",
+       {"set", "a table of keys", "–", "settings of this algorithm alone",
+        "set = { optimizer.learning_rate = 0.1 }"}},
+      {"execution.virtual",
+       {"slow_workers", "worker = a number above 0", "{}",
+        "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }"}},
+      {"execution.threads",
+       {"slow_workers", "worker = a number from 1", "{}",
+        "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }"}},
+      {"execution.mpi",
+       {"slow_workers", "worker = a number from 1", "{}",
+        "factor by which a worker's gradients take longer", "slow_workers = { 0 = 4.0 }"}},
+      {"execution.mpi",
+       {"hosts", "a list of texts", "[]", "where the processes run; else here",
+        "hosts = [\"node1\", \"node2\"]"}},
+      {"execution.mpi",
+       {"arguments", "a list of texts", "[]", "more words for the launcher",
+        "arguments = [\"--bind-to\", \"core\"]"}},
+      {"record",
+       {"metrics", "\"all\" or a list of names", "\"all\"", "which metrics are kept",
+        "metrics = [\"eval_loss\", \"consensus_distance\"]"}},
+  };
+  return keys;
+}
+
+std::string with_bounds(std::string what, const Field& field) {
+  const std::string bounds = bounds_of(field);
+  return bounds.empty() ? what : what + " " + bounds;
+}
+
+std::string type_of(const Field& field) {
+  switch (field.type) {
+    case FieldType::boolean:
+      return "true or false";
+    case FieldType::integer:
+      return with_bounds("a whole number", field);
+    case FieldType::number:
+      return with_bounds("a number", field);
+    case FieldType::text:
+      return field.choices.empty() ? "text" : one_of(split_choices(field.choices));
+    case FieldType::file:
+      return "the path of a file or folder";
+    case FieldType::integers:
+      return with_bounds("a list of whole numbers", field);
+    case FieldType::numbers:
+      return with_bounds("a list of numbers", field);
+    case FieldType::edges:
+      return "a list of edges [i, j] or [i, j, weight], or a file of them";
+  }
+  return {};
+}
+
+// A value that the field takes, for an example: its fallback where it has one.
+std::string value_for(const Field& field) {
+  if (!field.fallback.empty() && field.fallback != "null") return std::string(field.fallback);
+  switch (field.type) {
+    case FieldType::boolean:
+      return "true";
+    case FieldType::integer:
+      return fmt::format("{:.0f}", std::max(field.minimum, std::min(field.maximum, 8.0)));
+    case FieldType::number:
+      return std::isfinite(field.maximum) && field.maximum <= 1 ? "0.5" : "2.0";
+    case FieldType::text:
+      return fmt::format("\"{}\"", field.choices.empty() ? "…" : split_choices(field.choices)[0]);
+    case FieldType::file:
+      return "\"data\"";
+    case FieldType::integers:
+      return "[0, 1]";
+    case FieldType::numbers:
+      return "[0.25, 0.5]";
+    case FieldType::edges:
+      return "[[0, 1], [1, 2]]";
+  }
+  return {};
+}
+
+RecipeKey key_of(const Field& field) {
+  return {.name = std::string(field.name),
+          .type = type_of(field),
+          .fallback = field.fallback == "null" ? "–" : std::string(field.fallback),
+          .meaning = std::string(field.help),
+          .example = fmt::format("{} = {}", field.name, value_for(field))};
+}
+
+// As a recipe writes it: what is checked algorithm by algorithm is a list there.
+std::string written_path(std::string_view checked) {
+  std::string path(checked.substr(0, checked.find('[')));  // of an item of a list: the list
+  if (path == "algorithm" || path.starts_with("algorithm.")) path.insert(9, "s");
+  return path;
+}
+
+class Collector {
+ public:
+  Collector() {
+    for (const TableText& one : kTables) {
+      RecipeTable table{.path = std::string(one.path), .summary = std::string(one.summary)};
+      table.is_list =
+          one.path == "algorithms" || one.path.ends_with("pauses") || one.path.ends_with(".edges");
+      for (const ByHand& by : by_hand())
+        if (by.table == one.path) table.keys.push_back(by.key);
+      tables.push_back(std::move(table));
+    }
+  }
+
+  void add(const Checker::Declared& declared) {
+    const std::string path = written_path(declared.path);
+    const auto table = std::ranges::find(tables, path, &RecipeTable::path);
+    ACID_ASSERT(table != tables.end(), "no words for the table '{}'", path);
+    if (declared.kind == nullptr) return add_key(table->keys, *declared.field);
+    auto kind = std::ranges::find(table->kinds, declared.kind->name, &RecipeKind::name);
+    if (kind == table->kinds.end())
+      kind = table->kinds.insert(kind, {.name = std::string(declared.kind->name),
+                                        .summary = std::string(declared.kind->summary)});
+    kind->is_default = kind->is_default || declared.is_default;
+    if (declared.field != nullptr) add_key(kind->keys, *declared.field);
+  }
+
+  std::vector<RecipeTable> tables;
+
+ private:
+  // Once: some tables are looked for several times.
+  static void add_key(std::vector<RecipeKey>& keys, const Field& field) {
+    if (std::ranges::find(keys, field.name, &RecipeKey::name) == keys.end())
+      keys.push_back(key_of(field));
+  }
+};
+
+}  // namespace
+
+std::vector<RecipeTable> recipe_reference() {
+  Diagnostics diagnostics("", kEveryTable, {});
+  Checker checker(diagnostics, ".");
+  Collector collector;
+  checker.tell([&](const Checker::Declared& declared) { collector.add(declared); });
+  const auto tree = parse_recipe(kEveryTable, diagnostics);
+  ACID_ASSERT(tree.has_value(), "the recipe of every table");
+  check_sections(checker, *tree);
+  ACID_ASSERT(!diagnostics.has_errors(), "the recipe of every table has errors");
+  return std::move(collector.tables);
+}
+
+}  // namespace acid
