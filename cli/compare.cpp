@@ -67,9 +67,10 @@ void add_what_options(CLI::App& command, Options& options) {
       ->take_all()
       ->allow_extra_args(false);
   command
-      .add_option("--at", options.at,
-                  "Where metrics are read: last (default), best, or between the samples\n"
-                  "around gradients=N, time=T (normalised), seconds=S or bytes=B")
+      .add_option(
+          "--at", options.at,
+          "Where metrics are read: last (default), best, or between the samples\n"
+          "around gradients=N, time=T (normalised), seconds=S or bytes=B, as in seconds=2.67min")
       ->type_name("WHERE");
   command
       .add_option("--target", options.target,

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kWidth = 100;
+constexpr int kLineWidth = 100;
 
 struct ExplainOptions {
   std::string key;
@@ -64,10 +64,10 @@ bool ends_so(std::string_view full, std::string_view asked) {
 std::string line_of(const RecipeKey& key) {
   constexpr int kName = 20;
   std::string text = fmt::format("  {:<{}}{}\n", key.name, kName - 2,
-                                 wrapped(key.meaning, kWidth - kName, std::string(kName, ' ')));
+                                 wrapped(key.meaning, kLineWidth - kName, std::string(kName, ' ')));
   return text + fmt::format("{:{}}{}\n", "", kName,
                             wrapped(fmt::format("{}; default: {}", key.type, default_of(key)),
-                                    kWidth - kName, std::string(kName, ' ')));
+                                    kLineWidth - kName, std::string(kName, ' ')));
 }
 
 std::string text_of(const RecipeTable& table, const std::vector<RecipeTable>& tables) {
@@ -91,7 +91,8 @@ std::string text_of(const Found& found) {
   const RecipeKey& key = *found.key;
   std::string text = fmt::format("{}", full_name(*found.table, key));
   if (found.kind != nullptr) text += fmt::format(" (kind = \"{}\")", found.kind->name);
-  text += fmt::format("\n  meaning  {}\n", wrapped(key.meaning, kWidth - 11, std::string(11, ' ')));
+  text +=
+      fmt::format("\n  meaning  {}\n", wrapped(key.meaning, kLineWidth - 11, std::string(11, ' ')));
   text += fmt::format("  type     {}\n  default  {}\n  example  {}\n", key.type, default_of(key),
                       key.example);
   return text;
@@ -102,7 +103,7 @@ std::string overview(const std::vector<RecipeTable>& tables) {
   std::string text = "What a recipe can say, table by table:\n\n";
   for (const RecipeTable& table : tables)
     text += fmt::format("  {:<{}}{}\n", heading_of(table), kName - 2,
-                        wrapped(table.summary, kWidth - kName, std::string(kName, ' ')));
+                        wrapped(table.summary, kLineWidth - kName, std::string(kName, ' ')));
   return text +
          "\n'acid explain optimizer' explains a table, 'acid explain learning_rate' a key, 'acid "
          "new' writes a\nrecipe to start from. docs/RECIPE.md has all of it on one page.\n";

@@ -43,6 +43,7 @@ class Compiler {
   void require_showable(const Node& text, const char* key);
   void read_name(const Node& root, Plan& plan);
   void read_seeds(const Node& root);
+  void check_labels(const Node& root);
   void warn_of_unused_methods(const Node& root, const Plan& plan);
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
@@ -63,6 +64,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
   read_name(root, plan);
   read_seeds(root);
   checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
+  check_labels(root);
   for (const SweepPoint& point : sweep_points(root.find("sweep"), out_)) {
     if (out_.error_count() > kEnoughErrors) break;
     compile_point(root, point, plan);
@@ -127,6 +129,36 @@ void Compiler::read_seeds(const Node& root) {
     if (!seen.insert(value).second)
       out_.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
     seeds_.push_back(value);
+  }
+}
+
+// Tables and pictures tell algorithms apart by what they are called.
+void Compiler::check_labels(const Node& root) {
+  const Node* const list = root.find("algorithms");
+  if (list == nullptr || !list->is_list()) return;
+  std::map<std::string, const Node*> called;
+  for (const Node& algorithm : list->children) {
+    const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
+    const AlgorithmEntry* const entry =
+        kind != nullptr && kind->is_text() ? find_algorithm(kind->text()) : nullptr;
+    const Node* const label = algorithm.find("label");
+    if (label == nullptr || !label->is_text()) {
+      if (entry != nullptr) called.emplace(entry->label, nullptr);
+      continue;
+    }
+    for (const AlgorithmEntry& other : algorithm_catalog())
+      if (&other != entry && (label->text() == other.label || label->text() == other.name))
+        out_.error(label->place,
+                   fmt::format("'{}' is what another method is called", clip(label->text(), 40)),
+                   "choose a label that says what this algorithm is");
+  }
+  for (const Node& algorithm : list->children) {
+    const Node* const label = algorithm.find("label");
+    if (label == nullptr || !label->is_text()) continue;
+    if (!called.emplace(label->text(), label).second)
+      out_.error(label->place,
+                 fmt::format("another algorithm is called '{}' too", clip(label->text(), 40)),
+                 "give each a label of its own");
   }
 }
 

@@ -22,6 +22,38 @@ std::optional<std::size_t> index_of(std::string_view segment) {
   return index;
 }
 
+// Whether a table of a list, [[algorithms]], is called so: by its label, or its kind.
+bool is_called(const Node& node, std::string_view name) {
+  const auto is = [&](const Node* text) {
+    return text != nullptr && text->is_text() && text->text() == name;
+  };
+  return is(node.find("label")) || is(node.is_table() ? node.find("kind") : &node);
+}
+
+// By number, else by name; nullptr: there is none, or several are called so.
+Node* item_of(Node& list, const std::string& segment) {
+  if (const auto index = index_of(segment))
+    return *index < list.children.size() ? &list.children[*index] : nullptr;
+  Node* found = nullptr;
+  for (Node& child : list.children) {
+    if (!is_called(child, segment)) continue;
+    if (found != nullptr) return nullptr;
+    found = &child;
+  }
+  return found;
+}
+
+std::string names_in(const Node& list) {
+  std::string names;
+  for (std::size_t i = 0; i < list.children.size(); ++i) {
+    const Node& child = list.children[i];
+    const Node* const kind = child.is_table() ? child.find("kind") : &child;
+    names += fmt::format("{}{}{}", i == 0 ? "" : ", ", i,
+                         kind != nullptr && kind->is_text() ? " " + clip(kind->text(), 40) : "");
+  }
+  return names;
+}
+
 // A bare name stands for a table that has only a kind.
 void name_to_table(Node& node) {
   Node kind = node;
@@ -92,9 +124,12 @@ std::vector<std::string> split_path(std::string_view dotted) {
 std::optional<Problem> assign(Node& root, std::string_view path, Node value, Origin origin) {
   const std::vector<std::string> segments = split_path(path);
   const auto no_key = [&](const Node& node, const std::string& segment) {
-    return Problem{fmt::format("'{}' leads nowhere: there is no '{}' in {}", clip(path, 80),
-                               clip(segment, 40), describe(node)),
-                   "check the dotted key against the recipe; list entries are numbered from 0"};
+    return Problem{
+        fmt::format("'{}' leads nowhere: there is no '{}' in {}", clip(path, 80), clip(segment, 40),
+                    describe(node)),
+        node.is_list() && !node.children.empty()
+            ? fmt::format("use a number, or a name that only one has: {}", names_in(node))
+            : "check the dotted key against the recipe"};
   };
   if (segments.size() > kMostParts)
     return Problem{fmt::format("'{}' joins more than {} names", clip(path, 80), kMostParts),
@@ -108,9 +143,8 @@ std::optional<Problem> assign(Node& root, std::string_view path, Node value, Ori
     if (node->is_text()) name_to_table(*node);
     if (node->is_table()) {
       node = &member(*node, segment, value.key_place);
-    } else if (const auto index = index_of(segment);
-               node->is_list() && index && *index < node->children.size()) {
-      node = &node->children[*index];
+    } else if (Node* const item = node->is_list() ? item_of(*node, segment) : nullptr) {
+      node = item;
     } else {
       return no_key(*node, segment);
     }

@@ -57,7 +57,8 @@ inline constexpr std::size_t kMostParts = 16;
 
 std::vector<std::string> split_path(std::string_view dotted);
 
-/// Sets the value at a dotted path below `root`; a number steps into a list ("algorithms.0.label").
+/// Sets the value at a dotted path below `root`; a number steps into a list ("algorithms.0.label"),
+/// and so does a label or kind that only one of its tables has ("algorithms.ad-psgd.label").
 /// Missing tables are created; a bare name on the way ("glyphs") becomes { kind = "glyphs" } first.
 /// The new member's key stands at value.key_place.
 std::optional<Problem> assign(Node& root, std::string_view path, Node value, Origin origin);

@@ -31,6 +31,15 @@ void Resolver::look_at_task() {
         "task.partition",
         fmt::format("{} workers cannot share {} examples without overlap", workers_, *train_size_),
         "use partition = \"shared\", fewer workers or more data");
+  const json& batch = task["batch_size"];
+  const std::int64_t share = partition.is_object() && partition["kind"] != "shared"
+                                 ? *train_size_ / std::max(workers_, 1)
+                                 : *train_size_;
+  if (batch.is_number_integer() && *train_size_ > 0 && batch.get<std::int64_t>() > share)
+    error("task.batch_size",
+          fmt::format("a batch of {} examples is more than a worker has: {}",
+                      batch.get<std::int64_t>(), share),
+          "use a smaller batch, fewer workers or more data");
 }
 
 void Resolver::look_at_topology() {

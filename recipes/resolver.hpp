@@ -45,6 +45,10 @@ class Resolver {
     plan_.settings = s_;
     settings_ = settings_from(s_);
     const Method method = method_of(*entry_, settings_.algorithm, nullptr);
+    if (method.has_meetings() && method.rate == 0 && workers_ > 1 && label.empty())
+      out_.warn(place("algorithm"), {"workers never exchange: the communication rate is 0",
+                                     "set communication_rate, or a label that says that they train "
+                                     "alone"});
     look_at_exchanges(method);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_)) {
       plan_.warnings.push_back(doubt->message);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -43,6 +44,28 @@ std::string in_units(double value, const std::array<Unit, count>& units) {
   for (const Unit& unit : units)
     if (std::abs(value) >= unit.size) chosen = &unit;
   return fmt::format("{}{}", format_number(value / chosen->size, 3), chosen->name);
+}
+
+constexpr std::array<Unit, 5> kBytes{
+    {{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}}};
+constexpr std::array<Unit, 5> kSeconds{
+    {{1e-6, " µs"}, {1e-3, " ms"}, {1, " s"}, {60, " min"}, {3600, " h"}}};
+constexpr std::array<Unit, 4> kCounts{{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}}};
+
+template <std::size_t count>
+std::optional<double> read_in_units(std::string_view text, const std::array<Unit, count>& units) {
+  double value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || !std::isfinite(value)) return std::nullopt;
+  const auto without_blank = [](std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of(' '), name.size()));
+  };
+  const std::string_view unit =
+      without_blank(text.substr(static_cast<std::size_t>(end - text.data())));
+  if (unit.empty()) return value;
+  for (const Unit& one : units)
+    if (without_blank(one.name) == unit) return value * one.size;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -88,22 +111,17 @@ std::string format_p(std::optional<double> p) {
   return fmt::format("{:.{}f}", *p, *p < 0.1 ? 3 : 2);
 }
 
-std::string format_bytes(double bytes) {
-  static constexpr std::array<Unit, 5> kUnits{
-      {{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}}};
-  return in_units(bytes, kUnits);
-}
+std::string format_bytes(double bytes) { return in_units(bytes, kBytes); }
 
 std::string format_seconds(double seconds) {
-  static constexpr std::array<Unit, 5> kUnits{
-      {{1e-6, " µs"}, {1e-3, " ms"}, {1, " s"}, {60, " min"}, {3600, " h"}}};
-  return seconds == 0 ? "0 s" : in_units(seconds, kUnits);
+  return seconds == 0 ? "0 s" : in_units(seconds, kSeconds);
 }
 
-std::string format_count(double count) {
-  static constexpr std::array<Unit, 4> kUnits{{{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}}};
-  return in_units(count, kUnits);
-}
+std::string format_count(double count) { return in_units(count, kCounts); }
+
+std::optional<double> read_bytes(std::string_view text) { return read_in_units(text, kBytes); }
+std::optional<double> read_seconds(std::string_view text) { return read_in_units(text, kSeconds); }
+std::optional<double> read_count(std::string_view text) { return read_in_units(text, kCounts); }
 
 std::string with_minus(std::string_view formatted) {
   std::string result;

@@ -28,6 +28,12 @@ std::string format_seconds(double seconds);
 /// "950", "20k", "1.5M": for axis ticks and counts.
 std::string format_count(double count);
 
+/// What these print, read back, with blanks or without: "1.5 GB", "2.67min", "20k"; a plain number
+/// is bytes, seconds, or a count. Nothing for anything else.
+std::optional<double> read_bytes(std::string_view text);
+std::optional<double> read_seconds(std::string_view text);
+std::optional<double> read_count(std::string_view text);
+
 /// Hyphens of a formatted number as true minus signs.
 std::string with_minus(std::string_view formatted);
 

@@ -9,19 +9,10 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
+#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
-
-struct AxisName {
-  PositionAxis axis;
-  std::string_view name, unit;
-};
-constexpr std::array kNames = {
-    AxisName{PositionAxis::gradients, "gradients", "gradients"},
-    AxisName{PositionAxis::normalised_time, "time", "units of normalised time"},
-    AxisName{PositionAxis::seconds, "seconds", "seconds"},
-    AxisName{PositionAxis::bytes, "bytes", "bytes"}};
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
@@ -30,6 +21,17 @@ std::optional<double> number_in(std::string_view text) {
     return std::nullopt;
   return value;
 }
+
+struct AxisName {
+  PositionAxis axis;
+  std::string_view name, unit;
+  std::optional<double> (*read)(std::string_view text);
+};
+constexpr std::array kNames = {
+    AxisName{PositionAxis::gradients, "gradients", "gradients", &read_count},
+    AxisName{PositionAxis::normalised_time, "time", "units of normalised time", &number_in},
+    AxisName{PositionAxis::seconds, "seconds", "seconds", &read_seconds},
+    AxisName{PositionAxis::bytes, "bytes", "bytes", &read_bytes}};
 
 }  // namespace
 
@@ -42,7 +44,7 @@ ReadAt parse_read_at(const std::string& text) {
   if (equals == std::string::npos || axis == kNames.end())
     throw UsageError(fmt::format(
         "--at: '{}' is none of last, best, gradients=N, time=T, seconds=S and bytes=B", text));
-  const auto value = number_in(std::string_view(text).substr(equals + 1));
+  const auto value = axis->read(std::string_view(text).substr(equals + 1));
   if (!value || *value < 0)
     throw UsageError(fmt::format("--at: '{}' is not a number of {}; write {}=1000, say",
                                  text.substr(equals + 1), axis->unit, axis->name));

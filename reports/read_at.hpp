@@ -15,8 +15,8 @@ struct ReadAt {
   PositionAxis axis = PositionAxis::gradients;  // coordinate; also what auc_* runs along
   double value = 0;                             // on that axis
 };
-/// "last", "best", "gradients=N", "time=T" (normalised), "seconds=S" or "bytes=B". UsageError says
-/// which of these a text is not.
+/// "last", "best", "gradients=N", "time=T" (normalised), "seconds=S" or "bytes=B", with units as
+/// they are printed: seconds=2.67min, bytes=100MB. UsageError says which of these a text is not.
 ReadAt parse_read_at(const std::string& text);
 /// For a note: "at 5000 gradients, on the line between the samples around it". Empty for last.
 std::string describe(const ReadAt& at);

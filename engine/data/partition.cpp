@@ -13,7 +13,7 @@ namespace {
 using List = std::vector<std::int32_t>;
 
 constexpr auto kDirichletFields = std::to_array<Field>({
-    {"alpha", FieldType::number, "0.3",
+    {"alpha", FieldType::number, "",
      "concentration: large is close to iid, small gives each worker few classes", 0, 1e6, true},
 });
 

@@ -74,4 +74,64 @@ TEST_CASE("mistakes in --set are shown in its text, the value underlined") {
              ContainsSubstring("must be a whole number"));
 }
 
+TEST_CASE("algorithms are addressed by number, label or kind") {
+  const std::string recipe =
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+      "[[algorithms]]\nkind = \"ad-psgd\"\nlabel = \"twice\"\ncommunication_rate = 2.0\n";
+  const auto rates = [&](const std::string& override) {
+    std::vector<double> all;
+    for (const PlannedRun& run : compiled(recipe, {override}).runs)
+      if (run.algorithm == "ad-psgd")
+        all.push_back(run.settings["algorithm"]["communication_rate"]);
+    return all;
+  };
+  CHECK(rates("algorithms.1.communication_rate=3") == std::vector<double>{3, 2});
+  CHECK(rates("algorithms.twice.communication_rate=3") == std::vector<double>{1, 3});
+  CHECK_THROWS_WITH(rates("algorithms.ad-psgd.communication_rate=3"),
+                    ContainsSubstring("0 ar-sgd, 1 ad-psgd, 2 ad-psgd"));
+  CHECK_THROWS_WITH(rates("algorithms.a2cid2.communication_rate=3"),
+                    ContainsSubstring("leads nowhere"));
+  CHECK(compiled(recipe, {"algorithms.ar-sgd.label=DDP"}).runs.at(0).label == "DDP");
+}
+
+TEST_CASE("two algorithms are not called alike, nor one as another method") {
+  const auto two = [](const std::string& first, const std::string& second) {
+    return errors_of(completed("[[algorithms]]\nkind = \"ad-psgd\"\n" + first +
+                               "\n[[algorithms]]\nkind = \"a2cid2\"\n" + second + "\n"));
+  };
+  CHECK(two("label = \"a\"", "label = \"b\"").empty());
+  CHECK(two("label = \"AD-PSGD\"", "").empty());
+  REQUIRE(two("label = \"a\"", "label = \"a\"").size() == 1);
+  CHECK(two("label = \"a\"", "label = \"a\"")[0].line == 6);
+  REQUIRE(two("", "label = \"AR-SGD\"").size() == 1);
+  CHECK_THAT(two("", "label = \"AR-SGD\"")[0].message, ContainsSubstring("another method"));
+  CHECK(two("", "label = \"ad-psgd\"").size() == 1);
+}
+
+TEST_CASE("a batch is no larger than what a worker has") {
+  const auto errors = [](const std::string& task) {
+    return errors_of(completed(
+        "[task]\ndataset = { kind = \"logistic\", train = 400, test = 40 }\n" + task + "\n"));
+  };
+  CHECK(errors("batch_size = 400").empty());
+  CHECK(errors("batch_size = 100\npartition = \"iid\"").empty());
+  REQUIRE(errors("batch_size = 101\npartition = \"iid\"").size() == 1);
+  CHECK_THAT(errors("batch_size = 101\npartition = \"iid\"")[0].message,
+             ContainsSubstring("more than a worker has: 100"));
+  CHECK(errors("batch_size = 401").size() == 1);
+}
+
+TEST_CASE("how different Dirichlet shares are has no default; never exchanging is doubtful") {
+  CHECK(errors_of(completed("[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\n"
+                            "partition = \"dirichlet\"\n"))
+            .size() == 1);
+  const auto warnings = [](const char* workers) {
+    return compiled(std::string("[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 0.0\n") +
+                    "[workers]\ncount = " + workers + "\n")
+        .warnings;
+  };
+  REQUIRE_FALSE(warnings("4").empty());
+  CHECK_THAT(warnings("4")[0].message, ContainsSubstring("never exchange"));
+}
+
 }  // namespace acid::test

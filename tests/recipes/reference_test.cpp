@@ -75,7 +75,7 @@ TEST_CASE("the reference has every key of a run's settings") {
   const auto tables = recipe_reference();
   const Plan plan = compiled(
       "[execution]\ndriver = \"mpi\"\n[task]\ndataset = \"glyphs\"\nmodel = \"cnn\"\n"
-      "partition = \"dirichlet\"\n[[algorithms]]\nkind = \"diloco\"\n");
+      "partition = { kind = \"dirichlet\", alpha = 0.1 }\n[[algorithms]]\nkind = \"diloco\"\n");
   for (const auto& [section, settings] : plan.runs.at(0).settings.items()) {
     if (section == "seed") continue;
     check_known(tables, section == "algorithm" ? "algorithms" : section, settings);

@@ -174,10 +174,19 @@ TEST_CASE("the area under a curve is a mean height along the axis asked for") {
   CHECK(run.value("gradients=56", "auc_eval_accuracy") == -1);
 }
 
+TEST_CASE("--at takes units as they are printed") {
+  CHECK(parse_read_at("seconds=2.5min").value == 150);
+  CHECK(parse_read_at("seconds=2.5 h").value == 9000);
+  CHECK(parse_read_at("bytes=100MB").value == 1e8);
+  CHECK(parse_read_at("gradients=20k").value == 20'000);
+  CHECK(parse_read_at("gradients=20").value == 20);
+}
+
 TEST_CASE("what --at and --target cannot mean is refused, with what they can") {
   for (const char* text : {"", "first", "gradients", "steps=3", "best=2"})
     CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("gradients=N, time=T"));
-  for (const char* text : {"gradients=", "gradients=many", "time=-1", "bytes=nan", "seconds=1s"})
+  for (const char* text :
+       {"gradients=", "gradients=many", "time=-1", "bytes=nan", "seconds=1x", "bytes=1 min"})
     CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("is not a number of"));
   for (const char* text : {"", "eval_accuracy", "eval_accuracy=", "eval_accuracy=high"})
     CHECK_THROWS_WITH(parse_target(text), ContainsSubstring("eval_accuracy=0.9"));
