@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/worker/passes.hpp"
 
@@ -100,6 +101,33 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
   point_is_x = print(listing->point) == "x" && !read_by(listing->step, "at");
 }
 
+void ListedPrograms::prepare(const PartProgram::Variant& like) const {
+  MutexLock lock(mutex);
+  if (!prepared.insert({like.device, like.direction}).second) return;
+  std::vector<Pass> all;
+  for (const PartProgram* const part :
+       {&advance, &point, &step, &say, &hear, &read, &read_after_hearing}) {
+    if (part == &read_after_hearing && !listing->meets()) continue;
+    for (Pass& pass : part->passes(like)) all.push_back(std::move(pass));
+  }
+  DevicePass::prepare(*like.device, all, like.sources);
+}
+
+namespace {
+
+void choose_executor(const WorkerSettings& settings, const ListedPrograms& programs,
+                     PartProgram::Variant& variant) {
+  const Backend& backend = *settings.backend;
+  if (!why_interpreted(backend).empty()) return;
+  variant.emitted = backend.is_host_memory();
+  if (variant.emitted) return;
+  variant.device = &backend;
+  variant.sources = settings.degrees.size();
+  programs.prepare(variant);
+}
+
+}  // namespace
+
 // What happens to a worker, as the executed part is told.
 template <class T>
 struct ListedRule<T>::Event {
@@ -180,22 +208,20 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   const WorkerSettings& settings = worker.settings;
   const Listing& listing = *programs_->listing;
   std::vector<double> numbers(part.numbers().size()), sums;
-  PartProgram::Variant variant{
-      .result = event.next_point != nullptr || event.model != nullptr,
-      .emitted = std::is_same_v<T, float> && why_interpreted(*settings.backend).empty()};
+  PartProgram::Variant variant{.direction = direction_of(settings.optimizer),
+                               .result = event.next_point != nullptr || event.model != nullptr};
+  if constexpr (std::is_same_v<T, float>) choose_executor(settings, *programs_, variant);
   if (listing.between) {
     hidden(numbers, HiddenNumber::drift) =
         -0.5 * std::expm1(-2 * programs_->mix_rate * worker.elapsed);
     variant.drifts = hidden(numbers, HiddenNumber::drift) != 0;
   }
-  if (part.uses_direction()) {
-    variant.direction = direction_of(settings.optimizer);
-    set_direction<T>(settings.optimizer, event.size.number, numbers);
-  }
+  if (part.uses_direction()) set_direction<T>(settings.optimizer, event.size.number, numbers);
   if (variant.emitted && event.heard != nullptr)
     variant.sources = EmittedPass::sources_of(*event.heard);
   variant.streams = variant.emitted && event.said != nullptr &&
                     EmittedPass::streams(event.said, settings.dimension);
+  const bool is_here = settings.backend->is_host_memory();  // else interpret() brings pages
   PassMemory<T> memory{.gradient = const_cast<T*>(event.gradient),
                        .at = worker.snapshot(),
                        .moment = {worker.moment(0), worker.moment(1)},
@@ -205,7 +231,7 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
                        .model = event.model,
                        .model_first = event.first,
                        .dimension = settings.dimension,
-                       .kernels = &worker.kernels()};
+                       .kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>()};
   memory.state[0] = worker.x;
   for (std::size_t k = 0; k < listing.vectors.size(); ++k) memory.state[k + 1] = worker.slot(k);
   for (std::size_t stage = 0; stage < part.stages(); ++stage) {

@@ -2,9 +2,11 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/base/mutex.hpp"
 #include "engine/language/interpreter.hpp"
 #include "engine/language/program.hpp"
 #include "engine/worker/rule.hpp"
@@ -20,6 +22,8 @@ double formula_value(const Expression& formula, const ParameterValues& parameter
 /// A listing with the values of its parameters, compiled. Immutable but for what PartPrograms keep.
 struct ListedPrograms {
   ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters);
+  /// Compiles the kernels that a run on a device may need, the first time: all in one go.
+  void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
   std::shared_ptr<const Listing> listing;
   double mix_rate = 0;  // of between
@@ -28,10 +32,13 @@ struct ListedPrograms {
   Message message;
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
   PartProgram advance, point, step, say, hear, read, read_after_hearing;
+
+  mutable Mutex mutex;
+  mutable std::set<std::pair<const Backend*, Direction>> prepared GUARDED_BY(mutex);
 };
 
 /// What a listing says, as a rule: the parts are executed by machine code that is emitted for them,
-/// or by interpret().
+/// by kernels that are compiled, or by interpret().
 template <class T>
 class ListedRule final : public Rule<T> {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/language/pass_builder.hpp"
 
@@ -178,9 +179,30 @@ const ExecutablePass& PartProgram::pass(std::size_t stage, const Variant& varian
   auto& made = passes_[{stage, variant}];
   if (made != nullptr) return *made;
   ExecutablePass pass{PassBuilder(*this, stage, variant).build(), nullptr};
-  if (variant.emitted && !pass.pass.is_empty())
+  if (variant.device != nullptr && !pass.pass.is_empty())
+    pass.code = std::make_shared<DevicePass>(*variant.device, pass.pass, variant.sources);
+  else if (variant.emitted && !pass.pass.is_empty())
     pass.code = EmittedPass::emit(pass.pass, variant.sources, variant.streams);
   return *(made = std::make_unique<const ExecutablePass>(std::move(pass)));
+}
+
+std::vector<Pass> PartProgram::passes(const Variant& like) const {
+  constexpr std::size_t kMostConditions = 4;
+  std::vector<Pass> all;
+  Variant variant = like;
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    const std::size_t conditions = std::min(stages_[stage].conditions.size(), kMostConditions);
+    for (variant.holds = 0; variant.holds < std::uint64_t{1} << conditions; ++variant.holds)
+      for (int options = 0; options < 4; ++options) {
+        variant.drifts = (options & 1) != 0;
+        variant.result = (options & 2) != 0;
+        if ((variant.drifts && !listing_->between) || (variant.result && !options_.result))
+          continue;
+        if (Pass pass = PassBuilder(*this, stage, variant).build(); !pass.is_empty())
+          all.push_back(std::move(pass));
+      }
+  }
+  return all;
 }
 
 }  // namespace acid
