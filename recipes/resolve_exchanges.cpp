@@ -69,7 +69,7 @@ void Resolver::look_at_exchanges(const Method& method) {
 
 // What a sparse codec leaves out of a model does not fade away as what it leaves out of a gradient.
 void Resolver::look_at_codec(const Method& method) {
-  if (!method.codec || method.codec->kind == CodecKind::bf16 || !says_models(*entry_)) return;
+  if (!method.codec || !method.codec->leaves_out() || !says_models(*entry_)) return;
   plan_.warnings.push_back(fmt::format(
       "{} sends x itself, of which this codec leaves out a part: workers stay apart, and "
       "with error feedback or in pairs they may diverge",

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/codecs/codec.hpp"
 #include "engine/worker/rule.hpp"
@@ -28,7 +29,12 @@ class PackedMessage {
   /// `sender`'s message number `number`, from 0.
   void pack(int sender, std::uint64_t number, std::span<const float> message,
             std::span<float> out) const;
-  void unpack(int sender, std::span<const float> packed, std::span<float> out) const;
+  /// `own`: the receiver's message of the same exchange, looked at where `needs_own()`.
+  void unpack(int sender, std::span<const float> packed, std::span<const float> own,
+              std::span<float> out) const;
+  bool needs_own() const { return codec_ && codec_->kind == CodecKind::lattice; }
+  /// The ranges of a message that two send each other once more, as they are (Codec::sent_again).
+  std::vector<Lattice::Block> sent_again(std::span<const float> a, std::span<const float> b) const;
 
  private:
   const Message message_;

@@ -75,6 +75,14 @@ double bytes_of(const Method& method, double vector_bytes) {
 
 }  // namespace
 
+std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry) {
+  if (codec != "lattice" || meets(entry.peers)) return std::nullopt;
+  return fmt::format(
+      "a lattice is for methods whose workers meet in pairs; {} has rounds, where a message has "
+      "several receivers and each might understand something else",
+      entry.name);
+}
+
 // What reduces gradients as they come says them as a listing does once they are packed.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
                  const Spectral* nominal) {
@@ -88,9 +96,14 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
     method.reduces_gradients = false;
   }
   method.kind = entry.name;
+  if (const auto reason = unfit(text(*found, "kind"), entry)) throw UsageError(*reason);
   method.codec = codec_of(*found);
   method.rules = coded(method.rules, *method.codec);
   return method;
+}
+
+std::int64_t Method::bytes_sent_again(std::span<const double> scalars) const {
+  return codec ? static_cast<std::int64_t>(sizeof(float)) * floats_sent_again(*codec, scalars) : 0;
 }
 
 void require_schedule_fits(const Method& method, const Topology& topology) {

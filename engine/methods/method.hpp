@@ -43,6 +43,8 @@ struct Method {
   Message message() const { return rules.floats->message(); }
   /// All workers are heard, but what they say cannot be summed on its way: everybody gets it all.
   bool gathers() const { return peers == Peers::all && codec.has_value(); }
+  /// By a worker with these numbers, beside its messages: of those that did not fit its codec.
+  std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
     return {message(), dimension, codec, seed};
@@ -98,6 +100,9 @@ struct AlgorithmEntry {
   std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
+
+/// Why a kind of codec cannot be used with it; nothing: it can.
+std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry);
 
 /// The entry's method, with the codec that the options name in "codec", if they do.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,

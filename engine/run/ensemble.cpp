@@ -174,6 +174,12 @@ double Ensemble::latest_event() const {
   return latest;
 }
 
+std::int64_t Ensemble::bytes_sent_again(const Method& method) const {
+  std::int64_t bytes = 0;
+  for (const Worker& worker : workers_) bytes += method.bytes_sent_again(worker.scalars());
+  return bytes;
+}
+
 std::vector<StateVectors> Ensemble::vectors() const {
   std::vector<StateVectors> list;
   for (const Worker& worker : workers_) {

@@ -94,6 +94,10 @@ class Ensemble {
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
+  /// What has been sent once more, since the run began, of messages that did not fit a codec; 0 for
+  /// most codecs.
+  std::int64_t bytes_sent_again(const Method& method) const;
+
   /// What the workers hold besides vectors.
   template <class Archive>
   void persist(Archive& archive) {

@@ -58,7 +58,8 @@ void NeighbourExchange::deliver(const Mail& mail) {
   arrival.from = mail.from;
   arrival.is_whole = false;
   post_.fetch(mail, (form_.is_packed() ? arrival.packed : arrival.vector).span(), [this, &arrival] {
-    if (form_.is_packed()) form_.unpack(arrival.from, arrival.packed.span(), arrival.vector.span());
+    if (form_.is_packed())
+      form_.unpack(arrival.from, arrival.packed.span(), {}, arrival.vector.span());
     arrival.is_whole = true;
     check_over();
   });
