@@ -203,7 +203,7 @@ void PairExchange::fetch_offer(const Mail& mail) {
   expect(Stage::in_flight, number, mail);
   const bool packed = form_.is_packed();
   post_.fetch(mail, packed ? partner_packed_.span() : partner_offer_.span(), [this, packed] {
-    if (packed) form_.unpack(partner(), partner_packed_.span(), partner_offer_.span());
+    if (packed) form_.unpack(partner(), 0, partner_packed_.span(), partner_offer_.span());
     apply();
   });
 }
