@@ -39,6 +39,8 @@ const AlgorithmEntry& entry_of_name(const std::string& name, const std::string& 
     if (entry->name == name) return *entry;
     known.emplace_back(entry->name);
   }
+  if (const std::string_view written = written_for(name); !written.empty())
+    throw UsageError(fmt::format("'{}' is no method of its own: write {}", name, written));
   throw UsageError(fmt::format("there is no method '{}'; {}", name, did_you_mean(name, known)));
 }
 
@@ -112,6 +114,22 @@ std::string counted_messages(const Method& method) {
   return text;
 }
 
+// What exchanges differ in.
+std::string turns_of(const Listing& listing) {
+  const json form = canonical(listing);
+  std::string text;
+  if (!listing.turns.empty())
+    text +=
+        fmt::format("  in turn      {}\n", words(form.at("peers").get<std::vector<std::string>>()));
+  if (listing.fragments)
+    text += fmt::format("  fragments    {}: an exchange is about one part of the vectors\n",
+                        form.at("fragments").get<std::string>());
+  for (std::size_t i = 0; i < listing.send.size(); ++i)
+    if (listing.send[i].condition)
+      text += fmt::format("  message {}    sent if {}\n", i, print(*listing.send[i].condition));
+  return text;
+}
+
 std::string text_of_method(const AlgorithmEntry& entry) {
   const Method method = made_of(entry);
   const auto listing = listing_of(entry);
@@ -129,6 +147,7 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   }
   text += fmt::format("  sends        {}\n", counted_messages(method));
   if (listing) {
+    text += turns_of(*listing);
     for (const PartUse& use : uses_of(*listing))
       text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
                           words(use.assigns));

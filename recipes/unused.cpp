@@ -18,7 +18,7 @@ bool has_driver(const Run& run, DriverKind driver) {
 const VirtualOptions& simulated(const Run& run) { return run.settings.execution.simulation; }
 bool simulates(const Run& run) { return has_driver(run, DriverKind::virtual_time); }
 bool pairwise(const Run& run) { return run.method.has_meetings(); }
-bool reduces(const Run& run) { return run.method.peers == Peers::all; }
+bool reduces(const Run& run) { return run.method.hears_all(); }
 bool alone(const Run& run) { return run.settings.workers == 1; }
 bool gossips(const Run& run) { return pairwise(run) && !alone(run) && run.method.rate > 0; }
 bool has_gradients(const Run& run) { return simulated(run).gradient_clock != GradientClock::none; }
@@ -71,7 +71,7 @@ const char* of_drawn_examples(const Run& run) {
 const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
 // Graphs that change are drawn from the seed of the exchanges.
 bool draws_graphs(const Run& run) {
-  if (alone(run) || pairwise(run) || reduces(run)) return false;
+  if (alone(run) || pairwise(run) || run.method.peers == Peers::all) return false;
   return run.method.peers == Peers::one ||
          (run.topology.schedule() && run.topology.schedule()->period() == 0);
 }
@@ -111,7 +111,8 @@ constexpr std::array kRules = {
     KeyRule{"topology",
             [](const Run& run) -> const char* {
               if (alone(run)) return kAlone;
-              return reduces(run) ? "an all-reduce is among all workers" : nullptr;
+              return run.method.peers == Peers::all ? "an all-reduce is among all workers"
+                                                    : nullptr;
             }},
     KeyRule{"streams.init",
             [](const Run& run) -> const char* {

@@ -53,12 +53,14 @@ template <class T>
 void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
   inner_->say(worker, out);
   double& said = worker.scalars[scalars_.size() - 1];
-  const std::size_t size = worker.settings.dimension, vectors = message().vectors;
+  const Extent extent = inner_->extent(static_cast<std::int64_t>(said), worker.settings.dimension);
+  const std::size_t size = extent.size(), vectors = message().vectors;
   for (std::size_t k = 0; k < vectors; ++k) {
-    T* const vector = out + k * size;
-    T* const error = codec_.error_feedback ? worker.slot(inner_->slots().size() + k) : nullptr;
-    for (std::size_t i = 0; error != nullptr && i < size; ++i) error[i] += vector[i];
-    if (error != nullptr) copy_vector(worker, error, vector);
+    if ((extent.vectors >> k & 1) == 0) continue;
+    T* const vector = out + extent.vector_at(k);
+    T* const error =
+        codec_.error_feedback ? worker.slot(inner_->slots().size() + k) + extent.first : nullptr;
+    for (std::size_t i = 0; error != nullptr && i < size; ++i) vector[i] = error[i] += vector[i];
     project(codec_,
             draw_of(worker.settings.codec_seed, static_cast<int>(worker.number),
                     static_cast<std::uint64_t>(said), k, vectors),

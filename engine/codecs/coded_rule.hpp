@@ -19,6 +19,10 @@ class CodedRule final : public Rule<T> {
   std::span<const Slot> slots() const override { return slots_; }
   std::span<const ScalarSlot> scalars() const override { return scalars_; }
   Message message() const override { return inner_->message(); }
+  Extent extent(std::int64_t number, std::size_t dimension) const override {
+    return inner_->extent(number, dimension);
+  }
+  bool varies() const override { return inner_->varies(); }
   bool drifts() const override { return inner_->drifts(); }
   bool point_is_x() const override { return inner_->point_is_x(); }
   bool changes_when_saying() const override {

@@ -7,6 +7,7 @@
 #include "engine/base/error.hpp"
 #include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
+#include "engine/worker/elements.hpp"
 #include "engine/worker/passes.hpp"
 
 namespace acid {
@@ -37,6 +38,11 @@ Direction direction_of(const OptimizerSettings& optimizer) {
   return optimizer.nesterov ? Direction::nesterov : Direction::momentum;
 }
 
+bool is_of_message(NumberInstruction::Source source) {
+  using Source = NumberInstruction::Source;
+  return source == Source::mean || source == Source::mine || source == Source::theirs;
+}
+
 double& hidden(std::vector<double>& numbers, HiddenNumber which) {
   return numbers[static_cast<std::size_t>(which)];
 }
@@ -63,17 +69,20 @@ void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
 
 }  // namespace
 
-double formula_value(const Expression& formula, const ParameterValues& parameters) {
+double formula_value(const Expression& formula, const ParameterValues& parameters,
+                     double exchange) {
   if (formula.operation == Operation::number) return formula.number;
-  if (formula.operation == Operation::name) return parameters.find(formula.name)->second;
+  if (formula.operation == Operation::name)
+    return formula.name == "exchange" ? exchange : parameters.find(formula.name)->second;
   double arguments[3] = {};
   for (std::size_t k = 0; k < formula.arguments.size(); ++k)
-    arguments[k] = formula_value(formula.arguments[k], parameters);
+    arguments[k] = formula_value(formula.arguments[k], parameters, exchange);
   return compute(formula.operation, arguments[0], arguments[1], arguments[2]);
 }
 
-ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters)
+ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& values)
     : listing(std::move(of)),
+      parameters(values),
       advance(listing, parameters, kNothing, {.drifts = true}),
       point(listing, parameters, kNothing,
             {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
@@ -87,6 +96,11 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
           listing, parameters, listing->hear,
           {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}) {
   if (listing->between) mix_rate = formula_value(listing->between->rate, parameters);
+  if (listing->fragments)
+    fragments = static_cast<std::size_t>(formula_value(*listing->fragments, parameters));
+  varies = fragments > 1 || std::ranges::any_of(listing->send, [](const Statement& one) {
+             return one.condition.has_value();
+           });
   for (const Kept& one : listing->vectors)
     slots.push_back({.name = one.name,
                      .start = one.starts_at_x ? Slot::Start::x : Slot::Start::value,
@@ -128,6 +142,29 @@ void choose_executor(const WorkerSettings& settings, const ListedPrograms& progr
 
 }  // namespace
 
+// Parts of a vector begin at multiples of 8 elements, unless it is too short for that.
+Extent ListedPrograms::extent(std::int64_t number, std::size_t dimension) const {
+  Extent extent(message, dimension);
+  if (!varies) return extent;
+  const std::size_t parts =
+      std::clamp<std::size_t>(fragments, 1, std::max<std::size_t>(1, dimension));
+  const std::size_t unit = dimension >= 8 * parts ? 8 : 1;
+  const auto border = [&](std::size_t part) {
+    return part == parts ? dimension : dimension / unit * part / parts * unit;
+  };
+  const std::size_t part = static_cast<std::size_t>(number) % parts;
+  extent.first = border(part);
+  extent.last = border(part + 1);
+  for (std::size_t i = 0; i < listing->send.size(); ++i) {
+    const auto& condition = listing->send[i].condition;
+    if (!condition || formula_value(*condition, parameters, static_cast<double>(number + 1)) != 0)
+      continue;
+    (listing->sends_vector[i] ? extent.vectors : extent.scalars) &=
+        ~(1u << position_of_message(*listing, i));
+  }
+  return extent;
+}
+
 // What happens to a worker, as the executed part is told.
 template <class T>
 struct ListedRule<T>::Event {
@@ -142,13 +179,21 @@ struct ListedRule<T>::Event {
   std::size_t first = 0, count = 0;
 };
 
+// What an event that says or hears works on; others work on all.
+template <class T>
+Extent ListedRule<T>::extent_of(const Event& event) const {
+  const std::size_t dimension = event.worker.settings.dimension;
+  if (event.said == nullptr && event.heard == nullptr) return {programs_->message, dimension};
+  return extent(static_cast<std::int64_t>(event.exchange) - 1, dimension);
+}
+
 template <class T>
 void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                                     const std::vector<double>& sums,
                                     std::vector<double>& numbers) const {
   using Source = NumberInstruction::Source;
   const WorkerView<T>& worker = event.worker;
-  const Message& message = programs_->message;
+  const Extent extent = extent_of(event);
   const double* const kept = worker.scalars;
   const auto event_number = [&](EventNumber which) -> double {
     switch (which) {
@@ -173,9 +218,10 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
   };
   const auto of_source = [&](std::size_t source, std::size_t index) {
     const kernels::Weighted<T> one{event.heard->sources[source].x, 1.0};
-    return heard_number<T>(worker, message, {.sources = {&one, 1}}, index);
+    return heard_number<T>(extent, {.sources = {&one, 1}}, index);
   };
   const auto value = [&](const NumberInstruction& one) -> double {
+    if (is_of_message(one.source) && (extent.scalars >> one.index & 1) == 0) return 0;  // not sent
     switch (one.source) {
       case Source::operation:
         return compute(one.operation, numbers[one.a], numbers[one.b], numbers[one.c]);
@@ -186,7 +232,7 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
       case Source::kept:
         return kept[kHidden + one.index];
       case Source::mean:
-        return heard_number(worker, message, *event.heard, one.index);
+        return heard_number(extent, *event.heard, one.index);
       case Source::mine:
         return of_source(0, one.index);
       case Source::theirs:
@@ -203,10 +249,31 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
 }
 
 template <class T>
+PassMemory<T> ListedRule<T>::memory_of(const Event& event, const Extent& extent) const {
+  const WorkerView<T>& worker = event.worker;
+  const bool is_here = worker.settings.backend->is_host_memory();  // else interpret() brings pages
+  PassMemory<T> memory{.gradient = kernels::from(const_cast<T*>(event.gradient), extent.first),
+                       .at = worker.snapshot(),
+                       .moment = {worker.moment(0), worker.moment(1)},
+                       .heard = event.heard,
+                       .said = event.said,
+                       .point = event.next_point,
+                       .model = event.model,
+                       .model_first = event.first,
+                       .dimension = extent.size(),
+                       .kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>()};
+  memory.state[0] = worker.x + extent.first;
+  for (std::size_t k = 0; k < programs_->slots.size(); ++k)
+    memory.state[k + 1] = worker.slot(k) + extent.first;
+  return memory;
+}
+
+template <class T>
 void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   const WorkerView<T>& worker = event.worker;
   const WorkerSettings& settings = worker.settings;
   const Listing& listing = *programs_->listing;
+  const Extent extent = extent_of(event);
   std::vector<double> numbers(part.numbers().size()), sums;
   PartProgram::Variant variant{.direction = direction_of(settings.optimizer),
                                .result = event.next_point != nullptr || event.model != nullptr};
@@ -219,21 +286,10 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   if (part.uses_direction()) set_direction<T>(settings.optimizer, event.size.number, numbers);
   if (variant.emitted && event.heard != nullptr)
     variant.sources = EmittedPass::sources_of(*event.heard);
-  variant.streams = variant.emitted && event.said != nullptr &&
-                    EmittedPass::streams(event.said, settings.dimension);
-  const bool is_here = settings.backend->is_host_memory();  // else interpret() brings pages
-  PassMemory<T> memory{.gradient = const_cast<T*>(event.gradient),
-                       .at = worker.snapshot(),
-                       .moment = {worker.moment(0), worker.moment(1)},
-                       .heard = event.heard,
-                       .said = event.said,
-                       .point = event.next_point,
-                       .model = event.model,
-                       .model_first = event.first,
-                       .dimension = settings.dimension,
-                       .kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>()};
-  memory.state[0] = worker.x;
-  for (std::size_t k = 0; k < listing.vectors.size(); ++k) memory.state[k + 1] = worker.slot(k);
+  variant.streams =
+      variant.emitted && event.said != nullptr && EmittedPass::streams(event.said, extent.size());
+  variant.sent = extent.vectors;
+  const PassMemory<T> memory = memory_of(event, extent);
   for (std::size_t stage = 0; stage < part.stages(); ++stage) {
     compute_numbers(part, stage, event, sums, numbers);
     const PartProgram::Stage& of = part.stage(stage);
@@ -244,7 +300,7 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
     if (executable.pass.is_empty()) continue;
     std::vector<std::vector<double>> blocks(of.reductions);
     for (std::vector<double>& one : blocks)
-      one.resize((settings.dimension + kReductionBlock - 1) / kReductionBlock);
+      one.resize((extent.size() + kReductionBlock - 1) / kReductionBlock);
     const auto run = [&](std::size_t first, std::size_t last) {
       if constexpr (std::is_same_v<T, float>)
         if (executable.code != nullptr)
@@ -255,9 +311,9 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
       run(event.first, event.first + event.count);
       continue;
     }
-    in_parts(settings, settings.dimension, [&](std::size_t first, std::size_t size) {
+    in_parts(settings, extent.size(), [&](std::size_t first, std::size_t size) {
       const auto whole = [&](std::size_t end) {  // blocks of a reduction
-        return end == settings.dimension ? end : end / kReductionBlock * kReductionBlock;
+        return end == extent.size() ? end : end / kReductionBlock * kReductionBlock;
       };
       run(whole(first), whole(first + size));
     });
@@ -268,7 +324,8 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   for (const auto& [slot, number] : part.kept()) worker.scalars[kHidden + slot] = numbers[number];
   if (event.said != nullptr)
     for (const auto& [index, number] : part.said())
-      say_number(worker, programs_->message, index, numbers[number], event.said);
+      if ((extent.scalars >> index & 1) != 0)
+        say_number(extent, index, numbers[number], event.said);
 }
 
 template <class T>

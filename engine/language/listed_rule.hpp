@@ -16,8 +16,10 @@ namespace acid {
 /// Values of a listing's parameters, by name.
 using ParameterValues = std::map<std::string, double, std::less<>>;
 
-/// What a formula of parameters gives (checked listings: it reads nothing else).
-double formula_value(const Expression& formula, const ParameterValues& parameters);
+/// What a formula of parameters, and the number of an exchange, gives (checked listings: it reads
+/// nothing else).
+double formula_value(const Expression& formula, const ParameterValues& parameters,
+                     double exchange = 0);
 
 /// A listing with the values of its parameters, compiled. Immutable but for what PartPrograms keep.
 struct ListedPrograms {
@@ -25,11 +27,16 @@ struct ListedPrograms {
   /// Compiles the kernels that a run on a device may need, the first time: all in one go.
   void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
+  Extent extent(std::int64_t number, std::size_t dimension) const;
+
   std::shared_ptr<const Listing> listing;
+  ParameterValues parameters;
   double mix_rate = 0;  // of between
   std::vector<Slot> slots;
   std::vector<ScalarSlot> numbers;
   Message message;
+  std::size_t fragments = 1;
+  bool varies = false;  // what exchanges carry
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
   PartProgram advance, point, step, say, hear, read, read_after_hearing;
 
@@ -48,6 +55,10 @@ class ListedRule final : public Rule<T> {
   std::span<const Slot> slots() const override { return programs_->slots; }
   std::span<const ScalarSlot> scalars() const override { return programs_->numbers; }
   Message message() const override { return programs_->message; }
+  Extent extent(std::int64_t number, std::size_t dimension) const override {
+    return programs_->extent(number, dimension);
+  }
+  bool varies() const override { return programs_->varies; }
   bool drifts() const override { return programs_->listing->between.has_value(); }
   bool point_is_x() const override { return programs_->point_is_x; }
   bool changes_when_saying() const override { return programs_->changes_when_saying; }
@@ -68,6 +79,8 @@ class ListedRule final : public Rule<T> {
 
  private:
   struct Event;
+  Extent extent_of(const Event& event) const;
+  PassMemory<T> memory_of(const Event& event, const Extent& extent) const;
   void execute(const PartProgram& part, const Event& event) const;
   void compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                        const std::vector<double>& sums, std::vector<double>& numbers) const;

@@ -20,14 +20,7 @@ using nlohmann::json;
 constexpr std::array kListingKeys = {"name",    "label",      "summary", "source",  "round",
                                      "rate",    "peers",      "keep",    "scalars", "point",
                                      "model",   "step",       "say",     "send",    "hear",
-                                     "between", "parameters", "codec",   "needs"};
-
-struct NamedPeers {
-  const char* name;
-  Peers peers;
-};
-constexpr std::array kPeers = {NamedPeers{"neighbours", Peers::neighbours},
-                               NamedPeers{"all", Peers::all}, NamedPeers{"one", Peers::one}};
+                                     "between", "parameters", "codec",   "needs",   "fragments"};
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= kLongestName && text != "if" &&
@@ -159,6 +152,9 @@ class ListingReader {
     if (meets && table_.contains("round"))
       report("rate", "round and rate exclude each other",
              "keep rate for meetings of two, round for methods in step");
+    if (meets && table_.contains("fragments"))
+      report("fragments", "fragments belong to methods of rounds",
+             "remove it: two that meet have no number of their exchange in common");
     if (meets) {
       listing.rate = parsed("rate", table_["rate"], &parse_expression);
       listing.peers = Peers::partner;
@@ -167,17 +163,48 @@ class ListingReader {
       return;
     }
     listing.round = spaced(text("round", "gradient step say hear"));
-    const std::string name = text("peers", "neighbours");
-    const auto found =
-        std::ranges::find_if(kPeers, [&](const NamedPeers& one) { return name == one.name; });
-    if (found != kPeers.end()) {
-      listing.peers = found->peers;
+    read_peers(listing);
+    if (table_.contains("fragments"))
+      listing.fragments = parsed("fragments", table_["fragments"], &parse_expression);
+  }
+
+  void read_peers(Listing& listing) {
+    const json given = table_.value("peers", json("neighbours"));
+    if (!given.is_array() || given.size() == 1) {
+      const std::string path = given.is_array() ? "peers.0" : "peers";
+      listing.peers = turn(path, given.is_array() ? given[0] : given).peers;
       return;
     }
-    std::vector<std::string> known;
-    for (const NamedPeers& one : kPeers) known.emplace_back(one.name);
-    report("peers", fmt::format("there are no peers '{}'", name),
-           fmt::format("known: {}", one_of(known)));
+    listing.peers = Peers::all;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const std::string path = fmt::format("peers.{}", i);
+      const Peers peers = listing.turns.emplace_back(turn(path, given[i])).peers;
+      if (peers != Peers::all && listing.peers != Peers::all && peers != listing.peers)
+        report(path, "all workers take turns with neighbours, or with one, not with both");
+      if (peers != Peers::all) listing.peers = peers;
+    }
+    if (listing.turns.empty()) report("peers", "peers is empty", "leave it out: neighbours");
+    if (listing.peers == Peers::all) listing.turns.clear();  // none takes turns with them
+  }
+
+  /// "(period - 1) neighbours", where no count is 1.
+  Listing::Turn turn(const std::string& path, const json& given) {
+    Listing::Turn turn{{.number = 1}, Peers::neighbours};
+    std::string text = given.is_string() ? given.get<std::string>() : "";
+    text.erase(text.find_last_not_of(" \t") + 1);
+    const std::size_t at = text.find_last_of(" \t)") + 1;
+    const auto found = std::ranges::find(kPeersOfRounds, text.substr(at), &NamedPeers::name);
+    if (found == kPeersOfRounds.end()) {
+      std::vector<std::string> known;
+      for (const NamedPeers& one : kPeersOfRounds) known.emplace_back(one.name);
+      report(path, fmt::format("there are no peers '{}'", text.substr(at)),
+             fmt::format("known: {}; in a list also a number of them: \"15 neighbours\"",
+                         one_of(known)));
+      return turn;
+    }
+    turn.peers = found->peers;
+    if (at > 0) turn.count = parsed(path, text.substr(0, at), &parse_expression);
+    return turn;
   }
 
   void read_kept(const char* key, std::size_t most, std::vector<Kept>& kept) {
@@ -312,18 +339,6 @@ class ListingReader {
   std::set<std::string> names_;
 };
 
-json printed(const std::vector<Statement>& statements) {
-  json list = json::array();
-  for (const Statement& statement : statements) list.push_back(print(statement));
-  return list;
-}
-
-json printed(const std::vector<Kept>& kept) {
-  json table = json::object();
-  for (const Kept& one : kept) table[one.name] = one.starts_at_x ? json("x") : json(one.start);
-  return table;
-}
-
 }  // namespace
 
 bool Listing::keeps(std::string_view name) const {
@@ -333,26 +348,6 @@ bool Listing::keeps(std::string_view name) const {
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
   return ListingReader(table, findings).read();
-}
-
-json canonical(const Listing& listing) {
-  json table{{"keep", printed(listing.vectors)}, {"scalars", printed(listing.numbers)},
-             {"point", print(listing.point)},    {"model", print(listing.model)},
-             {"step", printed(listing.step)},    {"say", printed(listing.say)},
-             {"send", printed(listing.send)},    {"hear", printed(listing.hear)},
-             {"parameters", json::array()}};
-  for (const ListedParameter& one : listing.parameters) table["parameters"].push_back(one.name);
-  if (listing.meets()) {
-    table["rate"] = print(*listing.rate);
-  } else {
-    table["round"] = listing.round;
-    for (const NamedPeers& one : kPeers)
-      if (one.peers == listing.peers) table["peers"] = one.name;
-  }
-  if (listing.between)
-    table["between"] = fmt::format("mix({}, {}, {})", listing.between->a, listing.between->b,
-                                   print(listing.between->rate));
-  return table;
 }
 
 }  // namespace acid

@@ -46,8 +46,15 @@ struct Kept {
 struct Listing {
   std::string name, label, summary, source;
   Peers peers = Peers::neighbours;
-  std::string round;               // of methods of rounds; empty: meetings, at `rate`
-  std::optional<Expression> rate;  // of parameters
+  /// So many exchanges with these peers, a formula of parameters: all, or `peers`.
+  struct Turn {
+    Expression count;
+    Peers peers;
+  };
+  std::vector<Turn> turns;              // where the peers differ from exchange to exchange
+  std::optional<Expression> fragments;  // of parameters: parts of vectors that are sent in turn
+  std::string round;                    // of methods of rounds; empty: meetings, at `rate`
+  std::optional<Expression> rate;       // of parameters
   std::vector<Kept> vectors, numbers;
   std::vector<ListedParameter> parameters;  // by name
   Expression point, model;
@@ -66,6 +73,8 @@ struct Listing {
   bool meets() const { return round.empty(); }
   /// Whether that is x, or a vector or number that a worker keeps.
   bool keeps(std::string_view name) const;
+  /// Whether an exchange is an all-reduce.
+  bool sums() const { return peers == Peers::all || !turns.empty(); }
 };
 
 /// Reads a listing as a table of a recipe gives it, in JSON. Nothing where something is wrong: then

@@ -82,6 +82,9 @@ class ListingCheck {
                     "a formula is of chi1, chi2 and parameters that are numbers");
     }
     if (listing_.rate) check_parametric("rate", *listing_.rate);
+    if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
+    for (std::size_t i = 0; i < listing_.turns.size(); ++i)
+      check_parametric(fmt::format("peers.{}", i), listing_.turns[i].count);
     for (std::size_t i = 0; i < listing_.needs.size(); ++i)
       check_formula(
           fmt::format("needs.{}", i), listing_.needs[i],
@@ -302,9 +305,16 @@ class ListingCheck {
       const Statement& message = listing_.send[i];
       const std::string path = fmt::format("send.{}", i);
       const auto type = type_of(message.value, path, said_);
-      if (message.condition) report(path, message.condition->column, "a message has no condition");
+      if (message.condition && listing_.meets())
+        report(path, message.condition->column, "what two workers say has no condition",
+               "messages of rounds may have one");
+      else if (message.condition)
+        check_formula(
+            path, *message.condition,
+            [&](std::string_view name) { return name == "exchange" || is_parameter(name); },
+            "whether a message is sent follows from parameters and the exchange, for all workers");
       if (has_reduction(message.value)) refuse_reduction(path, message.value);
-      if (type && !*type && listing_.peers == Peers::all)
+      if (type && !*type && listing_.sums())
         report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
       listing_.sends_vector.push_back(type.value_or(true));
     }

@@ -48,6 +48,8 @@ class UseCheck {
     const auto of_between = [&](std::string_view name) {
       return listing_.between && (listing_.between->a == name || listing_.between->b == name);
     };
+    for (std::size_t i = 0; i < listing_.hear.size(); ++i)
+      check_conditions(fmt::format("hear.{}", i), listing_.hear[i]);
     for (const Kept& one : listing_.vectors)
       if (!is_read(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
@@ -74,6 +76,20 @@ class UseCheck {
   }
 
  private:
+  // What reads a message that is not always sent does so under the message's condition.
+  void check_conditions(const std::string& path, const Statement& statement) {
+    const auto check = [&](const Expression& one) {
+      if (!is_heard(one.operation) || !listing_.send[one.index].condition) return false;
+      const std::string wanted = print(*listing_.send[one.index].condition);
+      if (!statement.condition || print(*statement.condition) != wanted)
+        report(path, one.column, fmt::format("message {} is not always sent", one.index),
+               fmt::format("hear it under its condition: {} = … if {}", statement.target, wanted));
+      return false;
+    };
+    any_of(statement.value, check);
+    if (statement.condition) any_of(*statement.condition, check);
+  }
+
   std::string say_how_it_changes(const std::string& name) const {
     if (listing_.meets())
       return fmt::format("say how {0} changes, as in {0} = {0} - 0.5 * (mine(0) - theirs(0))",
@@ -93,6 +109,9 @@ class UseCheck {
       if (std::ranges::any_of(*part, in)) return true;
     if (any_of(listing_.point, is) || any_of(listing_.model, is)) return true;
     if (listing_.rate && any_of(*listing_.rate, is)) return true;
+    if (listing_.fragments && any_of(*listing_.fragments, is)) return true;
+    for (const Listing::Turn& turn : listing_.turns)
+      if (any_of(turn.count, is)) return true;
     return listing_.between && any_of(listing_.between->rate, is);
   }
   bool is_read(std::string_view name) const {

@@ -1,6 +1,7 @@
 #include "engine/language/pass_builder.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/base/error.hpp"
 
@@ -85,9 +86,8 @@ Pass PassBuilder::build() {
       store(compile(*program_.options_.result), program_.options_.result_to);
     if (program_.options_.messages != nullptr)
       for (std::size_t i = 0; i < program_.options_.messages->size(); ++i)
-        if (program_.listing_->sends_vector[i])
-          store(compile((*program_.options_.messages)[i].value),
-                {Kind::said, position_of_message(*program_.listing_, i)});
+        if (program_.listing_->sends_vector[i] && is_sent(i))
+          store(compile((*program_.options_.messages)[i].value), message(Kind::said, i));
   }
   if (program_.options_.keeps) store_all();
   forget_unused();
@@ -105,6 +105,16 @@ Operand PassBuilder::constant(HiddenNumber number) const {
   return {Kind::constant, static_cast<std::uint16_t>(number)};
 }
 
+bool PassBuilder::is_sent(std::size_t message) const {
+  return (variant_.sent >> position_of_message(*program_.listing_, message) & 1) != 0;
+}
+
+// Messages that are not sent leave no gaps.
+Operand PassBuilder::message(Kind kind, std::size_t index) const {
+  const std::uint32_t before = (1u << position_of_message(*program_.listing_, index)) - 1;
+  return {kind, static_cast<std::uint16_t>(std::popcount(variant_.sent & before))};
+}
+
 Operand PassBuilder::compile(const Expression& value) {
   if (const auto number = program_.number_at_.find(&value); number != program_.number_at_.end())
     return {Kind::constant, number->second};
@@ -114,7 +124,7 @@ Operand PassBuilder::compile(const Expression& value) {
     case Operation::mean:
     case Operation::mine:
     case Operation::theirs:
-      return {kind_of(value.operation), position_of_message(*program_.listing_, value.index)};
+      return message(kind_of(value.operation), value.index);
     default:
       break;
   }

@@ -179,11 +179,12 @@ class PartProgram {
     std::uint64_t holds = 0;
     Direction direction = Direction::sgd;
     bool drifts = false;
-    bool result = true;               // the part's result is wanted
-    bool emitted = false;             // machine code is, where the pass can have any
-    const Backend* device = nullptr;  // kernels are, for its memory
-    std::size_t sources = 0;          // for so many that are heard; 0: for any number
-    bool streams = false;             // what is said is written past the caches
+    bool result = true;                      // the part's result is wanted
+    bool emitted = false;                    // machine code is, where the pass can have any
+    const Backend* device = nullptr;         // kernels are, for its memory
+    std::size_t sources = 0;                 // for so many that are heard; 0: for any number
+    std::uint32_t sent = ~std::uint32_t{0};  // vectors of the message that are, Extent::vectors
+    bool streams = false;                    // what is said is written past the caches
     auto operator<=>(const Variant&) const = default;
   };
   const ExecutablePass& pass(std::size_t stage, const Variant& variant) const EXCLUDES_LOCK(mutex_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -16,6 +17,20 @@ enum class Peers {
   partner,     // meetings: the other end of an edge that is drawn at a communication rate
 };
 constexpr bool meets(Peers peers) { return peers == Peers::partner; }
+
+/// Peers of rounds, as listings call them.
+struct NamedPeers {
+  std::string_view name;
+  Peers peers;
+};
+inline constexpr std::array kPeersOfRounds = {NamedPeers{"neighbours", Peers::neighbours},
+                                              NamedPeers{"all", Peers::all},
+                                              NamedPeers{"one", Peers::one}};
+constexpr std::string_view name_of(Peers peers) {
+  for (const NamedPeers& one : kPeersOfRounds)
+    if (one.peers == peers) return one.name;
+  return "pairs";
+}
 
 /// What a worker does in a round of a synchronous method.
 enum class Phase : std::uint8_t {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "engine/base/error.hpp"
 #include "engine/codecs/coded_rule.hpp"
@@ -46,6 +47,13 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   return nullptr;
 }
 
+std::string_view written_for(std::string_view name) {
+  if (name == "matcha") return "kind = \"d-psgd\" with topology = { kind = \"matchings\" }";
+  if (name == "epidemic" || name == "epidemic-learning")
+    return "kind = \"d-psgd\" with topology = { kind = \"epidemic\" }";
+  return "";
+}
+
 bool numbers_are_of_seed(const nlohmann::json& options) {
   return options.value("spectral", "") == "realised";
 }
@@ -71,6 +79,15 @@ namespace {
 double bytes_of(const Method& method, double vector_bytes) {
   const auto elements = static_cast<std::size_t>(vector_bytes / sizeof(float));
   return static_cast<double>(method.packed_message(elements).bytes());
+}
+
+// Of all periods of the sequence the shortest; its length where it has none.
+std::size_t period_of(const std::vector<double>& sequence) {
+  for (std::size_t period = 1; period <= sequence.size() / 2; ++period)
+    if (std::equal(sequence.begin() + static_cast<std::ptrdiff_t>(period), sequence.end(),
+                   sequence.begin()))
+      return period;
+  return sequence.size();
 }
 
 }  // namespace
@@ -147,13 +164,23 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
 
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce) {
+  constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, where they differ
   const double n = topology.workers();
   double copies = 2 * static_cast<double>(topology.edge_count());
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
     copies = mean_messages(*mixing_of(method, topology));
-  if (method.peers == Peers::all)
-    copies = method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
-  return copies * bytes_of(method, vector_bytes);
+  const double to_all =
+      method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
+  if (!method.varies())
+    return (method.peers == Peers::all ? to_all : copies) * bytes_of(method, vector_bytes);
+  const PackedMessage form =
+      method.packed_message(static_cast<std::size_t>(vector_bytes / sizeof(float)));
+  std::vector<double> bytes;
+  for (std::int64_t e = 0; e < kLookedAt; ++e)
+    bytes.push_back((method.hears_all_in(e) ? to_all : copies) *
+                    static_cast<double>(form.bytes(e)));
+  bytes.resize(period_of(bytes));
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0) / static_cast<double>(bytes.size());
 }
 
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,

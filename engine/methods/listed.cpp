@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,8 +23,9 @@ bool is_just(const std::vector<Statement>& statements, std::string_view text) {
 
 // DDP: nothing happens to the gradient between all workers' mean of it and the step.
 bool averages_gradients(const Listing& listing) {
-  return listing.peers == Peers::all && listing.round == "gradient say hear step" &&
-         listing.say.empty() && is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
+  return listing.peers == Peers::all && !listing.fragments &&
+         listing.round == "gradient say hear step" && listing.say.empty() &&
+         is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
 }
 
 bool takes_directions(const Listing& listing) {
@@ -115,9 +117,25 @@ class ListedEntry {
       });
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
+    for (const Listing::Turn& turn : listing_->turns)
+      method.turns.insert(method.turns.end(), count(turn.count, values, 0, "exchanges in turn"),
+                          turn.peers);
+    if (!listing_->turns.empty() && method.turns.empty())
+      throw UsageError(fmt::format("the peers of {} take no turn", entry_.name));
+    if (listing_->fragments) count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
     method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
     return method;
+  }
+
+  std::size_t count(const Expression& formula, const ParameterValues& values, double least,
+                    const char* what) const {
+    constexpr double kMost = 10'000;
+    const double value = formula_value(formula, values);
+    if (value >= least && value <= kMost && value == std::round(value))
+      return static_cast<std::size_t>(value);
+    throw UsageError(fmt::format("{} has {:g} {}: a whole number from {} to {} is wanted",
+                                 entry_.name, value, what, least, kMost));
   }
 
   std::shared_ptr<const Listing> listing_;

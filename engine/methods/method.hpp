@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -27,9 +28,10 @@ struct Listing;
 struct Method {
   std::string_view kind;  // as recipes call it
   Peers peers = Peers::partner;
-  double rate = 0;               // meetings: expected exchanges per worker and gradient
-  Round round = {};              // rounds
-  bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
+  std::vector<Peers> turns = {};  // of exchanges, again and again: all, or `peers`
+  double rate = 0;                // meetings: expected exchanges per worker and gradient
+  Round round = {};               // rounds
+  bool uniform_weights = false;   // neighbours: the mixing matrix is uniform, not Metropolis
   /// Rounds with everybody: what is said is the gradient, and what is heard takes its place. So its
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
@@ -41,13 +43,25 @@ struct Method {
 
   bool has_meetings() const { return meets(peers); }
   Message message() const { return rules.floats->message(); }
-  /// All workers are heard, but what they say cannot be summed on its way: everybody gets it all.
-  bool gathers() const { return peers == Peers::all && codec.has_value(); }
+  /// Of exchange `number`, from 0.
+  Peers peers_in(std::int64_t number) const {
+    if (turns.empty()) return peers;
+    return turns[static_cast<std::size_t>(number) % turns.size()];
+  }
+  bool hears_all_in(std::int64_t number) const { return peers_in(number) == Peers::all; }
+  /// Whether exchanges with all are among them.
+  bool hears_all() const {
+    return peers == Peers::all || std::find(turns.begin(), turns.end(), Peers::all) != turns.end();
+  }
+  /// Where all workers are heard, what they say cannot be summed on its way: everybody gets it all.
+  bool gathers() const { return codec.has_value(); }
+  /// Whether exchanges differ in what is sent, or to whom: all, or others.
+  bool varies() const { return !turns.empty() || rules.floats->varies(); }
   /// By a worker with these numbers, beside its messages: of those that did not fit its codec.
   std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
-    return {message(), dimension, codec, seed};
+    return {rules.floats, dimension, codec, seed};
   }
 };
 
@@ -114,6 +128,9 @@ inline constexpr std::string_view kBaseline = "ar-sgd";
 std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.
 const AlgorithmEntry* find_algorithm(std::string_view name);
+/// What recipes write for a rule of the literature that is no method of its own, "" for others:
+/// "matcha" is a topology.
+std::string_view written_for(std::string_view name);
 /// Whether a method's numbers follow from the edges that a run's seed draws (spectral =
 /// "realised"), so that each seed has its own.
 bool numbers_are_of_seed(const nlohmann::json& options);
@@ -131,8 +148,8 @@ void require_schedule_fits(const Method& method, const Topology& topology);
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
-/// vectors of `vector_bytes`; expected ones, where not every exchange has as many messages. One of
-/// M bytes costs M · Σ degrees, or M · all_reduce_vectors.
+/// vectors of `vector_bytes`; the mean of all exchanges where they differ, expected ones where the
+/// number of messages is drawn. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors.
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce = AllReduceKind::ring);
 
