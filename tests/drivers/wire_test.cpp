@@ -10,7 +10,8 @@
 
 #include "tests/catch.hpp"
 
-TEST_CASE("CORRECTNESS 37: what leaves over sockets under mpirun is what is recorded, within 1 %") {
+TEST_CASE("CORRECTNESS 37: what leaves over sockets under mpirun is what is recorded, within 1 %",
+          "[release]") {
   if (std::system("command -v mpirun >/dev/null") != 0) {
     WARN("skipped: there is no mpirun here (on Debian: apt install openmpi-bin)");
     return;
