@@ -293,6 +293,7 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
   for (std::size_t stage = 0; stage < part.stages(); ++stage) {
     compute_numbers(part, stage, event, sums, numbers);
     const PartProgram::Stage& of = part.stage(stage);
+    sums.assign(of.reductions, 0.0);
     variant.holds = 0;
     for (std::size_t k = 0; k < of.conditions.size(); ++k)
       if (numbers[of.conditions[k]] != 0) variant.holds |= std::uint64_t{1} << k;
@@ -317,7 +318,6 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
       };
       run(whole(first), whole(first + size));
     });
-    sums.assign(of.reductions, 0.0);
     for (std::size_t k = 0; k < blocks.size(); ++k)
       for (const double block : blocks[k]) sums[k] += block;
   }

@@ -59,9 +59,8 @@ struct Listing {
   std::vector<ListedParameter> parameters;  // by name
   Expression point, model;
   std::vector<Statement> step, say, hear;
-  std::vector<Statement> send;        // without targets
-  std::vector<bool> sends_vector;     // or a number, by message
-  bool reads_gradient_early = false;  // say, send or hear read or assign g
+  std::vector<Statement> send;     // without targets
+  std::vector<bool> sends_vector;  // or a number, by message
   struct Mix {
     std::string a, b;
     Expression rate;  // of parameters

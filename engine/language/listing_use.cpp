@@ -67,12 +67,6 @@ class UseCheck {
         report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
                fmt::format("read {}({}) in hear, or do not send it",
                            listing_.meets() ? "theirs" : "mean", i));
-    const auto is_gradient = [](const Statement& one) {
-      return one.target == "g" || reads(one, "g");
-    };
-    for (const auto* part : {&listing_.say, &listing_.send, &listing_.hear})
-      listing_.reads_gradient_early =
-          listing_.reads_gradient_early || std::ranges::any_of(*part, is_gradient);
   }
 
  private:

@@ -195,11 +195,20 @@ void PassBuilder::assign(const std::string& name, Operand value) {
     assigned_.push_back(name);
 }
 
+// What is not sent is not reduced: the statement's condition, which is the message's, discards it.
 void PassBuilder::reduce() {
+  const auto is_missing = [&](const Expression& one) {
+    return is_heard(one.operation) && program_.listing_->sends_vector[one.index] &&
+           !is_sent(one.index);
+  };
   std::uint16_t index = 0;
   for (const PartProgram::Reduction& reduction : program_.reductions_) {
     if (reduction.stage != stage_) continue;
     const Expression& value = *reduction.value;
+    if (any_of(value, is_missing)) {
+      ++index;
+      continue;
+    }
     const Operand a = compile(value.arguments[0]);
     const Operand b = value.arguments.size() > 1 ? compile(value.arguments[1]) : Operand{};
     const Code code = value.operation == Operation::norm  ? Code::add_square

@@ -43,11 +43,12 @@ constexpr const char* kListings[] = {
          "step": ["x = x - lr * u", "y = y - 0.1 * lr * g"],
          "send": ["y if mod(exchange, 3) == 1", "x"],
          "hear": ["y = mean(0) if mod(exchange, 3) == 1", "x = mean(1)"]})j",
-    R"j({"name": "all workers, seldom", "peers": "all", "keep": {"m": 0}, "fragments": 2,
+    R"j({"name": "all workers, seldom", "peers": "all", "keep": {"m": 0}, "scalars": {"s": 1},
          "round": "gradient step 2 * (say hear)",
-         "step": ["m = 0.5 * m + g", "x = x - lr * m"],
+         "step": ["m = 0.5 * m + g", "x = x - lr * m / (1 + s)"], "fragments": 2,
          "send": ["x if mod(exchange, 4) == 0", "m if mod(exchange, 3) == 1"],
-         "hear": ["x = mean(0) if mod(exchange, 4) == 0",
+         "hear": ["s = norm(mine(1)) if mod(exchange, 3) == 1",
+                  "x = mean(0) if mod(exchange, 4) == 0",
                   "m = mean(1) if mod(exchange, 3) == 1"]})j",
     R"j({"name": "parts of gradients", "peers": "all", "fragments": 2, "send": "g",
          "round": "gradient say hear step", "hear": "g = mean(0)"})j",
@@ -103,7 +104,7 @@ std::vector<Form> coded_forms() {
   for (const AlgorithmEntry* const entry : entries()) {
     all.push_back({entry, with_fallbacks(entry->fields, nlohmann::json::object())});
     all.back().options["codec"] = codecs[all.size() % std::size(codecs)];
-    if (!meets(entry.peers)) continue;
+    if (!meets(entry->peers)) continue;
     all.push_back(all.back());
     all.back().options["codec"] = lattice;
   }
