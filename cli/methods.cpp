@@ -54,6 +54,8 @@ const char* peers_name(Peers peers) {
       return "all";
     case Peers::partner:
       return "pairs";
+    case Peers::server:
+      return "server";
   }
   return "";
 }
@@ -110,6 +112,9 @@ std::string counted_messages(const Method& method) {
       return text + " in an all-reduce, which sends 2(n-1)/n of it per worker";
     case Peers::partner:
       return text + " to the partner";
+    case Peers::server:
+      return fmt::format("{} to the server, which answers {}", text,
+                         counted(method.server->floats->message().vectors, "vector"));
   }
   return text;
 }
@@ -152,7 +157,7 @@ std::string text_of_method(const AlgorithmEntry& entry) {
       text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
                           words(use.assigns));
     const Rules& rules = method.rules;
-    if (!method.reduces_gradients) {
+    if (!method.reduces_gradients && !method.has_server()) {
       const ExchangeFacts facts = measure_exchange(*listing, rules);
       text += fmt::format(
           "  measured     of random workers: an exchange {} linear, and {} the "

@@ -36,6 +36,7 @@ bool has_buckets(const Run& run) {
   const auto overlaps = [](const Leg& leg) {
     return comes_before(leg, Phase::say, Phase::gradient);
   };
+  if (run.method.has_server()) return false;
   return run.method.reduces_gradients || std::ranges::any_of(run.method.round.legs(), overlaps);
 }
 bool draws_durations(const Run& run) {
@@ -71,7 +72,8 @@ const char* of_drawn_examples(const Run& run) {
 const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
 // Graphs that change are drawn from the seed of the exchanges.
 bool draws_graphs(const Run& run) {
-  if (alone(run) || pairwise(run) || run.method.peers == Peers::all) return false;
+  if (alone(run) || pairwise(run) || run.method.peers == Peers::all || run.method.has_server())
+    return false;
   return run.method.peers == Peers::one ||
          (run.topology.schedule() && run.topology.schedule()->period() == 0);
 }

@@ -31,6 +31,11 @@ bool read_by(const std::vector<Statement>& statements, std::string_view name) {
   return std::ranges::any_of(statements, [&](const Statement& one) { return reads(one, name); });
 }
 
+Message message_of(const std::vector<bool>& is_vector) {
+  const auto vectors = static_cast<std::size_t>(std::ranges::count(is_vector, true));
+  return {vectors, is_vector.size() - vectors};
+}
+
 Direction direction_of(const OptimizerSettings& optimizer) {
   if (optimizer.kind == OptimizerKind::adam) return Direction::adam;
   if (optimizer.kind == OptimizerKind::adamw) return Direction::adamw;
@@ -107,8 +112,8 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
                      .value = one.start});
   numbers.assign(kHiddenNumbers.begin(), kHiddenNumbers.end());
   for (const Kept& one : listing->numbers) numbers.push_back({one.name, one.start});
-  message.vectors = static_cast<std::size_t>(std::ranges::count(listing->sends_vector, true));
-  message.scalars = listing->sends_vector.size() - message.vectors;
+  message = message_of(listing->sends_vector);
+  theirs = message_of(listing->heard_by(Operation::theirs));
   changes_when_saying = assigns_kept(*listing, listing->say) || read_by(listing->step, "exchange");
   changes_gradient =
       std::ranges::any_of(listing->hear, [](const Statement& one) { return one.target == "g"; });
@@ -160,7 +165,7 @@ Extent ListedPrograms::extent(std::int64_t number, std::size_t dimension) const 
     if (!condition || formula_value(*condition, parameters, static_cast<double>(number + 1)) != 0)
       continue;
     (listing->sends_vector[i] ? extent.vectors : extent.scalars) &=
-        ~(1u << position_of_message(*listing, i));
+        ~(1u << position_of_message(listing->sends_vector, i));
   }
   return extent;
 }
@@ -216,12 +221,16 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
         return event.heard == nullptr ? 0 : event.heard->late;
     }
   };
-  const auto of_source = [&](std::size_t source, std::size_t index) {
+  const Extent of_theirs = programs_->listing->peers == Peers::server
+                               ? Extent(programs_->theirs, worker.settings.dimension)
+                               : extent;
+  const auto of_source = [&](std::size_t source, const Extent& form, std::size_t index) {
     const kernels::Weighted<T> one{event.heard->sources[source].x, 1.0};
-    return heard_number<T>(extent, {.sources = {&one, 1}}, index);
+    return heard_number<T>(form, {.sources = {&one, 1}}, index);
   };
   const auto value = [&](const NumberInstruction& one) -> double {
-    if (is_of_message(one.source) && (extent.scalars >> one.index & 1) == 0) return 0;  // not sent
+    const Extent& heard = one.source == Source::theirs ? of_theirs : extent;
+    if (is_of_message(one.source) && (heard.scalars >> one.index & 1) == 0) return 0;  // not sent
     switch (one.source) {
       case Source::operation:
         return compute(one.operation, numbers[one.a], numbers[one.b], numbers[one.c]);
@@ -234,9 +243,9 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
       case Source::mean:
         return heard_number(extent, *event.heard, one.index);
       case Source::mine:
-        return of_source(0, one.index);
+        return of_source(0, extent, one.index);
       case Source::theirs:
-        return of_source(1, one.index);
+        return of_source(1, of_theirs, one.index);
       case Source::reduction:
         return sums[one.index];
       case Source::root:
@@ -357,7 +366,7 @@ void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, cons
 // what is heard, counts.
 template <class T>
 void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
-  const double exchange = worker.scalars[kExchange] + 1;
+  const double exchange = worker.scalars[kExchange] + (programs_->listing->is_server() ? 0 : 1);
   execute(programs_->say,
           {.worker = worker, .gradient = worker.gradient(), .said = out, .exchange = exchange});
   if (programs_->changes_when_saying) worker.scalars[kExchange] = exchange;
@@ -365,6 +374,11 @@ void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
 
 template <class T>
 void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  if (heard.arrival != nullptr) {
+    worker.scalars[kRate] = heard.arrival->learning_rate;
+    worker.scalars[kGradients] = static_cast<double>(heard.arrival->number);
+    worker.scalars[kStaleness] = static_cast<double>(heard.arrival->staleness);
+  }
   const double exchange = worker.scalars[kExchange] + (programs_->changes_when_saying ? 0 : 1);
   execute(programs_->hear,
           {.worker = worker, .gradient = worker.gradient(), .heard = &heard, .exchange = exchange});

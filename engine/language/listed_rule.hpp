@@ -34,7 +34,7 @@ struct ListedPrograms {
   double mix_rate = 0;  // of between
   std::vector<Slot> slots;
   std::vector<ScalarSlot> numbers;
-  Message message;
+  Message message, theirs;  // what is said, and what theirs() hears
   std::size_t fragments = 1;
   bool varies = false;  // what exchanges carry
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;

@@ -17,10 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kListingKeys = {"name",    "label",      "summary", "source",  "round",
-                                     "rate",    "peers",      "keep",    "scalars", "point",
-                                     "model",   "step",       "say",     "send",    "hear",
-                                     "between", "parameters", "codec",   "needs",   "fragments"};
+constexpr std::array kListingKeys = {
+    "name", "label",   "summary",    "source", "round", "rate",      "peers",
+    "keep", "scalars", "point",      "model",  "step",  "say",       "send",
+    "hear", "between", "parameters", "codec",  "needs", "fragments", "server"};
+constexpr std::array kServerKeys = {"keep", "scalars", "hear", "send"};
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= kLongestName && text != "if" &&
@@ -72,11 +73,16 @@ class ListingReader {
       listing.needs.push_back(need.value);
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
-    listing.step = statements("step", {"x = x - lr * u"});
+    const bool served = listing.peers == Peers::server;
+    const bool has_step =
+        !served || fmt::format(" {} ", listing.round).find(" step ") != std::string::npos;
+    listing.step = statements("step", has_step ? json::array({"x = x - lr * u"}) : json::array());
     listing.say = statements("say", json::array());
     listing.send = messages();
-    listing.hear = statements(
-        "hear", {listing.meets() ? "x = x - 0.5 * (mine(0) - theirs(0))" : "x = mean(0)"});
+    listing.hear = statements("hear", {listing.meets() ? "x = x - 0.5 * (mine(0) - theirs(0))"
+                                       : served        ? "x = theirs(0)"
+                                                       : "x = mean(0)"});
+    read_server(listing);
     if (findings_.empty()) check_listing(listing, findings_);
     for (Finding& finding : findings_)
       if (finding.remedy.empty()) finding.remedy = "docs/METHODS.md has the language";
@@ -89,8 +95,36 @@ class ListingReader {
     findings_.push_back({std::move(path), column, std::move(message), std::move(remedy)});
   }
 
-  void check_key(const std::string& key) {
-    const std::vector<std::string> known(kListingKeys.begin(), kListingKeys.end());
+  // Its keys stand in a table of their own; parameters are the method's.
+  void read_server(Listing& listing) {
+    const bool served = listing.peers == Peers::server;
+    if (served != table_.contains("server") || (served && !table_["server"].is_object()))
+      return report("server", served ? "what the server does is a table" : "there is no server",
+                    served ? "server = { hear = \"x = x - lr * theirs(0)\", send = \"x\" }"
+                           : "peers = \"server\" has one");
+    if (!served) return;
+    if (listing.fragments) report("fragments", "what is sent to a server has no fragments");
+    std::vector<Finding> findings;
+    ListingReader reader(table_["server"], findings);
+    for (const auto& [key, value] : table_["server"].items())
+      reader.check_key(key, {kServerKeys.begin(), kServerKeys.end()});
+    for (const ListedParameter& one : listing.parameters) reader.names_.insert(one.name);
+    Listing server;
+    server.name = listing.name;
+    server.peers = Peers::server;
+    server.round = listing.round;
+    reader.read_kept("keep", kMostVectors, server.vectors);
+    reader.read_kept("scalars", kMostNumbers, server.numbers);
+    server.parameters = listing.parameters;
+    server.point = server.model = parse_expression("x");
+    server.send = reader.messages();
+    server.hear = reader.statements("hear", json::array());
+    add_of_server(findings, findings_);
+    listing.served.server = std::make_shared<Listing>(std::move(server));
+  }
+
+  void check_key(const std::string& key, const std::vector<std::string>& known = {
+                                             kListingKeys.begin(), kListingKeys.end()}) {
     if (std::ranges::find(known, key) != known.end()) return;
     report(key, fmt::format("a method has no key '{}'", key), did_you_mean(key, known));
   }
@@ -179,7 +213,8 @@ class ListingReader {
     for (std::size_t i = 0; i < given.size(); ++i) {
       const std::string path = fmt::format("peers.{}", i);
       const Peers peers = listing.turns.emplace_back(turn(path, given[i])).peers;
-      if (peers != Peers::all && listing.peers != Peers::all && peers != listing.peers)
+      if (peers == Peers::server ||
+          (peers != Peers::all && listing.peers != Peers::all && peers != listing.peers))
         report(path, "all workers take turns with neighbours, or with one, not with both");
       if (peers != Peers::all) listing.peers = peers;
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -68,12 +69,24 @@ struct Listing {
   std::optional<Mix> between;
   std::vector<Expression> needs;  // of the graph: numbers of lambda_min, which must not be 0
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
+  struct Served {        // peers = "server"
+    std::shared_ptr<Listing> server = {};  // what that keeps, hears and sends; null: this is it
+    std::vector<bool> theirs_vector = {};  // by message, what the other of the two sends
+  };
+  Served served = {};
 
   bool meets() const { return round.empty(); }
   /// Whether that is x, or a vector or number that a worker keeps.
   bool keeps(std::string_view name) const;
   /// Whether an exchange is an all-reduce.
   bool sums() const { return peers == Peers::all || !turns.empty(); }
+
+  bool is_server() const { return peers == Peers::server && served.server == nullptr; }
+  /// By message, whether what `operation` hears is a vector.
+  const std::vector<bool>& heard_by(Operation operation) const {
+    const bool of_other = operation == Operation::theirs && peers == Peers::server;
+    return of_other ? served.theirs_vector : sends_vector;
+  }
 };
 
 /// Reads a listing as a table of a recipe gives it, in JSON. Nothing where something is wrong: then

@@ -39,6 +39,11 @@ json canonical(const Listing& listing) {
       table["peers"].push_back(fmt::format("{} {}", print(turn.count), name_of(turn.peers)));
     }
   }
+  if (listing.served.server)
+    table["server"] = {{"keep", printed(listing.served.server->vectors)},
+                       {"scalars", printed(listing.served.server->numbers)},
+                       {"hear", printed(listing.served.server->hear)},
+                       {"send", printed(listing.served.server->send)}};
   if (listing.fragments) table["fragments"] = print(*listing.fragments);
   if (listing.between)
     table["between"] = fmt::format("mix({}, {}, {})", listing.between->a, listing.between->b,

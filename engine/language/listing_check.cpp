@@ -111,15 +111,16 @@ class ListingCheck {
   }
 
   void look_at_round() {
-    if (listing_.meets()) return;
+    if (listing_.meets() || listing_.is_server()) return;
     try {
       // Counts follow from the parameters; what comes after what mostly does not.
-      const Round round(listing_.round, [&](std::string_view name) {
+      const auto count = [&](std::string_view name) {
         for (const ListedParameter& one : listing_.parameters)
           if (one.name == name) return one.formula ? 1 : one.value;
         throw UsageError(
             fmt::format("the round \"{}\": there is no parameter '{}'", listing_.round, name));
-      });
+      };
+      const Round round(listing_.round, count, listing_.peers == Peers::server);
       shape_ = shape_of(round);
     } catch (const UsageError& error) {
       report("round", 0, error.what());
@@ -149,10 +150,14 @@ class ListingCheck {
     const bool steps = part == "step", hears = part == "hear";
     if (steps) scope.names["u"] = scope.names["at"] = true;
     if (steps || ((part == "say" || hears) && speaks_of_gradients())) scope.names["g"] = true;
-    if (hears) scope.names["late"] = false;
+    if (hears && !listing_.is_server()) scope.names["late"] = false;
+    if (listing_.is_server())
+      for (const char* of_workers : {"k", "degree", "worker"}) scope.names.erase(of_workers);
     return scope;
   }
-  bool speaks_of_gradients() const { return !listing_.meets() && shape_.speaks_of_gradients; }
+  bool speaks_of_gradients() const {
+    return !listing_.meets() && !listing_.is_server() && shape_.speaks_of_gradients;
+  }
 
   /// The type; nothing where something is wrong with it, which is reported.
   std::optional<bool> type_of(const Expression& value, const std::string& path, Scope& scope) {
@@ -212,15 +217,24 @@ class ListingCheck {
     };
     if (scope.part != "hear")
       return refuse(fmt::format("{}() can only be heard, in 'hear'", name), "");
-    if (value.operation == Operation::mean && listing_.meets())
-      return refuse("mean() is for rounds", "meetings have mine() and theirs()");
-    if (value.operation == Operation::theirs && !listing_.meets())
+    const bool served = listing_.peers == Peers::server;
+    if (value.operation == Operation::mean && (listing_.meets() || served))
+      return refuse("mean() is for rounds",
+                    fmt::format("{} theirs()", listing_.is_server() ? "a server has"
+                                               : served ? "a server's workers have mine() and"
+                                                        : "meetings have mine() and"));
+    if (value.operation == Operation::theirs && !listing_.meets() && !served)
       return refuse("theirs() is for meetings of two", "rounds have mean() and mine()");
-    if (value.index >= listing_.send.size())
+    if (value.operation == Operation::mine && listing_.is_server())
+      return refuse("a server hears no message of its own", "use theirs()");
+    const std::vector<bool>& types = listing_.heard_by(value.operation);
+    const std::size_t known =
+        &types == &listing_.sends_vector ? listing_.send.size() : types.size();
+    if (value.index >= known)
       return refuse(fmt::format("there is no message {}", value.index),
-                    fmt::format("send has {}, counted from 0", listing_.send.size()));
-    if (value.index >= listing_.sends_vector.size()) return std::nullopt;  // reported there
-    return listing_.sends_vector[value.index];
+                    fmt::format("send has {}, counted from 0", known));
+    if (value.index >= types.size()) return std::nullopt;  // reported there
+    return types[value.index];
   }
 
   void check_value(const std::string& part, const std::string& path, const Expression& value) {
@@ -279,7 +293,8 @@ class ListingCheck {
   void check_target(const Statement& statement, bool vector, const std::string& path,
                     Scope& scope) {
     const std::string& name = statement.target;
-    const bool assigns_gradient = name == "g" && scope.names.contains("g") && scope.part != "say";
+    const bool assigns_gradient = name == "g" && scope.names.contains("g") && scope.part != "say" &&
+                                  listing_.peers != Peers::server;
     if ((is_reserved(name) && name != "x" && !assigns_gradient) || is_parameter(name))
       return report(path, statement.column,
                     fmt::format("'{}' cannot be assigned in {}", name, scope.part));
@@ -305,7 +320,7 @@ class ListingCheck {
       const Statement& message = listing_.send[i];
       const std::string path = fmt::format("send.{}", i);
       const auto type = type_of(message.value, path, said_);
-      if (message.condition && listing_.meets())
+      if (message.condition && (listing_.meets() || listing_.peers == Peers::server))
         report(path, message.condition->column, "what two workers say has no condition",
                "messages of rounds may have one");
       else if (message.condition)
@@ -329,7 +344,29 @@ class ListingCheck {
 }  // namespace
 
 void check_listing(Listing& listing, std::vector<Finding>& findings) {
+  if (listing.served.server) {
+    const auto is_vector_of_server = [&](const Expression& one) {
+      const auto is_it = [&](const Kept& kept) { return kept.name == one.name; };
+      return one.operation == Operation::name &&
+             (one.name == "x" || std::ranges::any_of(listing.served.server->vectors, is_it));
+    };
+    for (const Statement& message : listing.served.server->send)
+      listing.served.theirs_vector.push_back(any_of(message.value, is_vector_of_server));
+  }
   ListingCheck(listing, findings).run();
+  if (!listing.served.server) return;
+  std::vector<Finding> found;
+  listing.served.server->served.theirs_vector = listing.sends_vector;
+  ListingCheck(*listing.served.server, found).run();
+  if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
+  add_of_server(found, findings);
+}
+
+void add_of_server(const std::vector<Finding>& found, std::vector<Finding>& findings) {
+  for (Finding finding : found) {
+    finding.path = finding.path.empty() ? "server" : "server." + finding.path;
+    findings.push_back(std::move(finding));
+  }
 }
 
 bool is_reserved(std::string_view name) {
@@ -348,7 +385,7 @@ ListedNames listed_names(const Listing& listing) {
 
 bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing) {
   if (value.operation == Operation::name) return names.find(value.name)->second;
-  if (is_heard(value.operation)) return listing.sends_vector[value.index];
+  if (is_heard(value.operation)) return listing.heard_by(value.operation)[value.index];
   if (is_reduction(value.operation)) return false;
   return std::ranges::any_of(value.arguments, [&](const Expression& argument) {
     return is_vector(argument, names, listing);

@@ -59,10 +59,12 @@ class UseCheck {
         report(fmt::format("scalars.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const ListedParameter& one : listing_.parameters)
-      if (!is_read(one.name) && !counts(one.name))
+      if (!listing_.is_server() && !is_read(one.name) && !counts(one.name) &&
+          !(listing_.served.server &&
+            UseCheck(*listing_.served.server, shape_, findings_).is_read(one.name)))
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
-    for (std::size_t i = 0; i < listing_.send.size(); ++i)
+    for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
       if (!occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
         report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
                fmt::format("read {}({}) in hear, or do not send it",
@@ -88,7 +90,8 @@ class UseCheck {
     if (listing_.meets())
       return fmt::format("say how {0} changes, as in {0} = {0} - 0.5 * (mine(0) - theirs(0))",
                          name);
-    return fmt::format("say how {0} changes, as in {0} = {0} + (mean(0) - mine(0))", name);
+    return fmt::format("say how {0} changes, as in {0} = {0} + ({1}(0) - mine(0))", name,
+                       listing_.peers == Peers::server ? "theirs" : "mean");
   }
   void report(const std::string& path, int column, std::string message, std::string remedy = {}) {
     findings_.push_back({path, column, std::move(message), std::move(remedy)});
@@ -138,7 +141,28 @@ class UseCheck {
   std::vector<Finding>& findings_;
 };
 
+void check_heard(const std::string& path, const std::vector<Statement>& send,
+                 const std::vector<Statement>& hear, const char* whom,
+                 std::vector<Finding>& findings) {
+  for (std::size_t i = 0; i < send.size(); ++i) {
+    const auto hears_it = [&](const Expression& one) {
+      return one.operation == Operation::theirs && one.index == i;
+    };
+    if (std::ranges::none_of(hear, [&](const Statement& one) {
+          return any_of(one.value, hears_it) || (one.condition && any_of(*one.condition, hears_it));
+        }))
+      findings.push_back(
+          {fmt::format("{}.{}", path, i), 0, fmt::format("message {} is never heard", i),
+           fmt::format("read theirs({}) in hear of {}, or do not send it", i, whom)});
+  }
+}
+
 }  // namespace
+
+void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings) {
+  check_heard("send", listing.send, listing.served.server->hear, "the server", findings);
+  check_heard("server.send", listing.served.server->send, listing.hear, "the workers", findings);
+}
 
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {
   UseCheck check(listing, shape, findings);

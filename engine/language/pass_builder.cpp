@@ -106,12 +106,16 @@ Operand PassBuilder::constant(HiddenNumber number) const {
 }
 
 bool PassBuilder::is_sent(std::size_t message) const {
-  return (variant_.sent >> position_of_message(*program_.listing_, message) & 1) != 0;
+  return (variant_.sent >> position_of_message(program_.listing_->sends_vector, message) & 1) != 0;
 }
 
 // Messages that are not sent leave no gaps.
 Operand PassBuilder::message(Kind kind, std::size_t index) const {
-  const std::uint32_t before = (1u << position_of_message(*program_.listing_, index)) - 1;
+  const bool of_other = kind == Kind::theirs && program_.listing_->peers == Peers::server;
+  const std::uint16_t position = position_of_message(
+      program_.listing_->heard_by(of_other ? Operation::theirs : Operation::mine), index);
+  if (of_other) return {kind, position};  // all of it is sent
+  const std::uint32_t before = (1u << position) - 1;
   return {kind, static_cast<std::uint16_t>(std::popcount(variant_.sent & before))};
 }
 

@@ -32,10 +32,10 @@ std::size_t arguments_of(Code code) {
   return code <= Code::maximum || code == Code::add_product ? 2 : 1;
 }
 
-std::uint16_t position_of_message(const Listing& listing, std::size_t index) {
+std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index) {
   std::uint16_t position = 0;
   for (std::size_t k = 0; k < index; ++k)
-    if (listing.sends_vector[k] == listing.sends_vector[index]) ++position;
+    if (is_vector[k] == is_vector[index]) ++position;
   return position;
 }
 
@@ -61,7 +61,7 @@ PartProgram::PartProgram(std::shared_ptr<const Listing> listing,
       if (listing_->sends_vector[i])
         note_numbers(value);
       else
-        said_.emplace_back(position_of_message(*listing_, i), number_of(value));
+        said_.emplace_back(position_of_message(listing_->sends_vector, i), number_of(value));
     }
   stages_.back().last = numbers_.size();
   for (std::size_t k = 0; options_.keeps && k < listing_->numbers.size(); ++k)
@@ -85,7 +85,7 @@ std::uint16_t PartProgram::number_of(const Expression& value) {
     case Operation::mine:
     case Operation::theirs:
       return add({.source = source_of(value.operation),
-                  .index = position_of_message(*listing_, value.index)});
+                  .index = position_of_message(listing_->heard_by(value.operation), value.index)});
     case Operation::norm:
     case Operation::dot:
     case Operation::sum:

@@ -222,6 +222,6 @@ class PartProgram {
 };
 
 /// By what a message is counted among the vectors, or the numbers, of a whole message.
-std::uint16_t position_of_message(const Listing& listing, std::size_t index);
+std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index);
 
 }  // namespace acid

@@ -124,7 +124,7 @@ std::int64_t Method::bytes_sent_again(std::span<const double> scalars) const {
 }
 
 void require_schedule_fits(const Method& method, const Topology& topology) {
-  if (!topology.schedule() || method.peers == Peers::all) return;
+  if (!topology.schedule() || method.peers == Peers::all || method.has_server()) return;
   const auto refuse = [&](std::string_view why, std::string_view remedy) {
     throw UsageError(
         fmt::format("the graph of topology '{}' changes from exchange to exchange: {}; {}",
@@ -148,6 +148,7 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
   require_schedule_fits(method, topology);
   switch (method.peers) {
     case Peers::partner:
+    case Peers::server:
       return nullptr;
     case Peers::all:
       if (!method.gathers()) return nullptr;
@@ -166,6 +167,9 @@ double bytes_per_message(const Method& method, const Topology& topology, double 
                          AllReduceKind all_reduce) {
   constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, where they differ
   const double n = topology.workers();
+  if (method.has_server())
+    return n * static_cast<double>(method.bytes_per_exchange(
+                   static_cast<std::size_t>(vector_bytes / sizeof(float))));
   double copies = 2 * static_cast<double>(topology.edge_count());
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
     copies = mean_messages(*mixing_of(method, topology));
@@ -186,7 +190,7 @@ double bytes_per_message(const Method& method, const Topology& topology, double 
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
                           AllReduceKind all_reduce) {
   const double n = topology.workers();
-  if (n < 2) return 0;
+  if (n < 2 && !method.has_server()) return 0;
   if (method.has_meetings()) return method.rate * bytes_of(method, vector_bytes);
   const auto legs = static_cast<std::int64_t>(method.round.legs().size());
   return bytes_per_message(method, topology, vector_bytes, all_reduce) *

@@ -109,12 +109,16 @@ class ListedEntry {
       method.rate = rate_is_a_number() ? number(options, kCommunicationRateField.name)
                                        : formula_value(*listing_->rate, values);
     else
-      method.round = Round(listing_->round, [&](std::string_view name) {
-        const auto found = values.find(name);
-        if (found == values.end())
-          throw UsageError(fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
-        return found->second;
-      });
+      method.round = Round(
+          listing_->round,
+          [&](std::string_view name) {
+            const auto found = values.find(name);
+            if (found == values.end())
+              throw UsageError(
+                  fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
+            return found->second;
+          },
+          method.has_server());
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
     for (const Listing::Turn& turn : listing_->turns)
@@ -125,6 +129,9 @@ class ListedEntry {
     if (listing_->fragments) count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
     method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
+    if (listing_->served.server)
+      method.server = rules<ListedRule>(
+          std::make_shared<const ListedPrograms>(listing_->served.server, values));
     return method;
   }
 

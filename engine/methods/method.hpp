@@ -36,12 +36,14 @@ struct Method {
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
   Rules rules = {};
-  std::optional<Codec> codec = {};  // of the vectors of messages; part of the rules
+  std::optional<Rules> server = {};  // what the server does, where there is one
+  std::optional<Codec> codec = {};   // of the vectors of messages; part of the rules
   /// The method's own numbers: the value of each that its entry shows. They are recorded with the
   /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
 
   bool has_meetings() const { return meets(peers); }
+  bool has_server() const { return peers == Peers::server; }
   Message message() const { return rules.floats->message(); }
   /// Of exchange `number`, from 0.
   Peers peers_in(std::int64_t number) const {
@@ -62,6 +64,11 @@ struct Method {
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
     return {rules.floats, dimension, codec, seed};
+  }
+  /// Of a message and of its answer: the partner's, or the server's, which no codec packs.
+  std::size_t bytes_per_exchange(std::size_t dimension) const {
+    const std::size_t said = packed_message(dimension).bytes();
+    return said + (server ? sizeof(float) * server->floats->message().floats(dimension) : said);
   }
 };
 
@@ -149,7 +156,8 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
 /// vectors of `vector_bytes`; the mean of all exchanges where they differ, expected ones where the
-/// number of messages is drawn. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors.
+/// number of messages is drawn. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors; to a
+/// server the replies count too.
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce = AllReduceKind::ring);
 

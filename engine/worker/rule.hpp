@@ -52,6 +52,13 @@ struct WorkerView {
   const T* snapshot() const;
 };
 
+/// A gradient's step.
+struct StepSize {
+  double learning_rate = 0;
+  std::int64_t number = 0;     // of the gradient, of this worker, from 1
+  std::int64_t staleness = 0;  // of it
+};
+
 /// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
 /// that the worker's kernels reach. A worker that hears them does not change them.
 template <class T>
@@ -62,6 +69,9 @@ struct Heard {
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   const T* own = nullptr;   // the worker's own message where `mean` is there
   double late = 0;          // meetings: normalised time since the messages were said
+  /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
+  /// how many it had heard since its last reply to the sender.
+  const StepSize* arrival = nullptr;
 };
 
 /// What a worker says: so many vectors of the model's dimension, one after the other, then numbers,
@@ -97,13 +107,6 @@ struct Extent {
     return static_cast<std::size_t>(std::popcount(of & mask));
   }
   std::size_t scalars_at() const { return vector_at(32); }
-};
-
-/// A gradient's step.
-struct StepSize {
-  double learning_rate = 0;
-  std::int64_t number = 0;     // of the gradient, of this worker, from 1
-  std::int64_t staleness = 0;  // of it
 };
 
 /// What a method does to one worker: the defaults are those of a method that keeps x alone, takes

@@ -183,7 +183,9 @@ class Trial {
     ended.outcome = run_replay({spec, *objective, ended.recorder}, script, true, 2);
   }
   /// Its bits depend on the seed alone, whichever driver executes it.
-  bool synchronous() const { return !spec.method.has_meetings(); }
+  bool synchronous() const { return !spec.method.has_meetings() && !only_simulated(); }
+  /// The other drivers refuse it.
+  bool only_simulated() const { return spec.method.has_server(); }
   std::unique_ptr<Objective> make_objective(int lanes) const {
     return quadratic(task, spec.workers, spec.seeds, lanes);
   }
@@ -250,6 +252,11 @@ std::vector<double> mean_start(const Trial& trial) {
 void check_drivers_agree(const Trial& trial) {
   Ended simulated, threads, processes;
   trial.simulate(simulated);
+  if (trial.only_simulated()) {
+    check_whole(trial, simulated.outcome);
+    CHECK_THROWS_AS(trial.run_on_threads(threads), UsageError);
+    return;
+  }
   trial.run_on_threads(threads);
   trial.run_as_processes(processes);
   check_whole(trial, threads.outcome);
@@ -378,6 +385,7 @@ TEST_CASE("conformance: every form stops when it is asked to, under every driver
       CHECK(ended.outcome.ending == Ending::stopped);
     };
     stopped([&](Ended& ended, std::stop_token stop) { trial.simulate(ended, 0, {}, stop); });
+    if (trial.only_simulated()) return;
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_on_threads(ended, stop); });
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_as_processes(ended, stop); });
   });

@@ -88,7 +88,8 @@ Outcome Setup::run(std::stop_token stop) {
   const Topology graph = make_topology(workers, with_fallbacks(kind->fields, topology));
   spec.topology = &graph;
   const AlgorithmEntry* entry = find_algorithm(algorithm);
-  const nlohmann::json resolved = with_fallbacks(entry->fields, options);
+  nlohmann::json resolved = with_fallbacks(entry->fields, options);
+  if (!codec.is_null()) resolved["codec"] = codec;
   const double rate = resolved.value("communication_rate", 0.0);
   std::optional<Spectral> nominal;
   if (workers > 1 && rate > 0) nominal = spectral(graph, rate);

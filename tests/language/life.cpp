@@ -125,14 +125,15 @@ Lives live(const Method& method, const OptimizerSettings& optimizer, std::size_t
     const Vector own = life.say(t + 0.5);
     note("a message", own);
     std::vector<Vector> messages{own};
-    const std::size_t others = method.has_meetings() || round == 0 ? 1 : random.below(10);
+    const bool of_two = method.has_meetings() || method.has_server();
+    const std::size_t others = of_two || round == 0 ? 1 : random.below(10);
     for (std::size_t k = 0; k < others; ++k) {
       messages.push_back(normal_floats(random, own.size()));
       // The numbers of a message are doubles.
       const auto numbers = static_cast<std::ptrdiff_t>(method.message().vectors * size);
       std::copy(own.begin() + numbers, own.end(), messages.back().begin() + numbers);
     }
-    const bool mean = round == 0 && method.message().scalars == 0;
+    const bool mean = round == 0 && !method.has_server() && method.message().scalars == 0;
     note("what was heard", life.hear(t + 0.75, messages, mean));
     if (!method.has_meetings()) messages.clear();
     const Vector whole = life.read(t + 1, 0, size, messages);
@@ -158,6 +159,11 @@ Lives live(const Listing& listing, const std::vector<std::size_t>& sizes, const 
   for (const OptimizerSettings& optimizer : optimizers)
     for (const std::size_t size : sizes)
       for (Left& one : live(method, optimizer, size, backend)) left.push_back(std::move(one));
+  if (!method.server) return left;
+  Method server = method;
+  server.rules = *method.server;
+  for (const std::size_t size : sizes)
+    for (Left& one : live(server, {}, size, backend)) left.push_back(std::move(one));
   return left;
 }
 

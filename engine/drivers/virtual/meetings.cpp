@@ -159,6 +159,9 @@ void VirtualAsync::handle(const Occurrence& occurrence) {
     case Occurrence::Kind::pause_ends:
       workers_.pause(w, false);
       return release_if_caught_up(w);
+    case Occurrence::Kind::message_arrives:
+    case Occurrence::Kind::reply_arrives:
+      break;
     case Occurrence::Kind::exchange_done: {
       const DueEdge edge = exchanges_.matchmaker().in_flight(w);
       exchanges_.apply(edge);
