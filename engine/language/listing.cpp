@@ -17,10 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kListingKeys = {"name",    "label",      "summary", "source",  "round",
-                                     "rate",    "peers",      "keep",    "scalars", "point",
-                                     "model",   "step",       "say",     "send",    "hear",
-                                     "between", "parameters", "codec",   "needs",   "fragments"};
+constexpr std::array kListingKeys = {
+    "name", "label",   "summary",    "source", "round", "rate",      "peers",
+    "keep", "scalars", "point",      "model",  "step",  "say",       "send",
+    "hear", "between", "parameters", "codec",  "needs", "fragments", "agreement"};
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= kLongestName && text != "if" &&
@@ -70,6 +70,7 @@ class ListingReader {
     read_codec(listing);
     for (const Statement& need : list("needs", json::array(), &parse_message))
       listing.needs.push_back(need.value);
+    if (table_.contains("agreement")) listing.agreement = expression("agreement", "");
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
     listing.step = statements("step", {"x = x - lr * u"});

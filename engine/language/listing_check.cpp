@@ -90,6 +90,17 @@ class ListingCheck {
           fmt::format("needs.{}", i), listing_.needs[i],
           [](std::string_view name) { return name == "lambda_min"; },
           "the least eigenvalue of the mixing matrix, lambda_min, is known here");
+    check_agreement();
+  }
+
+  void check_agreement() {
+    if (!listing_.agreement) return;
+    check_formula(
+        "agreement", *listing_.agreement,
+        [](std::string_view name) {
+          return name == "rho" || name == "lambda2" || name == "lambda_min";
+        },
+        "rho, lambda2 and lambda_min of the mixing matrix are known here");
   }
 
   void check_parametric(const std::string& path, const Expression& value) {
