@@ -47,7 +47,7 @@ void Resolver::look_at_exchanges(const Method& method) {
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *
                 worker_time_;
   look_at_codec(method);
-  if (workers_ > 1 && method.peers == Peers::neighbours) plan_.schedule = topology_->schedule();
+  look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
   const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
@@ -70,6 +70,19 @@ void Resolver::look_at_exchanges(const Method& method) {
     out_.warn(place("algorithm"),
               {plan_.warnings.back(), "lower communication_rate or use a faster network"});
   }
+}
+
+void Resolver::look_at_agreement(const Method& method) {
+  if (workers_ < 2 || method.has_meetings()) return;
+  plan_.exchanges_per_gradient = exchanges_per_gradient(method);
+  if (method.peers == Peers::neighbours && topology_->schedule())
+    plan_.schedule = facts_.schedule(workers_, settings_.topology);
+  if (entry_->agreement.empty()) return;
+  const MixingNumbers numbers =
+      method.peers == Peers::neighbours
+          ? facts_.mixing(workers_, settings_.topology, method.uniform_weights)
+          : MixingNumbers{};
+  plan_.left = left_by_exchange(*entry_, method, numbers);
 }
 
 // What a sparse codec leaves out of a model does not fade away as what it leaves out of a gradient.

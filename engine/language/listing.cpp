@@ -18,9 +18,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array kListingKeys = {
-    "name", "label",   "summary",    "source", "round", "rate",      "peers",
-    "keep", "scalars", "point",      "model",  "step",  "say",       "send",
-    "hear", "between", "parameters", "codec",  "needs", "fragments", "server"};
+    "name",       "label", "summary", "source",    "round",  "rate",     "peers", "keep",
+    "scalars",    "point", "model",   "step",      "say",    "send",     "hear",  "between",
+    "parameters", "codec", "needs",   "fragments", "server", "agreement"};
 constexpr std::array kServerKeys = {"keep", "scalars", "hear", "send"};
 
 bool is_name(const std::string& text) {
@@ -71,6 +71,7 @@ class ListingReader {
     read_codec(listing);
     for (const Statement& need : list("needs", json::array(), &parse_message))
       listing.needs.push_back(need.value);
+    if (table_.contains("agreement")) listing.agreement = expression("agreement", "");
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
     const bool served = listing.peers == Peers::server;
@@ -375,11 +376,6 @@ class ListingReader {
 };
 
 }  // namespace
-
-bool Listing::keeps(std::string_view name) const {
-  const auto is_it = [&](const Kept& one) { return one.name == name; };
-  return name == "x" || std::ranges::any_of(vectors, is_it) || std::ranges::any_of(numbers, is_it);
-}
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
   return ListingReader(table, findings).read();

@@ -67,7 +67,8 @@ struct Listing {
     Expression rate;  // of parameters
   };
   std::optional<Mix> between;
-  std::vector<Expression> needs;  // of the graph: numbers of lambda_min, which must not be 0
+  std::vector<Expression> needs;        // of the graph: numbers of lambda_min, which must not be 0
+  std::optional<Expression> agreement;  // what an exchange leaves; of rho, lambda2 and lambda_min
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
   struct Served {        // peers = "server"
     std::shared_ptr<Listing> server = {};  // what that keeps, hears and sends; null: this is it

@@ -10,16 +10,6 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOtherNames = {"x", "g", "u", "at", "late", "if"};
-// What every worker keeps, whatever its method.
-constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
-                                                             "buffers", "offer"};
-constexpr std::array<std::string_view, 2> kGraphNumbers = {"chi1", "chi2"};
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 bool is_of_numbers_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }
@@ -75,8 +65,7 @@ class ListingCheck {
       const auto known = [&](std::string_view name) {
         const auto other = std::ranges::find_if(
             listing_.parameters, [&](const ListedParameter& p) { return p.name == name; });
-        return is_one_of(kGraphNumbers, name) ||
-               (other != listing_.parameters.end() && !other->formula);
+        return is_graph_number(name) || (other != listing_.parameters.end() && !other->formula);
       };
       check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
                     "a formula is of chi1, chi2 and parameters that are numbers");
@@ -90,6 +79,17 @@ class ListingCheck {
           fmt::format("needs.{}", i), listing_.needs[i],
           [](std::string_view name) { return name == "lambda_min"; },
           "the least eigenvalue of the mixing matrix, lambda_min, is known here");
+    check_agreement();
+  }
+
+  void check_agreement() {
+    if (!listing_.agreement) return;
+    check_formula(
+        "agreement", *listing_.agreement,
+        [](std::string_view name) {
+          return name == "rho" || name == "lambda2" || name == "lambda_min";
+        },
+        "rho, lambda2 and lambda_min of the mixing matrix are known here");
   }
 
   void check_parametric(const std::string& path, const Expression& value) {
@@ -367,29 +367,6 @@ void add_of_server(const std::vector<Finding>& found, std::vector<Finding>& find
     finding.path = finding.path.empty() ? "server" : "server." + finding.path;
     findings.push_back(std::move(finding));
   }
-}
-
-bool is_reserved(std::string_view name) {
-  return is_one_of(kEventNumbers, name) || is_one_of(kOtherNames, name) ||
-         is_one_of(kGraphNumbers, name) || is_one_of(kWorkersVectors, name);
-}
-
-ListedNames listed_names(const Listing& listing) {
-  ListedNames names{{"x", true}};
-  for (const std::string_view name : kEventNumbers) names.emplace(name, false);
-  for (const Kept& one : listing.vectors) names[one.name] = true;
-  for (const Kept& one : listing.numbers) names[one.name] = false;
-  for (const ListedParameter& one : listing.parameters) names[one.name] = false;
-  return names;
-}
-
-bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing) {
-  if (value.operation == Operation::name) return names.find(value.name)->second;
-  if (is_heard(value.operation)) return listing.heard_by(value.operation)[value.index];
-  if (is_reduction(value.operation)) return false;
-  return std::ranges::any_of(value.arguments, [&](const Expression& argument) {
-    return is_vector(argument, names, listing);
-  });
 }
 
 }  // namespace acid

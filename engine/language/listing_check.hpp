@@ -27,6 +27,9 @@ void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& 
 /// Whether a worker and its server hear what the other sends, each of them right by itself.
 void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings);
 
+/// chi1 and chi2, which formulas of parameters may read.
+bool is_graph_number(std::string_view name);
+
 /// Names that mean something in every listing: x, g, lr, …
 bool is_reserved(std::string_view name);
 

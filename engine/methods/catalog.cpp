@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "engine/base/error.hpp"
 #include "engine/codecs/coded_rule.hpp"
+#include "engine/language/listed_rule.hpp"
 #include "engine/methods/listed.hpp"
 
 namespace acid {
@@ -192,9 +194,22 @@ double bytes_per_gradient(const Method& method, const Topology& topology, double
   const double n = topology.workers();
   if (n < 2 && !method.has_server()) return 0;
   if (method.has_meetings()) return method.rate * bytes_of(method, vector_bytes);
-  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
   return bytes_per_message(method, topology, vector_bytes, all_reduce) *
-         static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs) / n;
+         exchanges_per_gradient(method) / n;
+}
+
+double exchanges_per_gradient(const Method& method) {
+  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
+  return static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs);
+}
+
+std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
+                                       const MixingNumbers& numbers) {
+  if (entry.agreement.empty() || method.codec || !method.turns.empty()) return std::nullopt;
+  const double left = formula_value(
+      parse_expression(entry.agreement),
+      {{"rho", numbers.rho}, {"lambda2", numbers.lambda2}, {"lambda_min", numbers.lambda_min}});
+  return std::isfinite(left) ? std::optional(left) : std::nullopt;
 }
 
 }  // namespace acid

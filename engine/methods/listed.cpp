@@ -52,6 +52,7 @@ class ListedEntry {
                          .minimum = 0,
                          .maximum = kMostCommunicationRate});
     if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
+    if (listing_->agreement) agreement_ = print(*listing_->agreement);
     entry_ = {.name = listing_->name,
               .label = listing_->label,
               .summary = or_else(listing_->summary, "a method of a recipe"),
@@ -61,6 +62,7 @@ class ListedEntry {
               .fields = fields_,
               .make = [this](const json& options,
                              const Spectral* nominal) { return make(options, nominal); },
+              .agreement = agreement_,
               .listing = listing_.get()};
   }
   ListedEntry(const ListedEntry&) = delete;
@@ -147,6 +149,7 @@ class ListedEntry {
 
   std::shared_ptr<const Listing> listing_;
   std::deque<std::string> texts_;
+  std::string agreement_;
   std::vector<Field> fields_;
   AlgorithmEntry entry_;
 };
@@ -157,6 +160,7 @@ class ListedEntries {
   const AlgorithmEntry& of(const Listing& listing) EXCLUDES_LOCK(mutex_) {
     json key = canonical(listing);
     key["name"] = {listing.name, listing.label};
+    key["agreement"] = listing.agreement ? print(*listing.agreement) : "";
     key["parameters"] = json::array();  // with what their entry says of them
     for (const ListedParameter& one : listing.parameters)
       key["parameters"].push_back({one.name, one.value, one.formula ? print(*one.formula) : ""});

@@ -17,6 +17,7 @@
 #include "engine/language/round.hpp"
 #include "engine/methods/all_reduce.hpp"
 #include "engine/topology/mixing_schedule.hpp"
+#include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/worker/rule.hpp"
 
@@ -119,11 +120,21 @@ struct AlgorithmEntry {
                            bool gossips) = nullptr;
   /// Nothing for parameters that the theory does not speak of.
   std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
+  /// Of methods of rounds, as published or as follows from the rule: what an exchange leaves of the
+  /// workers' differences, in norm and in the long run, where gradients add none and nothing is
+  /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
+  std::string_view agreement = {};
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
 
 /// Why a kind of codec cannot be used with it; nothing: it can.
 std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry);
+/// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
+/// method, its codec or the graph.
+std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
+                                       const MixingNumbers& numbers);
+/// Exchanges per worker and gradient of a method of rounds.
+double exchanges_per_gradient(const Method& method);
 
 /// The entry's method, with the codec that the options name in "codec", if they do.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
