@@ -60,9 +60,9 @@ class ListingReader {
     for (const auto& [key, value] : table_.items()) check_key(key);
     Listing listing;
     listing.name = text("name", "");
-    listing.label = text("label", listing.name);
-    listing.summary = text("summary", "");
-    listing.source = text("source", "");
+    listing.about.label = text("label", listing.name);
+    listing.about.summary = text("summary", "");
+    listing.about.source = text("source", "");
     read_calendar(listing);
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);
@@ -70,8 +70,8 @@ class ListingReader {
     read_between(listing);
     read_codec(listing);
     for (const Statement& need : list("needs", json::array(), &parse_message))
-      listing.needs.push_back(need.value);
-    if (table_.contains("agreement")) listing.agreement = expression("agreement", "");
+      listing.of_graph.needs.push_back(need.value);
+    if (table_.contains("agreement")) listing.of_graph.agreement = expression("agreement", "");
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
     const bool served = listing.peers == Peers::server;

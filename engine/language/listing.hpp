@@ -45,7 +45,10 @@ struct Kept {
 /// What a method listing says, as docs/METHODS.md specifies it: texts are parsed, defaults are
 /// filled in, names are checked.
 struct Listing {
-  std::string name, label, summary, source;
+  std::string name;
+  struct About {
+    std::string label, summary, source;
+  } about;  // for people
   Peers peers = Peers::neighbours;
   /// So many exchanges with these peers, a formula of parameters: all, or `peers`.
   struct Turn {
@@ -67,8 +70,10 @@ struct Listing {
     Expression rate;  // of parameters
   };
   std::optional<Mix> between;
-  std::vector<Expression> needs;        // of the graph: numbers of lambda_min, which must not be 0
-  std::optional<Expression> agreement;  // what an exchange leaves; of rho, lambda2 and lambda_min
+  struct OfGraph {
+    std::vector<Expression> needs;        // of lambda_min; none of them may be 0
+    std::optional<Expression> agreement;  // what an exchange leaves; of rho, lambda2, lambda_min
+  } of_graph;
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
   struct Served {        // peers = "server"
     std::shared_ptr<Listing> server = {};  // what that keeps, hears and sends; null: this is it

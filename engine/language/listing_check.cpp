@@ -74,18 +74,18 @@ class ListingCheck {
     if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
     for (std::size_t i = 0; i < listing_.turns.size(); ++i)
       check_parametric(fmt::format("peers.{}", i), listing_.turns[i].count);
-    for (std::size_t i = 0; i < listing_.needs.size(); ++i)
+    for (std::size_t i = 0; i < listing_.of_graph.needs.size(); ++i)
       check_formula(
-          fmt::format("needs.{}", i), listing_.needs[i],
+          fmt::format("needs.{}", i), listing_.of_graph.needs[i],
           [](std::string_view name) { return name == "lambda_min"; },
           "the least eigenvalue of the mixing matrix, lambda_min, is known here");
     check_agreement();
   }
 
   void check_agreement() {
-    if (!listing_.agreement) return;
+    if (!listing_.of_graph.agreement) return;
     check_formula(
-        "agreement", *listing_.agreement,
+        "agreement", *listing_.of_graph.agreement,
         [](std::string_view name) {
           return name == "rho" || name == "lambda2" || name == "lambda_min";
         },

@@ -52,11 +52,11 @@ class ListedEntry {
                          .minimum = 0,
                          .maximum = kMostCommunicationRate});
     if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
-    if (listing_->agreement) agreement_ = print(*listing_->agreement);
+    if (listing_->of_graph.agreement) agreement_ = print(*listing_->of_graph.agreement);
     entry_ = {.name = listing_->name,
-              .label = listing_->label,
-              .summary = or_else(listing_->summary, "a method of a recipe"),
-              .source = or_else(listing_->source, "a recipe"),
+              .label = listing_->about.label,
+              .summary = or_else(listing_->about.summary, "a method of a recipe"),
+              .source = or_else(listing_->about.source, "a recipe"),
               .peers = listing_->peers,
               .optimizers = takes_directions(*listing_) ? Optimizers::any : Optimizers::none,
               .fields = fields_,
@@ -159,8 +159,8 @@ class ListedEntries {
  public:
   const AlgorithmEntry& of(const Listing& listing) EXCLUDES_LOCK(mutex_) {
     json key = canonical(listing);
-    key["name"] = {listing.name, listing.label};
-    key["agreement"] = listing.agreement ? print(*listing.agreement) : "";
+    key["name"] = {listing.name, listing.about.label};
+    key["agreement"] = listing.of_graph.agreement ? print(*listing.of_graph.agreement) : "";
     key["parameters"] = json::array();  // with what their entry says of them
     for (const ListedParameter& one : listing.parameters)
       key["parameters"].push_back({one.name, one.value, one.formula ? print(*one.formula) : ""});
@@ -201,14 +201,14 @@ const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entri
 
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
                                       const Topology& topology) {
-  if (entry.listing == nullptr || entry.listing->needs.empty() || topology.workers() < 2)
+  if (entry.listing == nullptr || entry.listing->of_graph.needs.empty() || topology.workers() < 2)
     return std::nullopt;
   if (topology.schedule())
     return fmt::format("{} needs {}, and the graph changes from exchange to exchange", entry.name,
-                       print(entry.listing->needs.front()));
+                       print(entry.listing->of_graph.needs.front()));
   const double least = least_eigenvalue(method.uniform_weights ? uniform_weights(topology)
                                                                : metropolis_weights(topology));
-  for (const Expression& need : entry.listing->needs)
+  for (const Expression& need : entry.listing->of_graph.needs)
     if (formula_value(need, {{"lambda_min", least}}) == 0)
       return fmt::format("{} needs {}, and on this graph lambda_min is {:.6g}", entry.name,
                          print(need), least);
