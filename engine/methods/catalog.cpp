@@ -205,7 +205,8 @@ double exchanges_per_gradient(const Method& method) {
 
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
                                        const MixingNumbers& numbers) {
-  if (entry.agreement.empty() || method.codec || !method.turns.empty()) return std::nullopt;
+  if (entry.agreement.empty() || method.codec || method.varies() || method.has_server())
+    return std::nullopt;
   const double left = formula_value(
       parse_expression(entry.agreement),
       {{"rho", numbers.rho}, {"lambda2", numbers.lambda2}, {"lambda_min", numbers.lambda_min}});
