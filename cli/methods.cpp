@@ -39,6 +39,8 @@ const AlgorithmEntry& entry_of_name(const std::string& name, const std::string& 
     if (entry->name == name) return *entry;
     known.emplace_back(entry->name);
   }
+  if (const std::string_view written = written_for(name); !written.empty())
+    throw UsageError(fmt::format("'{}' is no method of its own: write {}", name, written));
   throw UsageError(fmt::format("there is no method '{}'; {}", name, did_you_mean(name, known)));
 }
 
@@ -52,6 +54,8 @@ const char* peers_name(Peers peers) {
       return "all";
     case Peers::partner:
       return "pairs";
+    case Peers::server:
+      return "server";
   }
   return "";
 }
@@ -108,7 +112,26 @@ std::string counted_messages(const Method& method) {
       return text + " in an all-reduce, which sends 2(n-1)/n of it per worker";
     case Peers::partner:
       return text + " to the partner";
+    case Peers::server:
+      return fmt::format("{} to the server, which answers {}", text,
+                         counted(method.server->floats->message().vectors, "vector"));
   }
+  return text;
+}
+
+// What exchanges differ in.
+std::string turns_of(const Listing& listing) {
+  const json form = canonical(listing);
+  std::string text;
+  if (!listing.turns.empty())
+    text +=
+        fmt::format("  in turn      {}\n", words(form.at("peers").get<std::vector<std::string>>()));
+  if (listing.fragments)
+    text += fmt::format("  fragments    {}: an exchange is about one part of the vectors\n",
+                        form.at("fragments").get<std::string>());
+  for (std::size_t i = 0; i < listing.send.size(); ++i)
+    if (listing.send[i].condition)
+      text += fmt::format("  message {}    sent if {}\n", i, print(*listing.send[i].condition));
   return text;
 }
 
@@ -129,11 +152,12 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   }
   text += fmt::format("  sends        {}\n", counted_messages(method));
   if (listing) {
+    text += turns_of(*listing);
     for (const PartUse& use : uses_of(*listing))
       text += fmt::format("  {:<12} reads {}; assigns {}\n", use.part, words(use.reads),
                           words(use.assigns));
     const Rules& rules = method.rules;
-    if (!method.reduces_gradients) {
+    if (!method.reduces_gradients && !method.has_server()) {
       const ExchangeFacts facts = measure_exchange(*listing, rules);
       text += fmt::format(
           "  measured     of random workers: an exchange {} linear, and {} the "

@@ -105,9 +105,28 @@ std::string text_of_schedules(const Plan& plan) {
         graph += fmt::format(", {} {}", key.substr(key.find('.') + 1), value_text(value));
     if (!told.insert(graph).second) continue;
     text += fmt::format("\nThe graph of {} changes:\n{}", graph,
-                        text_of(schedule_numbers(*run.schedule, run.workers)));
+                        text_of_schedule(document_of(*run.schedule)));
   }
   return text;
+}
+
+// What theory says of exchanges, each once.
+std::string text_of_agreement(const Plan& plan) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.left) continue;
+    const std::string line =
+        fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
+                    shown_name(run.algorithm, run.label), run.workers,
+                    value_text(value_at(flatten(run.settings), "topology.kind")), *run.left,
+                    run.exchanges_per_gradient);
+    if (told.insert(line).second) text += line;
+  }
+  if (text.empty()) return text;
+  return "\nAn exchange leaves of the workers' differences, in the long run and gradients "
+         "apart:\n" +
+         text;
 }
 
 Exit plan(const PlanOptions& options) {
@@ -123,7 +142,7 @@ Exit plan(const PlanOptions& options) {
     print_data(
         fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
                     compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
-    print_data(text_of_schedules(compiled));
+    print_data(text_of_schedules(compiled) + text_of_agreement(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/schedule_text.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
@@ -123,6 +124,19 @@ void add_gossip(std::string& text, const RunDetail& run) {
                          checkpoints));
 }
 
+// Of methods of rounds; runs of before have neither.
+void add_agreement(std::string& text, const RunDetail& run) {
+  if (!run.plan.is_object()) return;
+  if (const json schedule = run.plan.value("schedule", json()); schedule.is_object())
+    text += "\ngraph that changes\n" + text_of_schedule(schedule);
+  const json agreement = run.plan.value("agreement", json());
+  if (!agreement.is_object()) return;
+  text += "\nagreement, gradients apart\n";
+  add_line(text, "left by an exchange", short_number(agreement.at("left").get<double>()));
+  add_line(text, "exchanges per gradient",
+           short_number(agreement.at("exchanges_per_gradient").get<double>()));
+}
+
 void add_workers(std::string& text, const AttemptResult& result) {
   if (result.worker_gradients.empty()) return;
   const auto [least, most] =
@@ -212,6 +226,7 @@ std::string to_text(const RunDetail& run) {
   add_outcome(text, run);
   add_results(text, run);
   add_gossip(text, run);
+  add_agreement(text, run);
   if (run.result) add_workers(text, *run.result);
   text += "\nsettings\n";
   add_settings(text, run.settings);

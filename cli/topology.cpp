@@ -14,6 +14,7 @@
 #include "cli/terminal/field_options.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/names.hpp"
+#include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
 #include "reports/text_table.hpp"
 
@@ -57,6 +58,13 @@ json edges_of(const Topology& topology, double rate) {
   return edges;
 }
 
+// Of a graph that stays as it is, and is not too large.
+std::optional<double> rho_of(const Topology& topology) {
+  if (topology.workers() < 2 || topology.workers() > kMostMixingWorkers || topology.schedule())
+    return std::nullopt;
+  return mixing_numbers(metropolis_weights(topology)).rho;
+}
+
 json document_of(const Topology& topology, double rate, const std::optional<Spectral>& numbers) {
   json document{{"schema_version", kJsonSchemaVersion}, {"kind", topology.kind()},
                 {"workers", topology.workers()},        {"rate", rate},
@@ -64,6 +72,8 @@ json document_of(const Topology& topology, double rate, const std::optional<Spec
   for (const auto& [key, symbol, value] : numbers.value_or(Spectral{}).named())
     document[std::string(key)] = numbers ? json(value) : json();
   if (!numbers) document["lambda_sum"] = 0.0;  // one worker has no gossip
+  const std::optional<double> rho = rho_of(topology);
+  document["rho"] = rho ? json(*rho) : json();
   if (topology.schedule())
     document["schedule"] = document_of(schedule_numbers(*topology.schedule(), topology.workers()));
   return document;
@@ -83,10 +93,16 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
   if (numbers)
     for (const auto& [key, symbol, value] : numbers->named())
       text += fmt::format("  {}{:{}}{:.6g}\n", symbol, "", 13 - terminal_columns(symbol), value);
+  if (const auto rho = rho_of(topology))
+    text += fmt::format(
+        "  ρ            {:.6g} of differences is left by an exchange of rounds, Metropolis "
+        "weights\n",
+        *rho);
   if (topology.edge_count() == 0) return text;
   if (topology.schedule())
-    text += "\nThe graph changes from exchange to exchange of a run of rounds:\n\n" +
-            text_of(schedule_numbers(*topology.schedule(), topology.workers()));
+    text +=
+        "\nThe graph changes from exchange to exchange of a run of rounds:\n\n" +
+        text_of_schedule(document_of(schedule_numbers(*topology.schedule(), topology.workers())));
   if (topology.edge_count() > kMostEdgesInText)
     return text + "\nThe edges are too many to list here; --json has them.\n";
   Table table{{{"i", true}, {"j", true}, {"λ", true}}, {}};

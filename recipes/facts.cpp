@@ -50,6 +50,20 @@ const Spectral& Facts::spectral(int workers, const nlohmann::json& topology_opti
               [&] { return acid::spectral(topology(workers, topology_options), rate); });
 }
 
+const ScheduleNumbers& Facts::schedule(int workers, const nlohmann::json& options) {
+  return once(schedules_, {workers, options},
+              [&] { return schedule_numbers(*topology(workers, options).schedule(), workers); });
+}
+
+const MixingNumbers& Facts::mixing(int workers, const nlohmann::json& options, bool uniform) {
+  return once(mixings_, {workers, options, uniform}, [&] {
+    const Topology& graph = topology(workers, options);
+    if (graph.schedule()) return mixing_numbers(schedule(workers, options));
+    if (workers > kMostMixingWorkers) return mixing_numbers(ScheduleNumbers{});
+    return mixing_numbers(uniform ? uniform_weights(graph) : metropolis_weights(graph));
+  });
+}
+
 const std::string& Facts::file_digest(const std::string& path) {
   return once(digests_, path, [&] { return sha256_file(path); });
 }

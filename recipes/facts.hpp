@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/topology/topology.hpp"
 
@@ -32,6 +33,10 @@ class Facts {
   const Topology& topology(int workers, const nlohmann::json& options);
   /// workers ≥ 2, rate > 0.
   const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);
+  /// The same of a graph that changes.
+  const ScheduleNumbers& schedule(int workers, const nlohmann::json& topology);
+  /// Of the weights of a method of rounds: workers ≥ 2.
+  const MixingNumbers& mixing(int workers, const nlohmann::json& topology, bool uniform);
   /// SHA-256 of a file's content.
   const std::string& file_digest(const std::string& path);
 
@@ -40,6 +45,8 @@ class Facts {
   std::map<nlohmann::json, Model> models_;
   std::map<nlohmann::json, Topology> topologies_;
   std::map<nlohmann::json, Spectral> spectra_;
+  std::map<nlohmann::json, ScheduleNumbers> schedules_;
+  std::map<nlohmann::json, MixingNumbers> mixings_;
   std::map<std::string, std::string> digests_;
 };
 

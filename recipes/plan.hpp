@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/topology/schedule_numbers.hpp"
 
 namespace acid {
-
-class MixingSchedule;
 
 /// Something wrong (or doubtful) in a recipe, ready to be shown with the text underlined.
 struct Diagnostic {
@@ -77,9 +76,12 @@ struct PlannedRun {
   std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
   std::map<std::string, double> numbers;      // the method's own, Method::derived
   double bytes = 0;                           // expected to move over the whole budget
-  /// How the graph changes, of methods of rounds that hear neighbours; null: it does not.
-  std::shared_ptr<const MixingSchedule> schedule;
-  double largest_load = 0;  // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
+  /// How the graph changes, of methods of rounds that hear neighbours; absent: it does not.
+  std::optional<ScheduleNumbers> schedule;
+  /// What an exchange of rounds leaves of the workers' differences, AlgorithmEntry::agreement.
+  std::optional<double> left;
+  double exchanges_per_gradient = 0;  // of each worker, in rounds
+  double largest_load = 0;            // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
   int largest_load_worker = 0;
   std::vector<std::string> warnings;
 };
@@ -113,7 +115,8 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
 /// seed, digest, group, settings, budget_gradients, gradients_per_epoch, chi1, chi2, bytes, load,
-/// warnings, and each number that some method shows}]}; absent numbers are null.
+/// warnings, schedule {…}, agreement {left, exchanges_per_gradient}, and each number that some
+/// method shows}]}; what is absent is null.
 nlohmann::json to_json(const Plan& plan);
 
 }  // namespace acid

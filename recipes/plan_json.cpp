@@ -8,6 +8,11 @@ nlohmann::json or_null(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json();
 }
 
+nlohmann::json agreement_json(const PlannedRun& run) {
+  if (!run.left) return nullptr;
+  return {{"left", *run.left}, {"exchanges_per_gradient", run.exchanges_per_gradient}};
+}
+
 nlohmann::json run_json(const PlannedRun& run) {
   nlohmann::json document;
   for (const Shown& shown : shown_by_any()) document[std::string(shown.key)] = nullptr;
@@ -25,6 +30,8 @@ nlohmann::json run_json(const PlannedRun& run) {
                    {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
                    {"chi1", or_null(run.chi1)},
                    {"chi2", or_null(run.chi2)},
+                   {"schedule", run.schedule ? document_of(*run.schedule) : nullptr},
+                   {"agreement", agreement_json(run)},
                    {"bytes", run.bytes},
                    {"load", run.largest_load},
                    {"load_worker", run.largest_load_worker},

@@ -37,12 +37,17 @@ void Resolver::look_at_exchanges(const Method& method) {
     plan_.chi2 = nominal.chi2;
   }
   const bool simulated = settings_.execution.driver == DriverKind::virtual_time;
+  if (method.has_server() && !simulated)
+    error("execution.driver",
+          fmt::format("{} has a server, and the {} driver has none yet", entry_->name,
+                      driver_name(settings_.execution.driver)),
+          "use driver = \"virtual\"");
   const VirtualOptions& model = settings_.execution.simulation;
   plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *
                 worker_time_;
   look_at_codec(method);
-  if (workers_ > 1 && method.peers == Peers::neighbours) plan_.schedule = topology_->schedule();
+  look_at_agreement(method);
   if (method.reduces_gradients && simulated) look_at_buckets(bytes);
   if (!meets(entry_->peers) || !simulated) return;
   const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
@@ -67,9 +72,22 @@ void Resolver::look_at_exchanges(const Method& method) {
   }
 }
 
+void Resolver::look_at_agreement(const Method& method) {
+  if (workers_ < 2 || method.has_meetings()) return;
+  plan_.exchanges_per_gradient = exchanges_per_gradient(method);
+  if (method.peers == Peers::neighbours && topology_->schedule())
+    plan_.schedule = facts_.schedule(workers_, settings_.topology);
+  if (entry_->agreement.empty()) return;
+  const MixingNumbers numbers =
+      method.peers == Peers::neighbours
+          ? facts_.mixing(workers_, settings_.topology, method.uniform_weights)
+          : MixingNumbers{};
+  plan_.left = left_by_exchange(*entry_, method, numbers);
+}
+
 // What a sparse codec leaves out of a model does not fade away as what it leaves out of a gradient.
 void Resolver::look_at_codec(const Method& method) {
-  if (!method.codec || method.codec->kind == CodecKind::bf16 || !says_models(*entry_)) return;
+  if (!method.codec || !method.codec->leaves_out() || !says_models(*entry_)) return;
   plan_.warnings.push_back(fmt::format(
       "{} sends x itself, of which this codec leaves out a part: workers stay apart, and "
       "with error feedback or in pairs they may diverge",

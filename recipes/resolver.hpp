@@ -96,6 +96,7 @@ class Resolver {
   void look_at_exchanges(const Method& method);
   void look_at_buckets(double vector_bytes);
   void look_at_codec(const Method& method);
+  void look_at_agreement(const Method& method);
   PlannedRun run(std::uint64_t seed);
   std::optional<Spectral> realised(std::uint64_t seed);
 

@@ -66,7 +66,11 @@ void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry
                                         {codec_fields(), {}});
   if (given == nullptr && entry.listing != nullptr && entry.listing->codec.is_object())
     codec = entry.listing->codec;
-  if (codec.contains("kind") && codec["kind"] != "none") algorithm["codec"] = std::move(codec);
+  if (!codec.contains("kind") || codec["kind"] == "none") return;
+  if (const auto reason = unfit(text(codec, "kind"), entry))
+    checker.diagnostics().error((given != nullptr ? given : node)->place, *reason,
+                                "use another codec, such as \"bf16\"");
+  algorithm["codec"] = std::move(codec);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ bool has_driver(const Run& run, DriverKind driver) {
 const VirtualOptions& simulated(const Run& run) { return run.settings.execution.simulation; }
 bool simulates(const Run& run) { return has_driver(run, DriverKind::virtual_time); }
 bool pairwise(const Run& run) { return run.method.has_meetings(); }
-bool reduces(const Run& run) { return run.method.peers == Peers::all; }
+bool reduces(const Run& run) { return run.method.hears_all(); }
 bool alone(const Run& run) { return run.settings.workers == 1; }
 bool gossips(const Run& run) { return pairwise(run) && !alone(run) && run.method.rate > 0; }
 bool has_gradients(const Run& run) { return simulated(run).gradient_clock != GradientClock::none; }
@@ -36,6 +36,7 @@ bool has_buckets(const Run& run) {
   const auto overlaps = [](const Leg& leg) {
     return comes_before(leg, Phase::say, Phase::gradient);
   };
+  if (run.method.has_server()) return false;
   return run.method.reduces_gradients || std::ranges::any_of(run.method.round.legs(), overlaps);
 }
 bool draws_durations(const Run& run) {
@@ -71,7 +72,8 @@ const char* of_drawn_examples(const Run& run) {
 const char* of_gossip(const Run& run) { return gossips(run) ? nullptr : kNobodyGossips; }
 // Graphs that change are drawn from the seed of the exchanges.
 bool draws_graphs(const Run& run) {
-  if (alone(run) || pairwise(run) || reduces(run)) return false;
+  if (alone(run) || pairwise(run) || run.method.peers == Peers::all || run.method.has_server())
+    return false;
   return run.method.peers == Peers::one ||
          (run.topology.schedule() && run.topology.schedule()->period() == 0);
 }
@@ -111,7 +113,8 @@ constexpr std::array kRules = {
     KeyRule{"topology",
             [](const Run& run) -> const char* {
               if (alone(run)) return kAlone;
-              return reduces(run) ? "an all-reduce is among all workers" : nullptr;
+              return run.method.peers == Peers::all ? "an all-reduce is among all workers"
+                                                    : nullptr;
             }},
     KeyRule{"streams.init",
             [](const Run& run) -> const char* {

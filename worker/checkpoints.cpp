@@ -35,7 +35,9 @@ CutDigests digests_of(const std::vector<StateVectors>& vectors) {
     digests.workers.push_back(sha256_hex(vectors.front().values[w]));
     auto& tensors = digests.tensors.emplace_back();
     for_each_compared(vectors, [&](const StateVectors& vector, const Segment& segment) {
-      tensors.push_back(leading_bytes(sha256_hex(vector.values[w].subspan(
+      // What is the server's counts for every worker.
+      const std::span<const float> own = vector.values[std::min(w, vector.values.size() - 1)];
+      tensors.push_back(leading_bytes(sha256_hex(own.subspan(
           static_cast<std::size_t>(segment.offset), static_cast<std::size_t>(segment.size)))));
     });
   }

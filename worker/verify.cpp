@@ -42,7 +42,7 @@ void refuse_what_cannot_be_verified(const Recording& recording, int from) {
 // What the library adds up, and in which order, is its own affair.
 void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
   const auto& mpi = run.settings.execution.mpi;
-  if (!mpi || !mpi->library_sum || run.spec.method.peers != Peers::all) return;
+  if (!mpi || !mpi->library_sum || !run.spec.method.hears_all()) return;
   throw UsageError(fmt::format(
       "run {} cannot be executed again bit for bit: its all-reduce was left to the MPI library "
       "(execution.mpi.all_reduce = \"library\"), which adds in an order that depends on the "

@@ -39,6 +39,13 @@ void check_cuda(std::vector<Check>& checks, const json& cuda) {
                     fmt::format("{}; driver for {}, built with {}", devices_text(devices),
                                 text("driver"), text("runtime")),
                     ""});
+  const bool compiles = text("nvrtc") != "none";
+  checks.push_back(
+      {"CUDA listings", compiles,
+       compiles ? fmt::format("are compiled by NVRTC {}", text("nvrtc")) : "are interpreted",
+       compiles ? ""
+                : "libnvrtc, NVIDIA's runtime compiler, was not found: the processor executes "
+                  "methods that are listings, and vectors move to its memory and back"});
   if (devices.size() < 2) return;
   const bool linked = !text("nccl").empty();
   checks.push_back({"NCCL", linked, linked ? text("nccl") : "not available",

@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/rng.hpp"
+#include "engine/codecs/bits.hpp"
 
 namespace acid {
 namespace {
@@ -42,15 +43,30 @@ constexpr std::array kRandomK = {
           .fallback = "false",
           .help = "all workers send the same elements"},
 };
+constexpr std::array kLattice = {
+    Field{.name = "bits",
+          .type = FieldType::integer,
+          .fallback = "8",
+          .help = "of an element; what two say may differ by spacing · (2^bits − 1) / 2",
+          .minimum = 2,
+          .maximum = 16},
+    Field{.name = "spacing",
+          .type = FieldType::number,
+          .fallback = {},
+          .help = "of neighbouring numbers; an element is off by half of it at most",
+          .minimum = 0,
+          .maximum = 1e6,
+          .minimum_excluded = true},
+};
 constexpr std::array kFeedback = {
     Field{.name = "error_feedback",
           .type = FieldType::boolean,
           .fallback = "false",
           .help = "what a message leaves out is added to the next"},
 };
-constexpr std::array kCodecs = {CodecEntry{"none", {}}, CodecEntry{"bf16", {}},
+constexpr std::array kCodecs = {CodecEntry{"none", {}},     CodecEntry{"bf16", {}},
                                 CodecEntry{"top-k", kTopK}, CodecEntry{"random-k", kRandomK},
-                                CodecEntry{"sign", {}}};
+                                CodecEntry{"sign", {}},     CodecEntry{"lattice", kLattice}};
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude(float value) { return bits_of(value) & 0x7fffffffu; }
@@ -83,37 +99,9 @@ std::vector<std::uint64_t> drawn(const Codec& codec, const Codec::Draw& draw, st
   return positions;
 }
 
-/// Bits one after the other, the lowest first.
-class BitWriter {
- public:
-  explicit BitWriter(std::span<float> out) : out_(reinterpret_cast<std::byte*>(out.data())) {}
-  void add(std::uint64_t value, unsigned bits) {
-    for (unsigned k = 0; k < bits; ++k, ++at_)
-      if ((value >> k & 1) != 0) out_[at_ / 8] |= std::byte{1} << (at_ % 8);
-  }
-
- private:
-  std::byte* out_;
-  std::size_t at_ = 0;
-};
-class BitReader {
- public:
-  explicit BitReader(std::span<const float> in)
-      : in_(reinterpret_cast<const std::byte*>(in.data())) {}
-  std::uint64_t take(unsigned bits) {
-    std::uint64_t value = 0;
-    for (unsigned k = 0; k < bits; ++k, ++at_)
-      value |= static_cast<std::uint64_t>(std::to_integer<unsigned>(in_[at_ / 8] >> (at_ % 8)) & 1)
-               << k;
-    return value;
-  }
-
- private:
-  const std::byte* in_;
-  std::size_t at_ = 0;
-};
-
-constexpr std::size_t floats_of_bits(std::size_t bits) { return (bits + 31) / 32; }
+Stream dither(const Codec::Draw& draw) {
+  return Stream(Stream(draw.seed, ~std::uint64_t{draw.sender}).next64(), draw.message);
+}
 
 float mean_magnitude(std::span<const float> values) {
   double sum = 0;
@@ -141,6 +129,8 @@ std::size_t Codec::packed_floats(std::size_t size) const {
       return 1 + floats_of_bits(size);
     case CodecKind::random_k:
       return 1 + kept(size);
+    case CodecKind::lattice:
+      return 1 + lattice.packed_floats(size);
     case CodecKind::top_k:
       break;
   }
@@ -166,6 +156,8 @@ void Codec::project(const Draw& draw, std::span<float> values) const {
       std::ranges::copy(sent, values.begin());
       return;
     }
+    case CodecKind::lattice:
+      return lattice.project(dither(draw), values);
     case CodecKind::top_k:
       break;
   }
@@ -203,6 +195,10 @@ void Codec::pack(const Draw& draw, std::span<const float> values, std::span<floa
         out[k++] = values[at];
       return;
     }
+    case CodecKind::lattice:
+      out[0] = std::bit_cast<float>(static_cast<std::uint32_t>(draw.message));
+      return lattice.pack(dither({draw.seed, draw.sender, bits_of(out[0])}), values,
+                          out.subspan(1));
     case CodecKind::top_k:
       break;
   }
@@ -221,7 +217,8 @@ void Codec::pack(const Draw& draw, std::span<const float> values, std::span<floa
   for (const std::uint32_t at : positions) bits.add(at, width);
 }
 
-void Codec::unpack(const Draw& draw, std::span<const float> packed, std::span<float> out) const {
+void Codec::unpack(const Draw& draw, std::span<const float> packed, std::span<const float> key,
+                   std::span<float> out) const {
   ACID_ASSERT(packed.size() == packed_floats(out.size()), "{} packed floats of {}", packed.size(),
               out.size());
   switch (kind) {
@@ -248,6 +245,9 @@ void Codec::unpack(const Draw& draw, std::span<const float> packed, std::span<fl
         out[at] = packed[k++];
       return;
     }
+    case CodecKind::lattice:
+      return lattice.unpack(dither({draw.seed, draw.sender, bits_of(packed[0])}), packed.subspan(1),
+                            key, out);
     case CodecKind::top_k:
       break;
   }
@@ -278,6 +278,11 @@ Codec codec_of(const nlohmann::json& options) {
   if (kind == "bf16") return codec;
   if (kind == "sign") {
     codec.kind = CodecKind::sign;
+    return codec;
+  }
+  if (kind == "lattice") {
+    codec.kind = CodecKind::lattice;
+    codec.lattice = {static_cast<unsigned>(integer(options, "bits")), number(options, "spacing")};
     return codec;
   }
   codec.share = number(options, "share");

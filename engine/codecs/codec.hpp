@@ -5,8 +5,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/fields.hpp"
+#include "engine/codecs/lattice.hpp"
 
 namespace acid {
 
@@ -14,7 +16,8 @@ enum class CodecKind : std::uint8_t {
   bf16,      // the upper half of every float, rounded to nearest even
   top_k,     // the largest magnitudes of every chunk, ties to the lower index
   random_k,  // as many coordinates drawn anew for every message; 0 elsewhere, not rescaled
-  sign       // the mean magnitude, with each element's sign
+  sign,      // the mean magnitude, with each element's sign
+  lattice  // the nearest of numbers `spacing` apart, of which the lowest bits travel (lattice.hpp)
 };
 
 /// What receivers get of a vector that is said, and what travels of it.
@@ -24,8 +27,13 @@ struct Codec {
   std::size_t chunk = 0;        // top_k: elements that compete; 0: all
   bool common = false;          // random_k: all workers draw the same coordinates
   bool error_feedback = false;  // what is not sent is added to the next message
+  Lattice lattice = {};         // of that kind
 
-  /// Of a packed vector, in whole floats: 2d, k(4 + ⌈log₂ chunk⌉ bits), 4k + 4, ⌈d/8⌉ + 4.
+  /// Whether it leaves out a part of a vector, and not just digits.
+  bool leaves_out() const { return kind != CodecKind::bf16 && kind != CodecKind::lattice; }
+
+  /// Of a packed vector, in whole floats: 2d, k(4 + ⌈log₂ chunk⌉ bits), 4k + 4, ⌈d/8⌉ + 4 bytes;
+  /// of a lattice ⌈d·bits/8⌉ + 4⌈d/4096⌉ + 4, and what is too far apart is sent again.
   std::size_t packed_floats(std::size_t size) const;
 
   /// Which draws a message has.
@@ -38,8 +46,16 @@ struct Codec {
   void project(const Draw& draw, std::span<float> values) const;
   /// out ← what travels of values that project() made; unpack() of it gives them back to the bit.
   void pack(const Draw& draw, std::span<const float> values, std::span<float> out) const;
-  /// Of Draw only seed and sender are looked at.
-  void unpack(const Draw& draw, std::span<const float> packed, std::span<float> out) const;
+  /// Of Draw only seed and sender are looked at. Only a lattice takes a key, the receiver's own
+  /// message as project() left it, and leaves NaN where that is too far away.
+  void unpack(const Draw& draw, std::span<const float> packed, std::span<const float> key,
+              std::span<float> out) const;
+  /// The elements, in ranges [first, last), that two have to send each other as they are. `a` and
+  /// `b`: what each projected, or what was unpacked of it; both find the same.
+  std::vector<Lattice::Block> sent_again(std::span<const float> a, std::span<const float> b) const {
+    if (kind != CodecKind::lattice) return {};
+    return lattice.too_far_apart(a, b);
+  }
 
  private:
   std::size_t chunk_size(std::size_t size) const;

@@ -27,6 +27,11 @@ void project(const Codec& codec, const Codec::Draw& draw, T* values, std::size_t
   }
 }
 
+std::span<const float> floats_of(std::span<const float> values) { return values; }
+std::vector<float> floats_of(std::span<const double> values) {
+  return {values.begin(), values.end()};
+}
+
 }  // namespace
 
 template <class T>
@@ -38,6 +43,7 @@ CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, const Codec& codec
   ACID_ASSERT(message().vectors <= kErrors.size(), "{} vectors in a message", message().vectors);
   if (codec.error_feedback)
     for (std::size_t k = 0; k < message().vectors; ++k) slots_.push_back({.name = kErrors[k]});
+  if (codec.kind == CodecKind::lattice) scalars_.push_back({"sent_again"});
   scalars_.push_back({"said"});
 }
 
@@ -47,12 +53,14 @@ template <class T>
 void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
   inner_->say(worker, out);
   double& said = worker.scalars[scalars_.size() - 1];
-  const std::size_t size = worker.settings.dimension, vectors = message().vectors;
+  const Extent extent = inner_->extent(static_cast<std::int64_t>(said), worker.settings.dimension);
+  const std::size_t size = extent.size(), vectors = message().vectors;
   for (std::size_t k = 0; k < vectors; ++k) {
-    T* const vector = out + k * size;
-    T* const error = codec_.error_feedback ? worker.slot(inner_->slots().size() + k) : nullptr;
-    for (std::size_t i = 0; error != nullptr && i < size; ++i) error[i] += vector[i];
-    if (error != nullptr) copy_vector(worker, error, vector);
+    if ((extent.vectors >> k & 1) == 0) continue;
+    T* const vector = out + extent.vector_at(k);
+    T* const error =
+        codec_.error_feedback ? worker.slot(inner_->slots().size() + k) + extent.first : nullptr;
+    for (std::size_t i = 0; error != nullptr && i < size; ++i) vector[i] = error[i] += vector[i];
     project(codec_,
             draw_of(worker.settings.codec_seed, static_cast<int>(worker.number),
                     static_cast<std::uint64_t>(said), k, vectors),
@@ -64,8 +72,28 @@ void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
 
 template <class T>
 void CodedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  if (codec_.kind == CodecKind::lattice) count_sent_again(worker, heard);
   inner_->hear(worker, heard);
   if (!changes_when_saying()) ++worker.scalars[scalars_.size() - 1];
+}
+
+template <class T>
+void CodedRule<T>::count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  ACID_ASSERT(heard.sources.size() == 2, "{} messages on a lattice", heard.sources.size());
+  const std::size_t size = worker.settings.dimension;
+  const auto vector = [&](std::size_t source, std::size_t k) {
+    return floats_of(std::span(heard.sources[source].x + k * size, size));
+  };
+  for (std::size_t k = 0; k < message().vectors; ++k) {
+    const auto own = vector(0, k), theirs = vector(1, k);
+    for (const auto& [first, last] : codec_.sent_again(own, theirs))
+      worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
+  }
+}
+
+std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars) {
+  if (codec.kind != CodecKind::lattice) return 0;
+  return static_cast<std::int64_t>(scalars[scalars.size() - 2]);
 }
 
 std::uint64_t message_on_its_way(const Rules& coded, std::span<const double> scalars) {

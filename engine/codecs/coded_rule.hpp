@@ -19,6 +19,10 @@ class CodedRule final : public Rule<T> {
   std::span<const Slot> slots() const override { return slots_; }
   std::span<const ScalarSlot> scalars() const override { return scalars_; }
   Message message() const override { return inner_->message(); }
+  Extent extent(std::int64_t number, std::size_t dimension) const override {
+    return inner_->extent(number, dimension);
+  }
+  bool varies() const override { return inner_->varies(); }
   bool drifts() const override { return inner_->drifts(); }
   bool point_is_x() const override { return inner_->point_is_x(); }
   bool changes_when_saying() const override {
@@ -44,14 +48,19 @@ class CodedRule final : public Rule<T> {
   }
 
  private:
+  void count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const;
+
   const std::shared_ptr<const Rule<T>> inner_;
   const Codec codec_;
   std::vector<Slot> slots_;
-  std::vector<ScalarSlot> scalars_;  // the last: messages said before
+  std::vector<ScalarSlot> scalars_;  // the last: messages said before; see also floats_sent_again
 };
 
 extern template class CodedRule<float>;
 extern template class CodedRule<double>;
+
+/// Floats that a worker with these numbers has sent once more, as they are (Codec::sent_again).
+std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars);
 
 /// The number of the message, from 0, that a worker with these numbers has said and not heard yet.
 std::uint64_t message_on_its_way(const Rules& coded, std::span<const double> scalars);

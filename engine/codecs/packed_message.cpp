@@ -1,6 +1,7 @@
 #include "engine/codecs/packed_message.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace acid {
 
@@ -9,23 +10,52 @@ Codec::Draw draw_of(std::uint64_t seed, int sender, std::uint64_t message, std::
   return {seed, static_cast<std::uint32_t>(sender), message * vectors + vector};
 }
 
-void PackedMessage::pack(int sender, std::uint64_t number, std::span<const float> message,
-                         std::span<float> out) const {
-  const std::size_t packed = codec_->packed_floats(dimension_);
-  for (std::size_t k = 0; k < message_.vectors; ++k)
-    codec_->pack(draw_of(seed_, sender, number, k, message_.vectors),
-                 message.subspan(k * dimension_, dimension_), out.subspan(k * packed, packed));
-  std::ranges::copy(message.subspan(message_.vectors * dimension_),
-                    out.begin() + static_cast<std::ptrdiff_t>(message_.vectors * packed));
+std::size_t PackedMessage::packed_floats(const Extent& extent) const {
+  if (!codec_) return extent.floats();
+  const auto vectors = static_cast<std::size_t>(std::popcount(extent.vectors));
+  return extent.floats() - vectors * (extent.size() - codec_->packed_floats(extent.size()));
 }
 
-void PackedMessage::unpack(int sender, std::span<const float> packed, std::span<float> out) const {
-  const std::size_t each = codec_->packed_floats(dimension_);
-  for (std::size_t k = 0; k < message_.vectors; ++k)
-    codec_->unpack(draw_of(seed_, sender, 0, k, message_.vectors), packed.subspan(k * each, each),
-                   out.subspan(k * dimension_, dimension_));
-  std::ranges::copy(packed.subspan(message_.vectors * each),
-                    out.begin() + static_cast<std::ptrdiff_t>(message_.vectors * dimension_));
+void PackedMessage::pack(int sender, std::uint64_t number, std::span<const float> message,
+                         std::span<float> out) const {
+  const std::size_t vectors = rule_->message().vectors;
+  const Extent of = extent(static_cast<std::int64_t>(number));
+  const std::size_t size = of.size(), packed = codec_->packed_floats(size);
+  for (std::size_t k = 0; k < vectors; ++k) {
+    if ((of.vectors >> k & 1) == 0) continue;
+    codec_->pack(draw_of(seed_, sender, number, k, vectors), message.first(size),
+                 out.first(packed));
+    message = message.subspan(size);
+    out = out.subspan(packed);
+  }
+  std::ranges::copy(message, out.begin());
+}
+
+void PackedMessage::unpack(int sender, std::int64_t number, std::span<const float> packed,
+                           std::span<const float> own, std::span<float> out) const {
+  const std::size_t vectors = rule_->message().vectors;
+  const Extent of = extent(number);
+  const std::size_t size = of.size(), each = codec_->packed_floats(size);
+  for (std::size_t k = 0; k < vectors; ++k) {
+    if ((of.vectors >> k & 1) == 0) continue;
+    codec_->unpack(draw_of(seed_, sender, 0, k, vectors), packed.first(each),
+                   needs_own() ? own.first(size) : own, out.first(size));
+    packed = packed.subspan(each);
+    out = out.subspan(size);
+    if (needs_own()) own = own.subspan(size);
+  }
+  std::ranges::copy(packed, out.begin());
+}
+
+std::vector<Lattice::Block> PackedMessage::sent_again(std::span<const float> a,
+                                                      std::span<const float> b) const {
+  std::vector<Lattice::Block> all;
+  for (std::size_t begin = 0; needs_own() && begin < rule_->message().vectors * dimension_;
+       begin += dimension_)
+    for (const auto& [first, last] :
+         codec_->sent_again(a.subspan(begin, dimension_), b.subspan(begin, dimension_)))
+      all.emplace_back(begin + first, begin + last);
+  return all;
 }
 
 }  // namespace acid

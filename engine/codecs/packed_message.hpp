@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "engine/codecs/codec.hpp"
 #include "engine/worker/rule.hpp"
@@ -12,26 +14,37 @@ namespace acid {
 /// The form in which messages travel: vectors by the codec, numbers as they are. Immutable.
 class PackedMessage {
  public:
-  /// Of vectors of `dimension` elements. Without a codec a message travels as it is.
-  PackedMessage(const Message& message, std::size_t dimension, const std::optional<Codec>& codec,
-                std::uint64_t seed)
-      : message_(message), dimension_(dimension), codec_(codec), seed_(seed) {}
+  /// What the rule says of vectors of `dimension` elements. Without a codec it travels as it is.
+  PackedMessage(std::shared_ptr<const Rule<float>> rule, std::size_t dimension,
+                const std::optional<Codec>& codec, std::uint64_t seed)
+      : rule_(std::move(rule)), dimension_(dimension), codec_(codec), seed_(seed) {}
 
   bool is_packed() const { return codec_.has_value(); }
-  /// As receivers have it, and as it travels.
-  std::size_t floats() const { return message_.floats(dimension_); }
-  std::size_t packed_floats() const {
-    const std::size_t vector = codec_ ? codec_->packed_floats(dimension_) : dimension_;
-    return message_.vectors * vector + 2 * message_.scalars;
-  }
+  /// As receivers have it, and as it travels: whole, and what exchange `number` carries, from 0.
+  std::size_t floats() const { return whole().floats(); }
+  std::size_t packed_floats() const { return packed_floats(whole()); }
+  std::size_t floats(std::int64_t number) const { return extent(number).floats(); }
+  std::size_t packed_floats(std::int64_t number) const { return packed_floats(extent(number)); }
   std::size_t bytes() const { return sizeof(float) * packed_floats(); }
-  /// `sender`'s message number `number`, from 0.
+  std::size_t bytes(std::int64_t number) const { return sizeof(float) * packed_floats(number); }
+  /// `sender`'s message number `number`, from 0; `out` has its packed_floats().
   void pack(int sender, std::uint64_t number, std::span<const float> message,
             std::span<float> out) const;
-  void unpack(int sender, std::span<const float> packed, std::span<float> out) const;
+  /// What exchange `number` carried; a meeting's is whole, whatever the number. `own`: the
+  /// receiver's message of the same exchange, looked at where `needs_own()`.
+  void unpack(int sender, std::int64_t number, std::span<const float> packed,
+              std::span<const float> own, std::span<float> out) const;
+  bool needs_own() const { return codec_ && codec_->kind == CodecKind::lattice; }
+  /// The ranges of a meeting's message that two send each other once more, as they are
+  /// (Codec::sent_again).
+  std::vector<Lattice::Block> sent_again(std::span<const float> a, std::span<const float> b) const;
 
  private:
-  const Message message_;
+  Extent whole() const { return {rule_->message(), dimension_}; }
+  Extent extent(std::int64_t number) const { return rule_->extent(number, dimension_); }
+  std::size_t packed_floats(const Extent& extent) const;
+
+  const std::shared_ptr<const Rule<float>> rule_;
   const std::size_t dimension_;
   const std::optional<Codec> codec_;
   const std::uint64_t seed_;

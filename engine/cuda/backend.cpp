@@ -4,6 +4,7 @@
 #include <new>
 
 #include "engine/base/error.hpp"
+#include "engine/cuda/compiler.hpp"
 #include "engine/cuda/device.hpp"
 #include "engine/cuda/kernels.hpp"
 
@@ -95,6 +96,7 @@ class DeviceBackend final : public Backend {
     cuda::gather(x, positions.data(), positions.size(), out);
   }
   const Backend& messages() const override { return messages_; }
+  const KernelCompiler* compiler() const override { return &kernel_compiler(); }
 
  protected:
   const kernels::Table<float>& floats() const override { return cuda::floats; }

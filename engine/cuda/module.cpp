@@ -2,6 +2,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/cuda/backend.hpp"
+#include "engine/cuda/compiler.hpp"
 #include "engine/cuda/device.hpp"
 #include "engine/cuda/runtime.hpp"
 
@@ -39,6 +40,7 @@ class Runtime final : public CudaRuntime {
     cudaRuntimeGetVersion(&runtime);
     nlohmann::json result{{"driver", driver == 0 ? "none" : version_text(driver)},
                           {"runtime", version_text(runtime)},
+                          {"nvrtc", nvrtc_version().empty() ? "none" : nvrtc_version()},
                           {"devices", nlohmann::json::array()}};
     try {
       const int count = cuda::device_count();
@@ -47,6 +49,10 @@ class Runtime final : public CudaRuntime {
       result["error"] = error.what();
     }
     return result;
+  }
+
+  std::string ptx(const std::string& program, int capability) override {
+    return cuda::ptx(program, capability);
   }
 };
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 
-#include "engine/base/error.hpp"
 #include "engine/worker/backend.hpp"
 
 #if defined(ACID_WITH_ASMJIT)
@@ -392,8 +391,9 @@ std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
 std::string_view why_interpreted(const Backend& backend) {
   static const std::string_view why = obstacle();
   if (&backend == cpu_backend("baseline")) return "the kernels are those of all processors";
-  if (!backend.is_host_memory()) return "the vectors are not in the host's memory";
-  return why;
+  if (backend.is_host_memory()) return why;
+  if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
+  return backend.compiler()->obstacle();
 }
 
 }  // namespace acid

@@ -4,20 +4,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "engine/language/interpreter.hpp"
+#include "engine/language/compiled_pass.hpp"
 #include "engine/language/program.hpp"
 
 namespace acid {
 
-/// The machine code of a pass over floats, for x86-64 with AVX2: what interpret() does, eight
-/// elements at a time, with the same bits (of numbers; which of two NaNs survives may differ).
-/// docs/PERFORMANCE.md says how fast it is.
-///
-/// Immutable; any thread. Its memory is written, then made executable, and never both.
-class EmittedPass {
+/// The machine code of a pass, for x86-64 with AVX2: eight elements at a time.
+/// docs/PERFORMANCE.md says how fast it is. Its memory is written, then made executable, and never
+/// both.
+class EmittedPass final : public CompiledPass {
  public:
   /// Null where interpret() has to do: the system makes no memory executable, this build emits
   /// nothing, or the pass has too many vectors or numbers, or a reduction beside decay.
@@ -36,14 +33,13 @@ class EmittedPass {
     return dimension * sizeof(float) >= kStreamedBytes && dimension % 8 == 0 &&
            reinterpret_cast<std::uintptr_t>(said) % 32 == 0;
   }
-  ~EmittedPass();
+  ~EmittedPass() override;
   EmittedPass(const EmittedPass&) = delete;
   EmittedPass& operator=(const EmittedPass&) = delete;
 
-  /// As interpret() with the same arguments.
   void run(const PassMemory<float>& memory, std::span<const double> numbers,
            std::span<const DecayRange> decay, std::size_t first, std::size_t last,
-           std::span<std::vector<double>> sums) const;
+           std::span<std::vector<double>> sums) const override;
 
  private:
   friend class Emission;
@@ -70,9 +66,5 @@ class EmittedPass {
   void* memory_ = nullptr;  // the function; owned
   std::size_t bytes_ = 0;   // of it
 };
-
-/// Why passes over vectors in this backend's memory are interpreted; empty where machine code is
-/// emitted for them.
-std::string_view why_interpreted(const Backend& backend);
 
 }  // namespace acid

@@ -5,35 +5,24 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
+#include "engine/worker/elements.hpp"
 #include "engine/worker/passes.hpp"
 
 namespace acid {
 namespace {
-
-// What is kept of every worker before its listing's own numbers.
-enum Hidden : std::size_t { kRate, kGradients, kExchange, kStaleness, kHidden };
-constexpr std::array kHiddenNumbers = {ScalarSlot{"lr"}, ScalarSlot{"k"}, ScalarSlot{"exchange"},
-                                       ScalarSlot{"stale"}};
-
-const std::vector<Statement> kNothing;
-
-constexpr Operand kToPoint{Operand::Kind::point, 0}, kToModel{Operand::Kind::model, 0};
-
-bool assigns_kept(const Listing& listing, const std::vector<Statement>& statements) {
-  return std::ranges::any_of(statements,
-                             [&](const Statement& one) { return listing.keeps(one.target); });
-}
-
-bool read_by(const std::vector<Statement>& statements, std::string_view name) {
-  return std::ranges::any_of(statements, [&](const Statement& one) { return reads(one, name); });
-}
 
 Direction direction_of(const OptimizerSettings& optimizer) {
   if (optimizer.kind == OptimizerKind::adam) return Direction::adam;
   if (optimizer.kind == OptimizerKind::adamw) return Direction::adamw;
   if (optimizer.momentum == 0) return Direction::sgd;
   return optimizer.nesterov ? Direction::nesterov : Direction::momentum;
+}
+
+bool is_of_message(NumberInstruction::Source source) {
+  using Source = NumberInstruction::Source;
+  return source == Source::mean || source == Source::mine || source == Source::theirs;
 }
 
 double& hidden(std::vector<double>& numbers, HiddenNumber which) {
@@ -60,45 +49,18 @@ void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
   set(HiddenNumber::root, 1 / std::sqrt(static_cast<T>(1 - std::pow(optimizer.beta2, steps))));
 }
 
+void choose_executor(const WorkerSettings& settings, const ListedPrograms& programs,
+                     PartProgram::Variant& variant) {
+  const Backend& backend = *settings.backend;
+  if (!why_interpreted(backend).empty()) return;
+  variant.emitted = backend.is_host_memory();
+  if (variant.emitted) return;
+  variant.device = &backend;
+  variant.sources = settings.degrees.size();
+  programs.prepare(variant);
+}
+
 }  // namespace
-
-double formula_value(const Expression& formula, const ParameterValues& parameters) {
-  if (formula.operation == Operation::number) return formula.number;
-  if (formula.operation == Operation::name) return parameters.find(formula.name)->second;
-  double arguments[3] = {};
-  for (std::size_t k = 0; k < formula.arguments.size(); ++k)
-    arguments[k] = formula_value(formula.arguments[k], parameters);
-  return compute(formula.operation, arguments[0], arguments[1], arguments[2]);
-}
-
-ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters)
-    : listing(std::move(of)),
-      advance(listing, parameters, kNothing, {.drifts = true}),
-      point(listing, parameters, kNothing,
-            {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
-      step(listing, parameters, listing->step,
-           {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
-      say(listing, parameters, listing->say, {.drifts = true, .messages = &listing->send}),
-      hear(listing, parameters, listing->hear, {.drifts = true, .keeps_gradient = true}),
-      read(listing, parameters, kNothing,
-           {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}),
-      read_after_hearing(
-          listing, parameters, listing->hear,
-          {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}) {
-  if (listing->between) mix_rate = formula_value(listing->between->rate, parameters);
-  for (const Kept& one : listing->vectors)
-    slots.push_back({.name = one.name,
-                     .start = one.starts_at_x ? Slot::Start::x : Slot::Start::value,
-                     .value = one.start});
-  numbers.assign(kHiddenNumbers.begin(), kHiddenNumbers.end());
-  for (const Kept& one : listing->numbers) numbers.push_back({one.name, one.start});
-  message.vectors = static_cast<std::size_t>(std::ranges::count(listing->sends_vector, true));
-  message.scalars = listing->sends_vector.size() - message.vectors;
-  changes_when_saying = assigns_kept(*listing, listing->say) || read_by(listing->step, "exchange");
-  changes_gradient =
-      std::ranges::any_of(listing->hear, [](const Statement& one) { return one.target == "g"; });
-  point_is_x = print(listing->point) == "x" && !read_by(listing->step, "at");
-}
 
 // What happens to a worker, as the executed part is told.
 template <class T>
@@ -114,13 +76,21 @@ struct ListedRule<T>::Event {
   std::size_t first = 0, count = 0;
 };
 
+// What an event that says or hears works on; others work on all.
+template <class T>
+Extent ListedRule<T>::extent_of(const Event& event) const {
+  const std::size_t dimension = event.worker.settings.dimension;
+  if (event.said == nullptr && event.heard == nullptr) return {programs_->message, dimension};
+  return extent(static_cast<std::int64_t>(event.exchange) - 1, dimension);
+}
+
 template <class T>
 void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                                     const std::vector<double>& sums,
                                     std::vector<double>& numbers) const {
   using Source = NumberInstruction::Source;
   const WorkerView<T>& worker = event.worker;
-  const Message& message = programs_->message;
+  const Extent extent = extent_of(event);
   const double* const kept = worker.scalars;
   const auto event_number = [&](EventNumber which) -> double {
     switch (which) {
@@ -143,11 +113,16 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
         return event.heard == nullptr ? 0 : event.heard->late;
     }
   };
-  const auto of_source = [&](std::size_t source, std::size_t index) {
+  const Extent of_theirs = programs_->listing->peers == Peers::server
+                               ? Extent(programs_->theirs, worker.settings.dimension)
+                               : extent;
+  const auto of_source = [&](std::size_t source, const Extent& form, std::size_t index) {
     const kernels::Weighted<T> one{event.heard->sources[source].x, 1.0};
-    return heard_number<T>(worker, message, {.sources = {&one, 1}}, index);
+    return heard_number<T>(form, {.sources = {&one, 1}}, index);
   };
   const auto value = [&](const NumberInstruction& one) -> double {
+    const Extent& heard = one.source == Source::theirs ? of_theirs : extent;
+    if (is_of_message(one.source) && (heard.scalars >> one.index & 1) == 0) return 0;  // not sent
     switch (one.source) {
       case Source::operation:
         return compute(one.operation, numbers[one.a], numbers[one.b], numbers[one.c]);
@@ -156,13 +131,13 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
       case Source::event:
         return event_number(static_cast<EventNumber>(one.index));
       case Source::kept:
-        return kept[kHidden + one.index];
+        return kept[kKept + one.index];
       case Source::mean:
-        return heard_number(worker, message, *event.heard, one.index);
+        return heard_number(extent, *event.heard, one.index);
       case Source::mine:
-        return of_source(0, one.index);
+        return of_source(0, extent, one.index);
       case Source::theirs:
-        return of_source(1, one.index);
+        return of_source(1, of_theirs, one.index);
       case Source::reduction:
         return sums[one.index];
       case Source::root:
@@ -175,28 +150,10 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
 }
 
 template <class T>
-void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
+PassMemory<T> ListedRule<T>::memory_of(const Event& event, const Extent& extent) const {
   const WorkerView<T>& worker = event.worker;
-  const WorkerSettings& settings = worker.settings;
-  const Listing& listing = *programs_->listing;
-  std::vector<double> numbers(part.numbers().size()), sums;
-  PartProgram::Variant variant{
-      .result = event.next_point != nullptr || event.model != nullptr,
-      .emitted = std::is_same_v<T, float> && why_interpreted(*settings.backend).empty()};
-  if (listing.between) {
-    hidden(numbers, HiddenNumber::drift) =
-        -0.5 * std::expm1(-2 * programs_->mix_rate * worker.elapsed);
-    variant.drifts = hidden(numbers, HiddenNumber::drift) != 0;
-  }
-  if (part.uses_direction()) {
-    variant.direction = direction_of(settings.optimizer);
-    set_direction<T>(settings.optimizer, event.size.number, numbers);
-  }
-  if (variant.emitted && event.heard != nullptr)
-    variant.sources = EmittedPass::sources_of(*event.heard);
-  variant.streams = variant.emitted && event.said != nullptr &&
-                    EmittedPass::streams(event.said, settings.dimension);
-  PassMemory<T> memory{.gradient = const_cast<T*>(event.gradient),
+  const bool is_here = worker.settings.backend->is_host_memory();  // else interpret() brings pages
+  PassMemory<T> memory{.gradient = kernels::from(const_cast<T*>(event.gradient), extent.first),
                        .at = worker.snapshot(),
                        .moment = {worker.moment(0), worker.moment(1)},
                        .heard = event.heard,
@@ -204,13 +161,40 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
                        .point = event.next_point,
                        .model = event.model,
                        .model_first = event.first,
-                       .dimension = settings.dimension,
-                       .kernels = &worker.kernels()};
-  memory.state[0] = worker.x;
-  for (std::size_t k = 0; k < listing.vectors.size(); ++k) memory.state[k + 1] = worker.slot(k);
+                       .dimension = extent.size(),
+                       .kernels = is_here ? &worker.kernels() : &cpu_backend().kernels<T>()};
+  memory.state[0] = worker.x + extent.first;
+  for (std::size_t k = 0; k < programs_->slots.size(); ++k)
+    memory.state[k + 1] = worker.slot(k) + extent.first;
+  return memory;
+}
+
+template <class T>
+void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
+  const WorkerView<T>& worker = event.worker;
+  const WorkerSettings& settings = worker.settings;
+  const Listing& listing = *programs_->listing;
+  const Extent extent = extent_of(event);
+  std::vector<double> numbers(part.numbers().size()), sums;
+  PartProgram::Variant variant{.direction = direction_of(settings.optimizer),
+                               .result = event.next_point != nullptr || event.model != nullptr};
+  if constexpr (std::is_same_v<T, float>) choose_executor(settings, *programs_, variant);
+  if (listing.between) {
+    hidden(numbers, HiddenNumber::drift) =
+        -0.5 * std::expm1(-2 * programs_->mix_rate * worker.elapsed);
+    variant.drifts = hidden(numbers, HiddenNumber::drift) != 0;
+  }
+  if (part.uses_direction()) set_direction<T>(settings.optimizer, event.size.number, numbers);
+  if (variant.emitted && event.heard != nullptr)
+    variant.sources = EmittedPass::sources_of(*event.heard);
+  variant.streams =
+      variant.emitted && event.said != nullptr && EmittedPass::streams(event.said, extent.size());
+  variant.sent = extent.vectors;
+  const PassMemory<T> memory = memory_of(event, extent);
   for (std::size_t stage = 0; stage < part.stages(); ++stage) {
     compute_numbers(part, stage, event, sums, numbers);
     const PartProgram::Stage& of = part.stage(stage);
+    sums.assign(of.reductions, 0.0);
     variant.holds = 0;
     for (std::size_t k = 0; k < of.conditions.size(); ++k)
       if (numbers[of.conditions[k]] != 0) variant.holds |= std::uint64_t{1} << k;
@@ -218,7 +202,7 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
     if (executable.pass.is_empty()) continue;
     std::vector<std::vector<double>> blocks(of.reductions);
     for (std::vector<double>& one : blocks)
-      one.resize((settings.dimension + kReductionBlock - 1) / kReductionBlock);
+      one.resize((extent.size() + kReductionBlock - 1) / kReductionBlock);
     const auto run = [&](std::size_t first, std::size_t last) {
       if constexpr (std::is_same_v<T, float>)
         if (executable.code != nullptr)
@@ -229,20 +213,20 @@ void ListedRule<T>::execute(const PartProgram& part, const Event& event) const {
       run(event.first, event.first + event.count);
       continue;
     }
-    in_parts(settings, settings.dimension, [&](std::size_t first, std::size_t size) {
+    in_parts(settings, extent.size(), [&](std::size_t first, std::size_t size) {
       const auto whole = [&](std::size_t end) {  // blocks of a reduction
-        return end == settings.dimension ? end : end / kReductionBlock * kReductionBlock;
+        return end == extent.size() ? end : end / kReductionBlock * kReductionBlock;
       };
       run(whole(first), whole(first + size));
     });
-    sums.assign(of.reductions, 0.0);
     for (std::size_t k = 0; k < blocks.size(); ++k)
       for (const double block : blocks[k]) sums[k] += block;
   }
-  for (const auto& [slot, number] : part.kept()) worker.scalars[kHidden + slot] = numbers[number];
+  for (const auto& [slot, number] : part.kept()) worker.scalars[kKept + slot] = numbers[number];
   if (event.said != nullptr)
     for (const auto& [index, number] : part.said())
-      say_number(worker, programs_->message, index, numbers[number], event.said);
+      if ((extent.scalars >> index & 1) != 0)
+        say_number(extent, index, numbers[number], event.said);
 }
 
 template <class T>
@@ -274,7 +258,7 @@ void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, cons
 // what is heard, counts.
 template <class T>
 void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
-  const double exchange = worker.scalars[kExchange] + 1;
+  const double exchange = worker.scalars[kExchange] + (programs_->listing->is_server() ? 0 : 1);
   execute(programs_->say,
           {.worker = worker, .gradient = worker.gradient(), .said = out, .exchange = exchange});
   if (programs_->changes_when_saying) worker.scalars[kExchange] = exchange;
@@ -282,6 +266,11 @@ void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
 
 template <class T>
 void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
+  if (heard.arrival != nullptr) {
+    worker.scalars[kRate] = heard.arrival->learning_rate;
+    worker.scalars[kGradients] = static_cast<double>(heard.arrival->number);
+    worker.scalars[kStaleness] = static_cast<double>(heard.arrival->staleness);
+  }
   const double exchange = worker.scalars[kExchange] + (programs_->changes_when_saying ? 0 : 1);
   execute(programs_->hear,
           {.worker = worker, .gradient = worker.gradient(), .heard = &heard, .exchange = exchange});

@@ -1,37 +1,16 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "engine/language/interpreter.hpp"
-#include "engine/language/program.hpp"
+#include "engine/language/listed_programs.hpp"
 #include "engine/worker/rule.hpp"
 
 namespace acid {
 
-/// Values of a listing's parameters, by name.
-using ParameterValues = std::map<std::string, double, std::less<>>;
-
-/// What a formula of parameters gives (checked listings: it reads nothing else).
-double formula_value(const Expression& formula, const ParameterValues& parameters);
-
-/// A listing with the values of its parameters, compiled. Immutable but for what PartPrograms keep.
-struct ListedPrograms {
-  ListedPrograms(std::shared_ptr<const Listing> of, const ParameterValues& parameters);
-
-  std::shared_ptr<const Listing> listing;
-  double mix_rate = 0;  // of between
-  std::vector<Slot> slots;
-  std::vector<ScalarSlot> numbers;
-  Message message;
-  bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
-  PartProgram advance, point, step, say, hear, read, read_after_hearing;
-};
-
 /// What a listing says, as a rule: the parts are executed by machine code that is emitted for them,
-/// or by interpret().
+/// by kernels that are compiled, or by interpret().
 template <class T>
 class ListedRule final : public Rule<T> {
  public:
@@ -41,6 +20,10 @@ class ListedRule final : public Rule<T> {
   std::span<const Slot> slots() const override { return programs_->slots; }
   std::span<const ScalarSlot> scalars() const override { return programs_->numbers; }
   Message message() const override { return programs_->message; }
+  Extent extent(std::int64_t number, std::size_t dimension) const override {
+    return programs_->extent(number, dimension);
+  }
+  bool varies() const override { return programs_->varies; }
   bool drifts() const override { return programs_->listing->between.has_value(); }
   bool point_is_x() const override { return programs_->point_is_x; }
   bool changes_when_saying() const override { return programs_->changes_when_saying; }
@@ -61,6 +44,8 @@ class ListedRule final : public Rule<T> {
 
  private:
   struct Event;
+  Extent extent_of(const Event& event) const;
+  PassMemory<T> memory_of(const Event& event, const Extent& extent) const;
   void execute(const PartProgram& part, const Event& event) const;
   void compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                        const std::vector<double>& sums, std::vector<double>& numbers) const;

@@ -17,17 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kListingKeys = {"name",    "label",      "summary", "source",  "round",
-                                     "rate",    "peers",      "keep",    "scalars", "point",
-                                     "model",   "step",       "say",     "send",    "hear",
-                                     "between", "parameters", "codec",   "needs"};
-
-struct NamedPeers {
-  const char* name;
-  Peers peers;
-};
-constexpr std::array kPeers = {NamedPeers{"neighbours", Peers::neighbours},
-                               NamedPeers{"all", Peers::all}, NamedPeers{"one", Peers::one}};
+constexpr std::array kListingKeys = {
+    "name",       "label", "summary", "source",    "round",  "rate",     "peers", "keep",
+    "scalars",    "point", "model",   "step",      "say",    "send",     "hear",  "between",
+    "parameters", "codec", "needs",   "fragments", "server", "agreement"};
+constexpr std::array kServerKeys = {"keep", "scalars", "hear", "send"};
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= kLongestName && text != "if" &&
@@ -66,9 +60,9 @@ class ListingReader {
     for (const auto& [key, value] : table_.items()) check_key(key);
     Listing listing;
     listing.name = text("name", "");
-    listing.label = text("label", listing.name);
-    listing.summary = text("summary", "");
-    listing.source = text("source", "");
+    listing.about.label = text("label", listing.name);
+    listing.about.summary = text("summary", "");
+    listing.about.source = text("source", "");
     read_calendar(listing);
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);
@@ -76,14 +70,20 @@ class ListingReader {
     read_between(listing);
     read_codec(listing);
     for (const Statement& need : list("needs", json::array(), &parse_message))
-      listing.needs.push_back(need.value);
+      listing.of_graph.needs.push_back(need.value);
+    if (table_.contains("agreement")) listing.of_graph.agreement = expression("agreement", "");
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
-    listing.step = statements("step", {"x = x - lr * u"});
+    const bool served = listing.peers == Peers::server;
+    const bool has_step =
+        !served || fmt::format(" {} ", listing.round).find(" step ") != std::string::npos;
+    listing.step = statements("step", has_step ? json::array({"x = x - lr * u"}) : json::array());
     listing.say = statements("say", json::array());
     listing.send = messages();
-    listing.hear = statements(
-        "hear", {listing.meets() ? "x = x - 0.5 * (mine(0) - theirs(0))" : "x = mean(0)"});
+    listing.hear = statements("hear", {listing.meets() ? "x = x - 0.5 * (mine(0) - theirs(0))"
+                                       : served        ? "x = theirs(0)"
+                                                       : "x = mean(0)"});
+    read_server(listing);
     if (findings_.empty()) check_listing(listing, findings_);
     for (Finding& finding : findings_)
       if (finding.remedy.empty()) finding.remedy = "docs/METHODS.md has the language";
@@ -96,8 +96,36 @@ class ListingReader {
     findings_.push_back({std::move(path), column, std::move(message), std::move(remedy)});
   }
 
-  void check_key(const std::string& key) {
-    const std::vector<std::string> known(kListingKeys.begin(), kListingKeys.end());
+  // Its keys stand in a table of their own; parameters are the method's.
+  void read_server(Listing& listing) {
+    const bool served = listing.peers == Peers::server;
+    if (served != table_.contains("server") || (served && !table_["server"].is_object()))
+      return report("server", served ? "what the server does is a table" : "there is no server",
+                    served ? "server = { hear = \"x = x - lr * theirs(0)\", send = \"x\" }"
+                           : "peers = \"server\" has one");
+    if (!served) return;
+    if (listing.fragments) report("fragments", "what is sent to a server has no fragments");
+    std::vector<Finding> findings;
+    ListingReader reader(table_["server"], findings);
+    for (const auto& [key, value] : table_["server"].items())
+      reader.check_key(key, {kServerKeys.begin(), kServerKeys.end()});
+    for (const ListedParameter& one : listing.parameters) reader.names_.insert(one.name);
+    Listing server;
+    server.name = listing.name;
+    server.peers = Peers::server;
+    server.round = listing.round;
+    reader.read_kept("keep", kMostVectors, server.vectors);
+    reader.read_kept("scalars", kMostNumbers, server.numbers);
+    server.parameters = listing.parameters;
+    server.point = server.model = parse_expression("x");
+    server.send = reader.messages();
+    server.hear = reader.statements("hear", json::array());
+    add_of_server(findings, findings_);
+    listing.served.server = std::make_shared<Listing>(std::move(server));
+  }
+
+  void check_key(const std::string& key, const std::vector<std::string>& known = {
+                                             kListingKeys.begin(), kListingKeys.end()}) {
     if (std::ranges::find(known, key) != known.end()) return;
     report(key, fmt::format("a method has no key '{}'", key), did_you_mean(key, known));
   }
@@ -159,6 +187,9 @@ class ListingReader {
     if (meets && table_.contains("round"))
       report("rate", "round and rate exclude each other",
              "keep rate for meetings of two, round for methods in step");
+    if (meets && table_.contains("fragments"))
+      report("fragments", "fragments belong to methods of rounds",
+             "remove it: two that meet have no number of their exchange in common");
     if (meets) {
       listing.rate = parsed("rate", table_["rate"], &parse_expression);
       listing.peers = Peers::partner;
@@ -167,17 +198,49 @@ class ListingReader {
       return;
     }
     listing.round = spaced(text("round", "gradient step say hear"));
-    const std::string name = text("peers", "neighbours");
-    const auto found =
-        std::ranges::find_if(kPeers, [&](const NamedPeers& one) { return name == one.name; });
-    if (found != kPeers.end()) {
-      listing.peers = found->peers;
+    read_peers(listing);
+    if (table_.contains("fragments"))
+      listing.fragments = parsed("fragments", table_["fragments"], &parse_expression);
+  }
+
+  void read_peers(Listing& listing) {
+    const json given = table_.value("peers", json("neighbours"));
+    if (!given.is_array() || given.size() == 1) {
+      const std::string path = given.is_array() ? "peers.0" : "peers";
+      listing.peers = turn(path, given.is_array() ? given[0] : given).peers;
       return;
     }
-    std::vector<std::string> known;
-    for (const NamedPeers& one : kPeers) known.emplace_back(one.name);
-    report("peers", fmt::format("there are no peers '{}'", name),
-           fmt::format("known: {}", one_of(known)));
+    listing.peers = Peers::all;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const std::string path = fmt::format("peers.{}", i);
+      const Peers peers = listing.turns.emplace_back(turn(path, given[i])).peers;
+      if (peers == Peers::server ||
+          (peers != Peers::all && listing.peers != Peers::all && peers != listing.peers))
+        report(path, "all workers take turns with neighbours, or with one, not with both");
+      if (peers != Peers::all) listing.peers = peers;
+    }
+    if (listing.turns.empty()) report("peers", "peers is empty", "leave it out: neighbours");
+    if (listing.peers == Peers::all) listing.turns.clear();  // none takes turns with them
+  }
+
+  /// "(period - 1) neighbours", where no count is 1.
+  Listing::Turn turn(const std::string& path, const json& given) {
+    Listing::Turn turn{{.number = 1}, Peers::neighbours};
+    std::string text = given.is_string() ? given.get<std::string>() : "";
+    text.erase(text.find_last_not_of(" \t") + 1);
+    const std::size_t at = text.find_last_of(" \t)") + 1;
+    const auto found = std::ranges::find(kPeersOfRounds, text.substr(at), &NamedPeers::name);
+    if (found == kPeersOfRounds.end()) {
+      std::vector<std::string> known;
+      for (const NamedPeers& one : kPeersOfRounds) known.emplace_back(one.name);
+      report(path, fmt::format("there are no peers '{}'", text.substr(at)),
+             fmt::format("known: {}; in a list also a number of them: \"15 neighbours\"",
+                         one_of(known)));
+      return turn;
+    }
+    turn.peers = found->peers;
+    if (at > 0) turn.count = parsed(path, text.substr(0, at), &parse_expression);
+    return turn;
   }
 
   void read_kept(const char* key, std::size_t most, std::vector<Kept>& kept) {
@@ -312,47 +375,10 @@ class ListingReader {
   std::set<std::string> names_;
 };
 
-json printed(const std::vector<Statement>& statements) {
-  json list = json::array();
-  for (const Statement& statement : statements) list.push_back(print(statement));
-  return list;
-}
-
-json printed(const std::vector<Kept>& kept) {
-  json table = json::object();
-  for (const Kept& one : kept) table[one.name] = one.starts_at_x ? json("x") : json(one.start);
-  return table;
-}
-
 }  // namespace
-
-bool Listing::keeps(std::string_view name) const {
-  const auto is_it = [&](const Kept& one) { return one.name == name; };
-  return name == "x" || std::ranges::any_of(vectors, is_it) || std::ranges::any_of(numbers, is_it);
-}
 
 std::optional<Listing> read_listing(const json& table, std::vector<Finding>& findings) {
   return ListingReader(table, findings).read();
-}
-
-json canonical(const Listing& listing) {
-  json table{{"keep", printed(listing.vectors)}, {"scalars", printed(listing.numbers)},
-             {"point", print(listing.point)},    {"model", print(listing.model)},
-             {"step", printed(listing.step)},    {"say", printed(listing.say)},
-             {"send", printed(listing.send)},    {"hear", printed(listing.hear)},
-             {"parameters", json::array()}};
-  for (const ListedParameter& one : listing.parameters) table["parameters"].push_back(one.name);
-  if (listing.meets()) {
-    table["rate"] = print(*listing.rate);
-  } else {
-    table["round"] = listing.round;
-    for (const NamedPeers& one : kPeers)
-      if (one.peers == listing.peers) table["peers"] = one.name;
-  }
-  if (listing.between)
-    table["between"] = fmt::format("mix({}, {}, {})", listing.between->a, listing.between->b,
-                                   print(listing.between->rate));
-  return table;
 }
 
 }  // namespace acid

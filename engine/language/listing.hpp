@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -44,28 +45,54 @@ struct Kept {
 /// What a method listing says, as docs/METHODS.md specifies it: texts are parsed, defaults are
 /// filled in, names are checked.
 struct Listing {
-  std::string name, label, summary, source;
+  std::string name;
+  struct About {
+    std::string label, summary, source;
+  } about;  // for people
   Peers peers = Peers::neighbours;
-  std::string round;               // of methods of rounds; empty: meetings, at `rate`
-  std::optional<Expression> rate;  // of parameters
+  /// So many exchanges with these peers, a formula of parameters: all, or `peers`.
+  struct Turn {
+    Expression count;
+    Peers peers;
+  };
+  std::vector<Turn> turns;              // where the peers differ from exchange to exchange
+  std::optional<Expression> fragments;  // of parameters: parts of vectors that are sent in turn
+  std::string round;                    // of methods of rounds; empty: meetings, at `rate`
+  std::optional<Expression> rate;       // of parameters
   std::vector<Kept> vectors, numbers;
   std::vector<ListedParameter> parameters;  // by name
   Expression point, model;
   std::vector<Statement> step, say, hear;
-  std::vector<Statement> send;        // without targets
-  std::vector<bool> sends_vector;     // or a number, by message
-  bool reads_gradient_early = false;  // say, send or hear read or assign g
+  std::vector<Statement> send;     // without targets
+  std::vector<bool> sends_vector;  // or a number, by message
   struct Mix {
     std::string a, b;
     Expression rate;  // of parameters
   };
   std::optional<Mix> between;
-  std::vector<Expression> needs;  // of the graph: numbers of lambda_min, which must not be 0
+  struct OfGraph {
+    std::vector<Expression> needs;        // of lambda_min; none of them may be 0
+    std::optional<Expression> agreement;  // what an exchange leaves; of rho, lambda2, lambda_min
+  } of_graph;
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
+  struct Served {        // peers = "server"
+    std::shared_ptr<Listing> server = {};  // what that keeps, hears and sends; null: this is it
+    std::vector<bool> theirs_vector = {};  // by message, what the other of the two sends
+  };
+  Served served = {};
 
   bool meets() const { return round.empty(); }
   /// Whether that is x, or a vector or number that a worker keeps.
   bool keeps(std::string_view name) const;
+  /// Whether an exchange is an all-reduce.
+  bool sums() const { return peers == Peers::all || !turns.empty(); }
+
+  bool is_server() const { return peers == Peers::server && served.server == nullptr; }
+  /// By message, whether what `operation` hears is a vector.
+  const std::vector<bool>& heard_by(Operation operation) const {
+    const bool of_other = operation == Operation::theirs && peers == Peers::server;
+    return of_other ? served.theirs_vector : sends_vector;
+  }
 };
 
 /// Reads a listing as a table of a recipe gives it, in JSON. Nothing where something is wrong: then

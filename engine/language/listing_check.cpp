@@ -10,16 +10,6 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOtherNames = {"x", "g", "u", "at", "late", "if"};
-// What every worker keeps, whatever its method.
-constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
-                                                             "buffers", "offer"};
-constexpr std::array<std::string_view, 2> kGraphNumbers = {"chi1", "chi2"};
-
-bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 bool is_of_numbers_only(Operation operation) {
   return operation >= Operation::exp && operation <= Operation::modulo;
 }
@@ -75,18 +65,31 @@ class ListingCheck {
       const auto known = [&](std::string_view name) {
         const auto other = std::ranges::find_if(
             listing_.parameters, [&](const ListedParameter& p) { return p.name == name; });
-        return is_one_of(kGraphNumbers, name) ||
-               (other != listing_.parameters.end() && !other->formula);
+        return is_graph_number(name) || (other != listing_.parameters.end() && !other->formula);
       };
       check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
                     "a formula is of chi1, chi2 and parameters that are numbers");
     }
     if (listing_.rate) check_parametric("rate", *listing_.rate);
-    for (std::size_t i = 0; i < listing_.needs.size(); ++i)
+    if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
+    for (std::size_t i = 0; i < listing_.turns.size(); ++i)
+      check_parametric(fmt::format("peers.{}", i), listing_.turns[i].count);
+    for (std::size_t i = 0; i < listing_.of_graph.needs.size(); ++i)
       check_formula(
-          fmt::format("needs.{}", i), listing_.needs[i],
+          fmt::format("needs.{}", i), listing_.of_graph.needs[i],
           [](std::string_view name) { return name == "lambda_min"; },
           "the least eigenvalue of the mixing matrix, lambda_min, is known here");
+    check_agreement();
+  }
+
+  void check_agreement() {
+    if (!listing_.of_graph.agreement) return;
+    check_formula(
+        "agreement", *listing_.of_graph.agreement,
+        [](std::string_view name) {
+          return name == "rho" || name == "lambda2" || name == "lambda_min";
+        },
+        "rho, lambda2 and lambda_min of the mixing matrix are known here");
   }
 
   void check_parametric(const std::string& path, const Expression& value) {
@@ -108,15 +111,16 @@ class ListingCheck {
   }
 
   void look_at_round() {
-    if (listing_.meets()) return;
+    if (listing_.meets() || listing_.is_server()) return;
     try {
       // Counts follow from the parameters; what comes after what mostly does not.
-      const Round round(listing_.round, [&](std::string_view name) {
+      const auto count = [&](std::string_view name) {
         for (const ListedParameter& one : listing_.parameters)
           if (one.name == name) return one.formula ? 1 : one.value;
         throw UsageError(
             fmt::format("the round \"{}\": there is no parameter '{}'", listing_.round, name));
-      });
+      };
+      const Round round(listing_.round, count, listing_.peers == Peers::server);
       shape_ = shape_of(round);
     } catch (const UsageError& error) {
       report("round", 0, error.what());
@@ -146,10 +150,14 @@ class ListingCheck {
     const bool steps = part == "step", hears = part == "hear";
     if (steps) scope.names["u"] = scope.names["at"] = true;
     if (steps || ((part == "say" || hears) && speaks_of_gradients())) scope.names["g"] = true;
-    if (hears) scope.names["late"] = false;
+    if (hears && !listing_.is_server()) scope.names["late"] = false;
+    if (listing_.is_server())
+      for (const char* of_workers : {"k", "degree", "worker"}) scope.names.erase(of_workers);
     return scope;
   }
-  bool speaks_of_gradients() const { return !listing_.meets() && shape_.speaks_of_gradients; }
+  bool speaks_of_gradients() const {
+    return !listing_.meets() && !listing_.is_server() && shape_.speaks_of_gradients;
+  }
 
   /// The type; nothing where something is wrong with it, which is reported.
   std::optional<bool> type_of(const Expression& value, const std::string& path, Scope& scope) {
@@ -209,15 +217,24 @@ class ListingCheck {
     };
     if (scope.part != "hear")
       return refuse(fmt::format("{}() can only be heard, in 'hear'", name), "");
-    if (value.operation == Operation::mean && listing_.meets())
-      return refuse("mean() is for rounds", "meetings have mine() and theirs()");
-    if (value.operation == Operation::theirs && !listing_.meets())
+    const bool served = listing_.peers == Peers::server;
+    if (value.operation == Operation::mean && (listing_.meets() || served))
+      return refuse("mean() is for rounds",
+                    fmt::format("{} theirs()", listing_.is_server() ? "a server has"
+                                               : served ? "a server's workers have mine() and"
+                                                        : "meetings have mine() and"));
+    if (value.operation == Operation::theirs && !listing_.meets() && !served)
       return refuse("theirs() is for meetings of two", "rounds have mean() and mine()");
-    if (value.index >= listing_.send.size())
+    if (value.operation == Operation::mine && listing_.is_server())
+      return refuse("a server hears no message of its own", "use theirs()");
+    const std::vector<bool>& types = listing_.heard_by(value.operation);
+    const std::size_t known =
+        &types == &listing_.sends_vector ? listing_.send.size() : types.size();
+    if (value.index >= known)
       return refuse(fmt::format("there is no message {}", value.index),
-                    fmt::format("send has {}, counted from 0", listing_.send.size()));
-    if (value.index >= listing_.sends_vector.size()) return std::nullopt;  // reported there
-    return listing_.sends_vector[value.index];
+                    fmt::format("send has {}, counted from 0", known));
+    if (value.index >= types.size()) return std::nullopt;  // reported there
+    return types[value.index];
   }
 
   void check_value(const std::string& part, const std::string& path, const Expression& value) {
@@ -276,7 +293,8 @@ class ListingCheck {
   void check_target(const Statement& statement, bool vector, const std::string& path,
                     Scope& scope) {
     const std::string& name = statement.target;
-    const bool assigns_gradient = name == "g" && scope.names.contains("g") && scope.part != "say";
+    const bool assigns_gradient = name == "g" && scope.names.contains("g") && scope.part != "say" &&
+                                  listing_.peers != Peers::server;
     if ((is_reserved(name) && name != "x" && !assigns_gradient) || is_parameter(name))
       return report(path, statement.column,
                     fmt::format("'{}' cannot be assigned in {}", name, scope.part));
@@ -302,9 +320,16 @@ class ListingCheck {
       const Statement& message = listing_.send[i];
       const std::string path = fmt::format("send.{}", i);
       const auto type = type_of(message.value, path, said_);
-      if (message.condition) report(path, message.condition->column, "a message has no condition");
+      if (message.condition && (listing_.meets() || listing_.peers == Peers::server))
+        report(path, message.condition->column, "what two workers say has no condition",
+               "messages of rounds may have one");
+      else if (message.condition)
+        check_formula(
+            path, *message.condition,
+            [&](std::string_view name) { return name == "exchange" || is_parameter(name); },
+            "whether a message is sent follows from parameters and the exchange, for all workers");
       if (has_reduction(message.value)) refuse_reduction(path, message.value);
-      if (type && !*type && listing_.peers == Peers::all)
+      if (type && !*type && listing_.sums())
         report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
       listing_.sends_vector.push_back(type.value_or(true));
     }
@@ -319,30 +344,29 @@ class ListingCheck {
 }  // namespace
 
 void check_listing(Listing& listing, std::vector<Finding>& findings) {
+  if (listing.served.server) {
+    const auto is_vector_of_server = [&](const Expression& one) {
+      const auto is_it = [&](const Kept& kept) { return kept.name == one.name; };
+      return one.operation == Operation::name &&
+             (one.name == "x" || std::ranges::any_of(listing.served.server->vectors, is_it));
+    };
+    for (const Statement& message : listing.served.server->send)
+      listing.served.theirs_vector.push_back(any_of(message.value, is_vector_of_server));
+  }
   ListingCheck(listing, findings).run();
+  if (!listing.served.server) return;
+  std::vector<Finding> found;
+  listing.served.server->served.theirs_vector = listing.sends_vector;
+  ListingCheck(*listing.served.server, found).run();
+  if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
+  add_of_server(found, findings);
 }
 
-bool is_reserved(std::string_view name) {
-  return is_one_of(kEventNumbers, name) || is_one_of(kOtherNames, name) ||
-         is_one_of(kGraphNumbers, name) || is_one_of(kWorkersVectors, name);
-}
-
-ListedNames listed_names(const Listing& listing) {
-  ListedNames names{{"x", true}};
-  for (const std::string_view name : kEventNumbers) names.emplace(name, false);
-  for (const Kept& one : listing.vectors) names[one.name] = true;
-  for (const Kept& one : listing.numbers) names[one.name] = false;
-  for (const ListedParameter& one : listing.parameters) names[one.name] = false;
-  return names;
-}
-
-bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing) {
-  if (value.operation == Operation::name) return names.find(value.name)->second;
-  if (is_heard(value.operation)) return listing.sends_vector[value.index];
-  if (is_reduction(value.operation)) return false;
-  return std::ranges::any_of(value.arguments, [&](const Expression& argument) {
-    return is_vector(argument, names, listing);
-  });
+void add_of_server(const std::vector<Finding>& found, std::vector<Finding>& findings) {
+  for (Finding finding : found) {
+    finding.path = finding.path.empty() ? "server" : "server." + finding.path;
+    findings.push_back(std::move(finding));
+  }
 }
 
 }  // namespace acid

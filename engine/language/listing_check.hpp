@@ -11,6 +11,9 @@ namespace acid {
 /// is read where it is not known, updates that would be lost. Fills in what follows from the texts.
 void check_listing(Listing& listing, std::vector<Finding>& findings);
 
+/// Adds what was found in the table of a listing's server.
+void add_of_server(const std::vector<Finding>& found, std::vector<Finding>& findings);
+
 /// Whether every say and hear of the round lies between a gradient and its step, and whether a step
 /// lies between a say and its hear.
 struct RoundShape {
@@ -20,6 +23,12 @@ struct RoundShape {
 /// The part of it that is of a listing whose every text is right by itself: lost updates, and what
 /// nobody reads.
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings);
+
+/// Whether a worker and its server hear what the other sends, each of them right by itself.
+void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings);
+
+/// chi1 and chi2, which formulas of parameters may read.
+bool is_graph_number(std::string_view name);
 
 /// Names that mean something in every listing: x, g, lr, …
 bool is_reserved(std::string_view name);

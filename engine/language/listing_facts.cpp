@@ -138,9 +138,13 @@ double largest(const State& state) {
 }  // namespace
 
 std::vector<PartUse> uses_of(const Listing& listing) {
-  return {use_of(listing, "step", {&listing.step}),
-          use_of(listing, "say", {&listing.say, &listing.send}),
-          use_of(listing, "hear", {&listing.hear})};
+  std::vector<PartUse> uses{use_of(listing, "step", {&listing.step}),
+                            use_of(listing, "say", {&listing.say, &listing.send}),
+                            use_of(listing, "hear", {&listing.hear})};
+  if (listing.served.server)
+    uses.push_back(use_of(*listing.served.server, "server",
+                          {&listing.served.server->hear, &listing.served.server->send}));
+  return uses;
 }
 
 ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules) {

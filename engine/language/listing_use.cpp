@@ -48,6 +48,8 @@ class UseCheck {
     const auto of_between = [&](std::string_view name) {
       return listing_.between && (listing_.between->a == name || listing_.between->b == name);
     };
+    for (std::size_t i = 0; i < listing_.hear.size(); ++i)
+      check_conditions(fmt::format("hear.{}", i), listing_.hear[i]);
     for (const Kept& one : listing_.vectors)
       if (!is_read(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
@@ -57,28 +59,39 @@ class UseCheck {
         report(fmt::format("scalars.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const ListedParameter& one : listing_.parameters)
-      if (!is_read(one.name) && !counts(one.name))
+      if (!listing_.is_server() && !is_read(one.name) && !counts(one.name) &&
+          !(listing_.served.server &&
+            UseCheck(*listing_.served.server, shape_, findings_).is_read(one.name)))
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
-    for (std::size_t i = 0; i < listing_.send.size(); ++i)
+    for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
       if (!occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
         report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
                fmt::format("read {}({}) in hear, or do not send it",
                            listing_.meets() ? "theirs" : "mean", i));
-    const auto is_gradient = [](const Statement& one) {
-      return one.target == "g" || reads(one, "g");
-    };
-    for (const auto* part : {&listing_.say, &listing_.send, &listing_.hear})
-      listing_.reads_gradient_early =
-          listing_.reads_gradient_early || std::ranges::any_of(*part, is_gradient);
   }
 
  private:
+  // What reads a message that is not always sent does so under the message's condition.
+  void check_conditions(const std::string& path, const Statement& statement) {
+    const auto check = [&](const Expression& one) {
+      if (!is_heard(one.operation) || !listing_.send[one.index].condition) return false;
+      const std::string wanted = print(*listing_.send[one.index].condition);
+      if (!statement.condition || print(*statement.condition) != wanted)
+        report(path, one.column, fmt::format("message {} is not always sent", one.index),
+               fmt::format("hear it under its condition: {} = … if {}", statement.target, wanted));
+      return false;
+    };
+    any_of(statement.value, check);
+    if (statement.condition) any_of(*statement.condition, check);
+  }
+
   std::string say_how_it_changes(const std::string& name) const {
     if (listing_.meets())
       return fmt::format("say how {0} changes, as in {0} = {0} - 0.5 * (mine(0) - theirs(0))",
                          name);
-    return fmt::format("say how {0} changes, as in {0} = {0} + (mean(0) - mine(0))", name);
+    return fmt::format("say how {0} changes, as in {0} = {0} + ({1}(0) - mine(0))", name,
+                       listing_.peers == Peers::server ? "theirs" : "mean");
   }
   void report(const std::string& path, int column, std::string message, std::string remedy = {}) {
     findings_.push_back({path, column, std::move(message), std::move(remedy)});
@@ -93,6 +106,9 @@ class UseCheck {
       if (std::ranges::any_of(*part, in)) return true;
     if (any_of(listing_.point, is) || any_of(listing_.model, is)) return true;
     if (listing_.rate && any_of(*listing_.rate, is)) return true;
+    if (listing_.fragments && any_of(*listing_.fragments, is)) return true;
+    for (const Listing::Turn& turn : listing_.turns)
+      if (any_of(turn.count, is)) return true;
     return listing_.between && any_of(listing_.between->rate, is);
   }
   bool is_read(std::string_view name) const {
@@ -125,7 +141,28 @@ class UseCheck {
   std::vector<Finding>& findings_;
 };
 
+void check_heard(const std::string& path, const std::vector<Statement>& send,
+                 const std::vector<Statement>& hear, const char* whom,
+                 std::vector<Finding>& findings) {
+  for (std::size_t i = 0; i < send.size(); ++i) {
+    const auto hears_it = [&](const Expression& one) {
+      return one.operation == Operation::theirs && one.index == i;
+    };
+    if (std::ranges::none_of(hear, [&](const Statement& one) {
+          return any_of(one.value, hears_it) || (one.condition && any_of(*one.condition, hears_it));
+        }))
+      findings.push_back(
+          {fmt::format("{}.{}", path, i), 0, fmt::format("message {} is never heard", i),
+           fmt::format("read theirs({}) in hear of {}, or do not send it", i, whom)});
+  }
+}
+
 }  // namespace
+
+void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings) {
+  check_heard("send", listing.send, listing.served.server->hear, "the server", findings);
+  check_heard("server.send", listing.served.server->send, listing.hear, "the workers", findings);
+}
 
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {
   UseCheck check(listing, shape, findings);

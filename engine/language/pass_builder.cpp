@@ -1,6 +1,7 @@
 #include "engine/language/pass_builder.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/base/error.hpp"
 
@@ -85,9 +86,8 @@ Pass PassBuilder::build() {
       store(compile(*program_.options_.result), program_.options_.result_to);
     if (program_.options_.messages != nullptr)
       for (std::size_t i = 0; i < program_.options_.messages->size(); ++i)
-        if (program_.listing_->sends_vector[i])
-          store(compile((*program_.options_.messages)[i].value),
-                {Kind::said, position_of_message(*program_.listing_, i)});
+        if (program_.listing_->sends_vector[i] && is_sent(i))
+          store(compile((*program_.options_.messages)[i].value), message(Kind::said, i));
   }
   if (program_.options_.keeps) store_all();
   forget_unused();
@@ -105,6 +105,20 @@ Operand PassBuilder::constant(HiddenNumber number) const {
   return {Kind::constant, static_cast<std::uint16_t>(number)};
 }
 
+bool PassBuilder::is_sent(std::size_t message) const {
+  return (variant_.sent >> position_of_message(program_.listing_->sends_vector, message) & 1) != 0;
+}
+
+// Messages that are not sent leave no gaps.
+Operand PassBuilder::message(Kind kind, std::size_t index) const {
+  const bool of_other = kind == Kind::theirs && program_.listing_->peers == Peers::server;
+  const std::uint16_t position = position_of_message(
+      program_.listing_->heard_by(of_other ? Operation::theirs : Operation::mine), index);
+  if (of_other) return {kind, position};  // all of it is sent
+  const std::uint32_t before = (1u << position) - 1;
+  return {kind, static_cast<std::uint16_t>(std::popcount(variant_.sent & before))};
+}
+
 Operand PassBuilder::compile(const Expression& value) {
   if (const auto number = program_.number_at_.find(&value); number != program_.number_at_.end())
     return {Kind::constant, number->second};
@@ -114,7 +128,7 @@ Operand PassBuilder::compile(const Expression& value) {
     case Operation::mean:
     case Operation::mine:
     case Operation::theirs:
-      return {kind_of(value.operation), position_of_message(*program_.listing_, value.index)};
+      return message(kind_of(value.operation), value.index);
     default:
       break;
   }
@@ -185,11 +199,20 @@ void PassBuilder::assign(const std::string& name, Operand value) {
     assigned_.push_back(name);
 }
 
+// What is not sent is not reduced: the statement's condition, which is the message's, discards it.
 void PassBuilder::reduce() {
+  const auto is_missing = [&](const Expression& one) {
+    return is_heard(one.operation) && program_.listing_->sends_vector[one.index] &&
+           !is_sent(one.index);
+  };
   std::uint16_t index = 0;
   for (const PartProgram::Reduction& reduction : program_.reductions_) {
     if (reduction.stage != stage_) continue;
     const Expression& value = *reduction.value;
+    if (any_of(value, is_missing)) {
+      ++index;
+      continue;
+    }
     const Operand a = compile(value.arguments[0]);
     const Operand b = value.arguments.size() > 1 ? compile(value.arguments[1]) : Operand{};
     const Code code = value.operation == Operation::norm  ? Code::add_square

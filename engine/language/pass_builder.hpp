@@ -20,6 +20,8 @@ class PassBuilder {
  private:
   Operand emit(Code code, Operand a, Operand b = {}, Operand c = {});
   Operand constant(HiddenNumber number) const;
+  Operand message(Operand::Kind kind, std::size_t index) const;
+  bool is_sent(std::size_t message) const;
   Operand compile(const Expression& value);
   Operand vector(const std::string& name);
   Operand direction();

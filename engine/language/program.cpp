@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/language/device_pass.hpp"
 #include "engine/language/emitter.hpp"
 #include "engine/language/pass_builder.hpp"
 
@@ -31,10 +32,10 @@ std::size_t arguments_of(Code code) {
   return code <= Code::maximum || code == Code::add_product ? 2 : 1;
 }
 
-std::uint16_t position_of_message(const Listing& listing, std::size_t index) {
+std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index) {
   std::uint16_t position = 0;
   for (std::size_t k = 0; k < index; ++k)
-    if (listing.sends_vector[k] == listing.sends_vector[index]) ++position;
+    if (is_vector[k] == is_vector[index]) ++position;
   return position;
 }
 
@@ -60,7 +61,7 @@ PartProgram::PartProgram(std::shared_ptr<const Listing> listing,
       if (listing_->sends_vector[i])
         note_numbers(value);
       else
-        said_.emplace_back(position_of_message(*listing_, i), number_of(value));
+        said_.emplace_back(position_of_message(listing_->sends_vector, i), number_of(value));
     }
   stages_.back().last = numbers_.size();
   for (std::size_t k = 0; options_.keeps && k < listing_->numbers.size(); ++k)
@@ -84,7 +85,7 @@ std::uint16_t PartProgram::number_of(const Expression& value) {
     case Operation::mine:
     case Operation::theirs:
       return add({.source = source_of(value.operation),
-                  .index = position_of_message(*listing_, value.index)});
+                  .index = position_of_message(listing_->heard_by(value.operation), value.index)});
     case Operation::norm:
     case Operation::dot:
     case Operation::sum:
@@ -178,9 +179,30 @@ const ExecutablePass& PartProgram::pass(std::size_t stage, const Variant& varian
   auto& made = passes_[{stage, variant}];
   if (made != nullptr) return *made;
   ExecutablePass pass{PassBuilder(*this, stage, variant).build(), nullptr};
-  if (variant.emitted && !pass.pass.is_empty())
+  if (variant.device != nullptr && !pass.pass.is_empty())
+    pass.code = std::make_shared<DevicePass>(*variant.device, pass.pass, variant.sources);
+  else if (variant.emitted && !pass.pass.is_empty())
     pass.code = EmittedPass::emit(pass.pass, variant.sources, variant.streams);
   return *(made = std::make_unique<const ExecutablePass>(std::move(pass)));
+}
+
+std::vector<Pass> PartProgram::passes(const Variant& like) const {
+  constexpr std::size_t kMostConditions = 4;
+  std::vector<Pass> all;
+  Variant variant = like;
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    const std::size_t conditions = std::min(stages_[stage].conditions.size(), kMostConditions);
+    for (variant.holds = 0; variant.holds < std::uint64_t{1} << conditions; ++variant.holds)
+      for (int options = 0; options < 4; ++options) {
+        variant.drifts = (options & 1) != 0;
+        variant.result = (options & 2) != 0;
+        if ((variant.drifts && !listing_->between) || (variant.result && !options_.result))
+          continue;
+        if (Pass pass = PassBuilder(*this, stage, variant).build(); !pass.is_empty())
+          all.push_back(std::move(pass));
+      }
+  }
+  return all;
 }
 
 }  // namespace acid

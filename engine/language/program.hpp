@@ -12,7 +12,8 @@
 
 namespace acid {
 
-class EmittedPass;
+class Backend;
+class CompiledPass;
 
 /// What is done to vectors, element by element: one pass, in which registers hold one element each.
 /// All of it is IEEE arithmetic, rounded after every operation.
@@ -86,7 +87,7 @@ struct Pass {
 /// A pass, and what executes it.
 struct ExecutablePass {
   Pass pass;
-  std::shared_ptr<const EmittedPass> code;  // null: interpret() does
+  std::shared_ptr<const CompiledPass> code;  // null: interpret() does
 };
 
 /// An instruction of the numbers of a part, computed once per event in double. Every one has a
@@ -178,13 +179,17 @@ class PartProgram {
     std::uint64_t holds = 0;
     Direction direction = Direction::sgd;
     bool drifts = false;
-    bool result = true;       // the part's result is wanted
-    bool emitted = false;     // machine code is, where the pass can have any
-    std::size_t sources = 0;  // for so many that are heard; 0: for any number
-    bool streams = false;     // what is said is written past the caches
+    bool result = true;                      // the part's result is wanted
+    bool emitted = false;                    // machine code is, where the pass can have any
+    const Backend* device = nullptr;         // kernels are, for its memory
+    std::size_t sources = 0;                 // for so many that are heard; 0: for any number
+    std::uint32_t sent = ~std::uint32_t{0};  // vectors of the message that are, Extent::vectors
+    bool streams = false;                    // what is said is written past the caches
     auto operator<=>(const Variant&) const = default;
   };
   const ExecutablePass& pass(std::size_t stage, const Variant& variant) const EXCLUDES_LOCK(mutex_);
+  /// What events like this one may come to need, whatever holds: but for stages of many conditions.
+  std::vector<Pass> passes(const Variant& like) const;
 
  private:
   friend class PassBuilder;
@@ -217,6 +222,6 @@ class PartProgram {
 };
 
 /// By what a message is counted among the vectors, or the numbers, of a whole message.
-std::uint16_t position_of_message(const Listing& listing, std::size_t index);
+std::uint16_t position_of_message(const std::vector<bool>& is_vector, std::size_t index);
 
 }  // namespace acid

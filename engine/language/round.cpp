@@ -142,12 +142,26 @@ bool is_open_across(const std::vector<Phase>& phases, std::size_t at) {
   return false;
 }
 
+/// A step before every gradient but the first, and at the end.
+std::vector<Phase> with_steps(const std::vector<Phase>& phases) {
+  std::vector<Phase> all;
+  bool computed = false;
+  for (const Phase phase : phases) {
+    if (phase == Phase::gradient && computed) all.push_back(Phase::step);
+    computed = computed || phase == Phase::gradient;
+    all.push_back(phase);
+  }
+  if (computed) all.push_back(Phase::step);
+  return all;
+}
+
 }  // namespace
 
-Round::Round(std::string_view text, const Parameters& parameters) {
+Round::Round(std::string_view text, const Parameters& parameters, bool served) {
   if (text.size() > kLongestRound)
     throw UsageError(fmt::format("a round has more than {} characters", kLongestRound));
-  const std::vector<Phase> phases = Parser(text, parameters).all();
+  std::vector<Phase> phases = Parser(text, parameters).all();
+  if (served && !has(phases, Phase::step)) phases = with_steps(phases);
   const auto refuse = [&](const char* what) {
     throw UsageError(fmt::format("the round \"{}\": {}", text, what));
   };

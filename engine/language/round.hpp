@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -8,14 +9,29 @@
 namespace acid {
 
 /// Whom a worker hears, which says what its calendar is: rounds, in which everybody takes part, or
-/// meetings of two, beside the gradients.
+/// meetings of two, beside the gradients, or arrivals at a server.
 enum class Peers {
   neighbours,  // rounds: all its neighbours, or whom the topology's schedule says
   one,         // rounds: one of them, or nobody, by a random matching for every exchange
   all,         // rounds: all workers, by an all-reduce
   partner,     // meetings: the other end of an edge that is drawn at a communication rate
+  server,      // a server, whenever a worker comes to it; rounds that nobody waits for
 };
 constexpr bool meets(Peers peers) { return peers == Peers::partner; }
+
+/// Peers of rounds, as listings call them.
+struct NamedPeers {
+  std::string_view name;
+  Peers peers;
+};
+inline constexpr std::array kPeersOfRounds = {
+    NamedPeers{"neighbours", Peers::neighbours}, NamedPeers{"all", Peers::all},
+    NamedPeers{"one", Peers::one}, NamedPeers{"server", Peers::server}};
+constexpr std::string_view name_of(Peers peers) {
+  for (const NamedPeers& one : kPeersOfRounds)
+    if (one.peers == peers) return one.name;
+  return "pairs";
+}
 
 /// What a worker does in a round of a synchronous method.
 enum class Phase : std::uint8_t {
@@ -40,7 +56,8 @@ class Round {
   /// or, in parentheses, sums and differences of these, rounded: "steps * (gradient step) say
   /// hear". Throws UsageError, with the column, for anything else; and where gradients and steps,
   /// or says and hears, do not take turns.
-  explicit Round(std::string_view text, const Parameters& parameters = {});
+  /// A round without "step" that is `served` has one at the end of every leg.
+  explicit Round(std::string_view text, const Parameters& parameters = {}, bool served = false);
 
   const std::vector<Leg>& legs() const { return legs_; }
   /// Of a worker's gradient `number`, from 0.

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "engine/base/error.hpp"
 #include "engine/codecs/coded_rule.hpp"
+#include "engine/language/listed_rule.hpp"
 #include "engine/methods/listed.hpp"
 
 namespace acid {
@@ -46,6 +49,13 @@ const AlgorithmEntry* find_algorithm(std::string_view name) {
   return nullptr;
 }
 
+std::string_view written_for(std::string_view name) {
+  if (name == "matcha") return "kind = \"d-psgd\" with topology = { kind = \"matchings\" }";
+  if (name == "epidemic" || name == "epidemic-learning")
+    return "kind = \"d-psgd\" with topology = { kind = \"epidemic\" }";
+  return "";
+}
+
 bool numbers_are_of_seed(const nlohmann::json& options) {
   return options.value("spectral", "") == "realised";
 }
@@ -73,7 +83,24 @@ double bytes_of(const Method& method, double vector_bytes) {
   return static_cast<double>(method.packed_message(elements).bytes());
 }
 
+// Of all periods of the sequence the shortest; its length where it has none.
+std::size_t period_of(const std::vector<double>& sequence) {
+  for (std::size_t period = 1; period <= sequence.size() / 2; ++period)
+    if (std::equal(sequence.begin() + static_cast<std::ptrdiff_t>(period), sequence.end(),
+                   sequence.begin()))
+      return period;
+  return sequence.size();
+}
+
 }  // namespace
+
+std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry) {
+  if (codec != "lattice" || meets(entry.peers)) return std::nullopt;
+  return fmt::format(
+      "a lattice is for methods whose workers meet in pairs; {} has rounds, where a message has "
+      "several receivers and each might understand something else",
+      entry.name);
+}
 
 // What reduces gradients as they come says them as a listing does once they are packed.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
@@ -88,13 +115,18 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
     method.reduces_gradients = false;
   }
   method.kind = entry.name;
+  if (const auto reason = unfit(text(*found, "kind"), entry)) throw UsageError(*reason);
   method.codec = codec_of(*found);
   method.rules = coded(method.rules, *method.codec);
   return method;
 }
 
+std::int64_t Method::bytes_sent_again(std::span<const double> scalars) const {
+  return codec ? static_cast<std::int64_t>(sizeof(float)) * floats_sent_again(*codec, scalars) : 0;
+}
+
 void require_schedule_fits(const Method& method, const Topology& topology) {
-  if (!topology.schedule() || method.peers == Peers::all) return;
+  if (!topology.schedule() || method.peers == Peers::all || method.has_server()) return;
   const auto refuse = [&](std::string_view why, std::string_view remedy) {
     throw UsageError(
         fmt::format("the graph of topology '{}' changes from exchange to exchange: {}; {}",
@@ -118,6 +150,7 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
   require_schedule_fits(method, topology);
   switch (method.peers) {
     case Peers::partner:
+    case Peers::server:
       return nullptr;
     case Peers::all:
       if (!method.gathers()) return nullptr;
@@ -134,23 +167,50 @@ std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topo
 
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce) {
+  constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, where they differ
   const double n = topology.workers();
+  if (method.has_server())
+    return n * static_cast<double>(method.bytes_per_exchange(
+                   static_cast<std::size_t>(vector_bytes / sizeof(float))));
   double copies = 2 * static_cast<double>(topology.edge_count());
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
     copies = mean_messages(*mixing_of(method, topology));
-  if (method.peers == Peers::all)
-    copies = method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
-  return copies * bytes_of(method, vector_bytes);
+  const double to_all =
+      method.gathers() ? n * (n - 1) : all_reduce_vectors(all_reduce, topology.workers());
+  if (!method.varies())
+    return (method.peers == Peers::all ? to_all : copies) * bytes_of(method, vector_bytes);
+  const PackedMessage form =
+      method.packed_message(static_cast<std::size_t>(vector_bytes / sizeof(float)));
+  std::vector<double> bytes;
+  for (std::int64_t e = 0; e < kLookedAt; ++e)
+    bytes.push_back((method.hears_all_in(e) ? to_all : copies) *
+                    static_cast<double>(form.bytes(e)));
+  bytes.resize(period_of(bytes));
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0) / static_cast<double>(bytes.size());
 }
 
 double bytes_per_gradient(const Method& method, const Topology& topology, double vector_bytes,
                           AllReduceKind all_reduce) {
   const double n = topology.workers();
-  if (n < 2) return 0;
+  if (n < 2 && !method.has_server()) return 0;
   if (method.has_meetings()) return method.rate * bytes_of(method, vector_bytes);
-  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
   return bytes_per_message(method, topology, vector_bytes, all_reduce) *
-         static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs) / n;
+         exchanges_per_gradient(method) / n;
+}
+
+double exchanges_per_gradient(const Method& method) {
+  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
+  return static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs);
+}
+
+std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
+                                       const MixingNumbers& numbers) {
+  if (entry.agreement.empty() || method.codec || method.varies() || method.has_server())
+    return std::nullopt;
+  const double left = formula_value(
+      parse_expression(entry.agreement),
+      {{"rho", numbers.rho}, {"lambda2", numbers.lambda2}, {"lambda_min", numbers.lambda_min}});
+  return std::isfinite(left) ? std::optional(left) : std::nullopt;
 }
 
 }  // namespace acid

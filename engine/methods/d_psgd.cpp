@@ -40,7 +40,8 @@ AlgorithmEntry d_psgd_entry() {
           .peers = Peers::neighbours,
           .optimizers = Optimizers::sgd,
           .fields = kDPsgdFields,
-          .make = &make_d_psgd};
+          .make = &make_d_psgd,
+          .agreement = "rho"};
 }
 
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -22,8 +23,9 @@ bool is_just(const std::vector<Statement>& statements, std::string_view text) {
 
 // DDP: nothing happens to the gradient between all workers' mean of it and the step.
 bool averages_gradients(const Listing& listing) {
-  return listing.peers == Peers::all && listing.round == "gradient say hear step" &&
-         listing.say.empty() && is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
+  return listing.peers == Peers::all && !listing.fragments &&
+         listing.round == "gradient say hear step" && listing.say.empty() &&
+         is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
 }
 
 bool takes_directions(const Listing& listing) {
@@ -50,15 +52,17 @@ class ListedEntry {
                          .minimum = 0,
                          .maximum = kMostCommunicationRate});
     if (listing_->peers == Peers::neighbours) fields_.push_back(kWeightsField);
+    if (listing_->of_graph.agreement) agreement_ = print(*listing_->of_graph.agreement);
     entry_ = {.name = listing_->name,
-              .label = listing_->label,
-              .summary = or_else(listing_->summary, "a method of a recipe"),
-              .source = or_else(listing_->source, "a recipe"),
+              .label = listing_->about.label,
+              .summary = or_else(listing_->about.summary, "a method of a recipe"),
+              .source = or_else(listing_->about.source, "a recipe"),
               .peers = listing_->peers,
               .optimizers = takes_directions(*listing_) ? Optimizers::any : Optimizers::none,
               .fields = fields_,
               .make = [this](const json& options,
                              const Spectral* nominal) { return make(options, nominal); },
+              .agreement = agreement_,
               .listing = listing_.get()};
   }
   ListedEntry(const ListedEntry&) = delete;
@@ -107,21 +111,45 @@ class ListedEntry {
       method.rate = rate_is_a_number() ? number(options, kCommunicationRateField.name)
                                        : formula_value(*listing_->rate, values);
     else
-      method.round = Round(listing_->round, [&](std::string_view name) {
-        const auto found = values.find(name);
-        if (found == values.end())
-          throw UsageError(fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
-        return found->second;
-      });
+      method.round = Round(
+          listing_->round,
+          [&](std::string_view name) {
+            const auto found = values.find(name);
+            if (found == values.end())
+              throw UsageError(
+                  fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
+            return found->second;
+          },
+          method.has_server());
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
+    for (const Listing::Turn& turn : listing_->turns)
+      method.turns.insert(method.turns.end(), count(turn.count, values, 0, "exchanges in turn"),
+                          turn.peers);
+    if (!listing_->turns.empty() && method.turns.empty())
+      throw UsageError(fmt::format("the peers of {} take no turn", entry_.name));
+    if (listing_->fragments) count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
     method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
+    if (listing_->served.server)
+      method.server = rules<ListedRule>(
+          std::make_shared<const ListedPrograms>(listing_->served.server, values));
     return method;
+  }
+
+  std::size_t count(const Expression& formula, const ParameterValues& values, double least,
+                    const char* what) const {
+    constexpr double kMost = 10'000;
+    const double value = formula_value(formula, values);
+    if (value >= least && value <= kMost && value == std::round(value))
+      return static_cast<std::size_t>(value);
+    throw UsageError(fmt::format("{} has {:g} {}: a whole number from {} to {} is wanted",
+                                 entry_.name, value, what, least, kMost));
   }
 
   std::shared_ptr<const Listing> listing_;
   std::deque<std::string> texts_;
+  std::string agreement_;
   std::vector<Field> fields_;
   AlgorithmEntry entry_;
 };
@@ -131,7 +159,8 @@ class ListedEntries {
  public:
   const AlgorithmEntry& of(const Listing& listing) EXCLUDES_LOCK(mutex_) {
     json key = canonical(listing);
-    key["name"] = {listing.name, listing.label};
+    key["name"] = {listing.name, listing.about.label};
+    key["agreement"] = listing.of_graph.agreement ? print(*listing.of_graph.agreement) : "";
     key["parameters"] = json::array();  // with what their entry says of them
     for (const ListedParameter& one : listing.parameters)
       key["parameters"].push_back({one.name, one.value, one.formula ? print(*one.formula) : ""});
@@ -172,14 +201,14 @@ const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entri
 
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
                                       const Topology& topology) {
-  if (entry.listing == nullptr || entry.listing->needs.empty() || topology.workers() < 2)
+  if (entry.listing == nullptr || entry.listing->of_graph.needs.empty() || topology.workers() < 2)
     return std::nullopt;
   if (topology.schedule())
     return fmt::format("{} needs {}, and the graph changes from exchange to exchange", entry.name,
-                       print(entry.listing->needs.front()));
+                       print(entry.listing->of_graph.needs.front()));
   const double least = least_eigenvalue(method.uniform_weights ? uniform_weights(topology)
                                                                : metropolis_weights(topology));
-  for (const Expression& need : entry.listing->needs)
+  for (const Expression& need : entry.listing->of_graph.needs)
     if (formula_value(need, {{"lambda_min", least}}) == 0)
       return fmt::format("{} needs {}, and on this graph lambda_min is {:.6g}", entry.name,
                          print(need), least);

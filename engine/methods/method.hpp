@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +17,7 @@
 #include "engine/language/round.hpp"
 #include "engine/methods/all_reduce.hpp"
 #include "engine/topology/mixing_schedule.hpp"
+#include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/worker/rule.hpp"
 
@@ -27,25 +29,47 @@ struct Listing;
 struct Method {
   std::string_view kind;  // as recipes call it
   Peers peers = Peers::partner;
-  double rate = 0;               // meetings: expected exchanges per worker and gradient
-  Round round = {};              // rounds
-  bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
+  std::vector<Peers> turns = {};  // of exchanges, again and again: all, or `peers`
+  double rate = 0;                // meetings: expected exchanges per worker and gradient
+  Round round = {};               // rounds
+  bool uniform_weights = false;   // neighbours: the mixing matrix is uniform, not Metropolis
   /// Rounds with everybody: what is said is the gradient, and what is heard takes its place. So its
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
   Rules rules = {};
-  std::optional<Codec> codec = {};  // of the vectors of messages; part of the rules
+  std::optional<Rules> server = {};  // what the server does, where there is one
+  std::optional<Codec> codec = {};   // of the vectors of messages; part of the rules
   /// The method's own numbers: the value of each that its entry shows. They are recorded with the
   /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
 
   bool has_meetings() const { return meets(peers); }
+  bool has_server() const { return peers == Peers::server; }
   Message message() const { return rules.floats->message(); }
-  /// All workers are heard, but what they say cannot be summed on its way: everybody gets it all.
-  bool gathers() const { return peers == Peers::all && codec.has_value(); }
+  /// Of exchange `number`, from 0.
+  Peers peers_in(std::int64_t number) const {
+    if (turns.empty()) return peers;
+    return turns[static_cast<std::size_t>(number) % turns.size()];
+  }
+  bool hears_all_in(std::int64_t number) const { return peers_in(number) == Peers::all; }
+  /// Whether exchanges with all are among them.
+  bool hears_all() const {
+    return peers == Peers::all || std::find(turns.begin(), turns.end(), Peers::all) != turns.end();
+  }
+  /// Where all workers are heard, what they say cannot be summed on its way: everybody gets it all.
+  bool gathers() const { return codec.has_value(); }
+  /// Whether exchanges differ in what is sent, or to whom: all, or others.
+  bool varies() const { return !turns.empty() || rules.floats->varies(); }
+  /// By a worker with these numbers, beside its messages: of those that did not fit its codec.
+  std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {
-    return {message(), dimension, codec, seed};
+    return {rules.floats, dimension, codec, seed};
+  }
+  /// Of a message and of its answer: the partner's, or the server's, which no codec packs.
+  std::size_t bytes_per_exchange(std::size_t dimension) const {
+    const std::size_t said = packed_message(dimension).bytes();
+    return said + (server ? sizeof(float) * server->floats->message().floats(dimension) : said);
   }
 };
 
@@ -96,8 +120,21 @@ struct AlgorithmEntry {
                            bool gossips) = nullptr;
   /// Nothing for parameters that the theory does not speak of.
   std::optional<Decay> (*theory)(const Numbers& numbers) = nullptr;
+  /// Of methods of rounds, as published or as follows from the rule: what an exchange leaves of the
+  /// workers' differences, in norm and in the long run, where gradients add none and nothing is
+  /// compressed. A formula of MixingNumbers, "rho". Empty: not known.
+  std::string_view agreement = {};
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
+
+/// Why a kind of codec cannot be used with it; nothing: it can.
+std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry);
+/// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
+/// method, its codec or the graph.
+std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,
+                                       const MixingNumbers& numbers);
+/// Exchanges per worker and gradient of a method of rounds.
+double exchanges_per_gradient(const Method& method);
 
 /// The entry's method, with the codec that the options name in "codec", if they do.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
@@ -109,6 +146,9 @@ inline constexpr std::string_view kBaseline = "ar-sgd";
 std::span<const AlgorithmEntry> algorithm_catalog();
 /// nullptr when unknown.
 const AlgorithmEntry* find_algorithm(std::string_view name);
+/// What recipes write for a rule of the literature that is no method of its own, "" for others:
+/// "matcha" is a topology.
+std::string_view written_for(std::string_view name);
 /// Whether a method's numbers follow from the edges that a run's seed draws (spectral =
 /// "realised"), so that each seed has its own.
 bool numbers_are_of_seed(const nlohmann::json& options);
@@ -126,8 +166,9 @@ void require_schedule_fits(const Method& method, const Topology& topology);
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);
 
 /// Bytes that all workers of a synchronous method together send each time they say a message, for
-/// vectors of `vector_bytes`; expected ones, where not every exchange has as many messages. One of
-/// M bytes costs M · Σ degrees, or M · all_reduce_vectors.
+/// vectors of `vector_bytes`; the mean of all exchanges where they differ, expected ones where the
+/// number of messages is drawn. One of M bytes costs M · Σ degrees, or M · all_reduce_vectors; to a
+/// server the replies count too.
 double bytes_per_message(const Method& method, const Topology& topology, double vector_bytes,
                          AllReduceKind all_reduce = AllReduceKind::ring);
 

@@ -22,6 +22,7 @@ bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& r
   worker.commit_gradient(what.time, what.direction, what.learning_rate, what.begins_next);
   // Where no snapshot is kept, nothing changes x while a gradient is in flight.
   record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;
+  if (what.staleness) record.staleness = *what.staleness;
   log.add(what.worker, what.begins_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
           what.time, worker);
   return std::isfinite(what.loss);

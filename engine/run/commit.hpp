@@ -20,6 +20,8 @@ struct Commit {
   bool begins_next = false;               // the next gradient begins at once
   bool is_first = false;                  // of this worker since the last sample
   std::optional<double> norm = {};        // of the gradient, where it has changed since
+  /// Where there is a server: what it heard since its last reply, until the gradient was done.
+  std::optional<std::int64_t> staleness = {};
 };
 
 /// Of the worker's gradient in flight, where what the worker hears changes it before its step;

@@ -1,5 +1,7 @@
 #include "engine/run/ensemble.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +15,8 @@
 
 namespace acid {
 namespace {
+
+constexpr std::string_view kOfServer = "server.";  // before the names of its vectors
 
 // Small enough that all workers' copies of one block stay in cache for the second pass; whole
 // pieces of a fingerprint.
@@ -143,7 +147,8 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.backend = spec.backend;
   settings.threads = spec.threads_per_worker;
   settings.gradients = gradients;
-  settings.snapshots = spec.method.has_meetings() || !spec.method.rules.floats->point_is_x();
+  settings.snapshots = spec.method.has_meetings() || spec.method.has_server() ||
+                       !spec.method.rules.floats->point_is_x();
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
   for (int w = 0; w < spec.workers; ++w)
     settings.degrees.push_back(spec.topology->neighbour_count(w));
@@ -160,18 +165,46 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
       memory_(settings_, static_cast<std::size_t>(spec.workers)) {
   workers_.reserve(static_cast<std::size_t>(spec.workers));
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);
+  std::vector<std::vector<float>> starts;
   for (int i = 0; i < spec.workers; ++i) {
     workers_.emplace_back(settings_, memory_, static_cast<std::size_t>(i),
                           static_cast<std::uint32_t>(i));
     objective.start(i, x0, buffers);
     workers_.back().start(x0, buffers);
+    if (spec.method.server) starts.emplace_back(x0);
   }
+  if (!spec.method.server) return;
+  server_ = std::make_unique<Server>(settings_, *spec.method.server,
+                                     static_cast<std::uint32_t>(spec.workers));
+  const auto rows = [&](std::size_t first, std::size_t, std::span<const float*> out) {
+    for (std::size_t i = 0; i < starts.size(); ++i) out[i] = starts[i].data() + first;
+  };
+  server_->worker.start(mean_of_rows(starts.size(), x0.size(), rows).x);
 }
+
+// What is kept for gradients it does without.
+Ensemble::Server::Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
+    : settings([&] {
+        WorkerSettings own = of_workers;
+        own.follow(rules);
+        own.optimizer = {};
+        own.buffer_size = 0;
+        own.gradients = own.snapshots = false;
+        return own;
+      }()),
+      memory(settings, 1),
+      worker(settings, memory, 0, number) {}
 
 double Ensemble::latest_event() const {
   double latest = 0;
   for (const Worker& worker : workers_) latest = std::max(latest, worker.last_event());
-  return latest;
+  return server_ ? std::max(latest, server_->worker.last_event()) : latest;
+}
+
+std::int64_t Ensemble::bytes_sent_again(const Method& method) const {
+  std::int64_t bytes = 0;
+  for (const Worker& worker : workers_) bytes += method.bytes_sent_again(worker.scalars());
+  return bytes;
 }
 
 std::vector<StateVectors> Ensemble::vectors() const {
@@ -188,6 +221,12 @@ std::vector<StateVectors> Ensemble::vectors() const {
       list[index++].values.push_back(vector);
     });
   }
+  if (server_)
+    std::as_const(server_->worker)
+        .for_each_vector([&](std::string_view name, std::span<const float> vector) {
+          if (!vector.empty())
+            list.push_back({fmt::format("{}{}", kOfServer, name), segments_, {vector}});
+        });
   return list;
 }
 
@@ -197,6 +236,10 @@ void Ensemble::restore(const CheckpointFile& file) {
     for (Worker& worker : workers_)
       worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
         if (name == vectors.name) out.push_back(vector);
+      });
+    if (server_)
+      server_->worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
+        if (fmt::format("{}{}", kOfServer, name) == vectors.name) out.push_back(vector);
       });
     file.read(vectors.name, vectors.segments, out);
   }
@@ -264,6 +307,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
   mean.workers = std::move(models);
   if (n < workers_.size()) mean.name_members(members);
+  if (server_) server_->worker.read_at(t, 0, mean.x);
   return mean;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,8 @@ using ParallelFor = std::function<void(int count, const std::function<void(int l
 
 /// The mean of all workers at one normalised time, and the distance to it.
 struct MeanModel {
-  std::vector<float> x;  // accumulated in double, in worker order, rounded once
+  /// Accumulated in double, in worker order, rounded once. Where there is a server, its model.
+  std::vector<float> x;
   /// The buffers it is evaluated with: alone their mean, or with RunSpec::average_buffers off each
   /// worker's own, since then there is no mean of them. A model without buffers has one, empty.
   std::vector<std::vector<float>> buffers;
@@ -62,7 +64,8 @@ struct Evaluation {
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
                                bool gradients = true);
 
-/// The workers of one run with the vectors that live beside them. Owned by a driver, which
+/// The workers of one run with the vectors that live beside them, and the server where the method
+/// has one: another worker, without gradients, whose model is the run's. Owned by a driver, which
 /// serialises access worker by worker.
 class Ensemble {
  public:
@@ -75,6 +78,8 @@ class Ensemble {
   std::size_t dimension() const { return settings_.dimension; }
   Worker& worker(int i) { return workers_[static_cast<std::size_t>(i)]; }
   const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
+  /// The method has one. It starts from the mean of the workers' start points.
+  Worker& server() { return server_->worker; }
   /// Where the gradient of worker i is computed.
   std::span<float> gradient(int i) { return worker(i).gradient(); }
 
@@ -87,17 +92,22 @@ class Ensemble {
   MeanModel mean_at(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const Look& look = {}) const;
 
-  /// Largest last_event() over the workers.
+  /// Largest last_event() over the workers and the server.
   double latest_event() const;
 
-  /// The vectors of all workers, for a checkpoint; x comes first.
+  /// The vectors of all workers, for a checkpoint; x comes first. The server's are "server.x", ….
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
+  /// What has been sent once more, since the run began, of messages that did not fit a codec; 0 for
+  /// most codecs.
+  std::int64_t bytes_sent_again(const Method& method) const;
+
   /// What the workers hold besides vectors.
   template <class Archive>
   void persist(Archive& archive) {
     for (Worker& one : workers_) archive(one);
+    if (server_) archive(server_->worker);
   }
 
  private:
@@ -106,6 +116,13 @@ class Ensemble {
   bool average_buffers_;
   WorkerMemory<float> memory_;
   std::vector<Worker> workers_;
+  struct Server {
+    Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number);
+    WorkerSettings settings;
+    WorkerMemory<float> memory;
+    Worker worker;
+  };
+  std::unique_ptr<Server> server_;
 };
 
 /// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)

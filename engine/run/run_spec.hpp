@@ -102,7 +102,7 @@ struct RunSpec {
   }
   /// A message each way.
   std::int64_t bytes_per_exchange(std::size_t dimension) const {
-    return static_cast<std::int64_t>(2 * method.packed_message(dimension).bytes());
+    return static_cast<std::int64_t>(method.bytes_per_exchange(dimension));
   }
   /// Due edges beyond which worker i holds its next gradient (docs/SEMANTICS.md, Throttle).
   double backlog_limit(int worker) const;

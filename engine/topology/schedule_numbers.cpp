@@ -3,14 +3,16 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "engine/topology/laplacian.hpp"
 
 namespace acid {
 namespace {
 
-constexpr int kMostDenseWorkers = 512, kMostDrawnWorkers = 64;
+constexpr int kMostDrawnWorkers = 64;
 
 Eigen::MatrixXd dense(const MixingMatrix& mixing) {
   const auto n = static_cast<Eigen::Index>(mixing.self.size());
@@ -47,6 +49,20 @@ double left_of(const MixingSchedule& schedule, int workers) {
   return std::sqrt(largest_eigenvalue(squares / static_cast<double>(exchanges)));
 }
 
+const char* name_of(Stochastic stochastic) {
+  switch (stochastic) {
+    case Stochastic::doubly:
+      return "doubly";
+    case Stochastic::columns:
+      return "columns";
+    case Stochastic::rows:
+      return "rows";
+  }
+  return "";
+}
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 }  // namespace
 
 ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers) {
@@ -68,8 +84,39 @@ ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers) {
   numbers.messages = static_cast<double>(messages) / static_cast<double>(exchanges);
   numbers.expected = spectral_of_rates(workers, edges);
   // Cubic in the workers, and as often as there are matrices.
-  if (workers <= (numbers.period > 0 ? kMostDenseWorkers : kMostDrawnWorkers))
+  if (workers <= (numbers.period > 0 ? kMostMixingWorkers : kMostDrawnWorkers))
     numbers.left = left_of(schedule, workers);
+  return numbers;
+}
+
+nlohmann::json document_of(const ScheduleNumbers& schedule) {
+  using nlohmann::json;
+  return {{"period", schedule.period > 0 ? json(schedule.period) : json()},
+          {"stochastic", name_of(schedule.stochastic)},
+          {"messages", schedule.messages},
+          {"chi1", schedule.expected.chi1},
+          {"chi2", schedule.expected.chi2},
+          {"left", schedule.left ? json(*schedule.left) : json()}};
+}
+
+MixingNumbers mixing_numbers(const MixingMatrix& weights) {
+  const auto n = static_cast<Eigen::Index>(weights.self.size());
+  if (n > kMostMixingWorkers) return {kUnknown, kUnknown, kUnknown};
+  // Ascending: the mean's 1 is the last.
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(dense(weights),
+                                                              Eigen::EigenvaluesOnly);
+  constexpr double kNothing = 1e-12;
+  const auto exact = [](double value) { return std::abs(value) < kNothing ? 0 : value; };
+  const double least = exact(solver.eigenvalues()[0]), second = exact(solver.eigenvalues()[n - 2]);
+  return {std::max(std::abs(least), std::abs(second)), second, least};
+}
+
+MixingNumbers mixing_numbers(const ScheduleNumbers& schedule) {
+  constexpr double kNothing = 1e-7;  // a root of rounding errors
+  MixingNumbers numbers{kUnknown, kUnknown, kUnknown};
+  if (!schedule.left || schedule.stochastic != Stochastic::doubly) return numbers;
+  const double exchanges = std::max(1.0, static_cast<double>(schedule.period));
+  numbers.rho = *schedule.left < kNothing ? 0 : std::pow(*schedule.left, 1 / exchanges);
   return numbers;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "engine/topology/mixing_schedule.hpp"
@@ -24,5 +25,22 @@ struct ScheduleNumbers {
 
 /// At least 2 workers.
 ScheduleNumbers schedule_numbers(const MixingSchedule& schedule, int workers);
+/// {"period": 3, null where graphs are drawn, "stochastic": "doubly", "columns" or "rows",
+/// "messages", "chi1", "chi2", "left"}, as plans and commands have them.
+nlohmann::json document_of(const ScheduleNumbers& schedule);
+
+/// What an exchange of models does to their differences, by W's eigenvalues but the 1 of the mean;
+/// NaN: not known.
+struct MixingNumbers {
+  double rho = 0;         // the largest in magnitude: what is left, in norm, in the worst case
+  double lambda2 = 0;     // the largest
+  double lambda_min = 0;  // the least
+};
+/// Of a symmetric W of 2 workers or more; not known of more than kMostMixingWorkers.
+inline constexpr int kMostMixingWorkers = 512;
+MixingNumbers mixing_numbers(const MixingMatrix& weights);
+/// Of an exchange of a schedule: rho alone, the mean over a period; of weights that are not doubly
+/// stochastic nothing, for which differences are not all.
+MixingNumbers mixing_numbers(const ScheduleNumbers& schedule);
 
 }  // namespace acid

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "engine/worker/kernel_compiler.hpp"
 #include "engine/worker/kernels.hpp"
 
 namespace acid {
@@ -36,6 +37,8 @@ class Backend {
   /// The same kernels on memory that a transport can send from and fetch into: this one, if the
   /// host's, else host memory that the kernels reach as well.
   virtual const Backend& messages() const { return *this; }
+  /// What makes kernels for this memory when a run starts. Null: the host's code does.
+  virtual const KernelCompiler* compiler() const { return nullptr; }
 
   template <class T>
   const kernels::Table<T>& kernels() const {

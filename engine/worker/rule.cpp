@@ -127,20 +127,17 @@ void add_vector(const WorkerView<T>& worker, const T* vector, double weight, T* 
 }
 
 template <class T>
-void say_number(const WorkerView<T>& worker, const Message& message, std::size_t index,
-                double value, T* out) {
-  std::memcpy(out + message.vectors * worker.settings.dimension + 2 * index, &value, sizeof value);
+void say_number(const Extent& extent, std::size_t index, double value, T* out) {
+  std::memcpy(out + extent.scalar_at(index), &value, sizeof value);
 }
 
 template <class T>
-double heard_number(const WorkerView<T>& worker, const Message& message, const Heard<T>& heard,
-                    std::size_t index) {
+double heard_number(const Extent& extent, const Heard<T>& heard, std::size_t index) {
   ACID_ASSERT(heard.mean == nullptr, "an all-reduce does not carry numbers");
   double sum = 0;
   for (const kernels::Weighted<T>& source : heard.sources) {
     double value = 0;
-    std::memcpy(&value, source.x + message.vectors * worker.settings.dimension + 2 * index,
-                sizeof value);
+    std::memcpy(&value, source.x + extent.scalar_at(index), sizeof value);
     sum += source.weight * value;
   }
   return sum;
@@ -219,8 +216,8 @@ void Rule<T>::read(const WorkerView<T>& worker, const Heard<T>*, std::size_t fir
   template void scale_vector(const WorkerView<T>&, const T*, double, T*);                     \
   template void add_vector(const WorkerView<T>&, const T*, double, T*);                       \
   template void meet_by_messages(const Rule<T>&, const WorkerView<T>&, const WorkerView<T>&); \
-  template void say_number(const WorkerView<T>&, const Message&, std::size_t, double, T*);    \
-  template double heard_number(const WorkerView<T>&, const Message&, const Heard<T>&, std::size_t);
+  template void say_number(const Extent&, std::size_t, double, T*);                           \
+  template double heard_number(const Extent&, const Heard<T>&, std::size_t);
 ACID_RULE_OF(float)
 ACID_RULE_OF(double)
 #undef ACID_RULE_OF

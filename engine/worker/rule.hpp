@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,13 @@ struct WorkerView {
   const T* snapshot() const;
 };
 
+/// A gradient's step.
+struct StepSize {
+  double learning_rate = 0;
+  std::int64_t number = 0;     // of the gradient, of this worker, from 1
+  std::int64_t staleness = 0;  // of it
+};
+
 /// What a worker hears: messages {x, weight}, of which x is as say() wrote it. They lie in memory
 /// that the worker's kernels reach. A worker that hears them does not change them.
 template <class T>
@@ -61,6 +69,9 @@ struct Heard {
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   const T* own = nullptr;   // the worker's own message where `mean` is there
   double late = 0;          // meetings: normalised time since the messages were said
+  /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
+  /// how many it had heard since its last reply to the sender.
+  const StepSize* arrival = nullptr;
 };
 
 /// What a worker says: so many vectors of the model's dimension, one after the other, then numbers,
@@ -70,11 +81,32 @@ struct Message {
   std::size_t floats(std::size_t dimension) const { return vectors * dimension + 2 * scalars; }
 };
 
-/// A gradient's step.
-struct StepSize {
-  double learning_rate = 0;
-  std::int64_t number = 0;     // of the gradient, of this worker, from 1
-  std::int64_t staleness = 0;  // of it
+/// What one exchange carries of messages: elements [first, last) of some of their vectors, and some
+/// of their numbers, in their order and without gaps.
+struct Extent {
+  /// All of the messages.
+  Extent(const Message& message, std::size_t dimension)
+      : vectors((1u << message.vectors) - 1),
+        scalars((1u << message.scalars) - 1),
+        last(dimension) {}
+
+  std::uint32_t vectors, scalars;  // bit k: number k of the message is there
+  std::size_t first = 0, last;
+
+  std::size_t size() const { return last - first; }
+  std::size_t floats() const { return scalars_at() + 2 * count(scalars, 32); }
+  /// Where vector `index` and number `index` of the message begin, if they are there.
+  std::size_t vector_at(std::size_t index) const { return count(vectors, index) * size(); }
+  std::size_t scalar_at(std::size_t index) const {
+    return scalars_at() + 2 * count(scalars, index);
+  }
+
+ private:
+  static std::size_t count(std::uint32_t of, std::size_t before) {
+    const std::uint64_t mask = (std::uint64_t{1} << before) - 1;
+    return static_cast<std::size_t>(std::popcount(of & mask));
+  }
+  std::size_t scalars_at() const { return vector_at(32); }
 };
 
 /// What a method does to one worker: the defaults are those of a method that keeps x alone, takes
@@ -92,6 +124,13 @@ class Rule {
   virtual std::span<const Slot> slots() const { return {}; }
   virtual std::span<const ScalarSlot> scalars() const { return {}; }
   virtual Message message() const { return {}; }
+  /// Of messages of a model of `dimension`, what exchange `number` carries, from 0: the same for
+  /// all workers. Where nothing is said of it, all.
+  virtual Extent extent(std::int64_t /*number*/, std::size_t dimension) const {
+    return {message(), dimension};
+  }
+  /// Whether exchanges differ in that. Rounds only.
+  virtual bool varies() const { return false; }
   /// Whether something happens between events, and advance() is not idle.
   virtual bool drifts() const { return false; }
   /// False for a rule that has a point() of its own: gradients are taken elsewhere than at x, and
@@ -112,8 +151,8 @@ class Rule {
   /// A gradient's step. `next_point` ← where the next one is to be taken; it is null in rounds.
   virtual void step(const WorkerView<T>& worker, const StepSize& size, const T* gradient,
                     T* next_point) const;
-  /// out ← message() of it. Changes nothing but by advancing, unless changes_when_saying(): a
-  /// checkpoint may follow, after which it is said again.
+  /// out ← the extent of message() of it. Changes nothing but by advancing, unless
+  /// changes_when_saying(): a checkpoint may follow, after which it is said again.
   virtual void say(const WorkerView<T>& worker, T* out) const;
   virtual void hear(const WorkerView<T>& worker, const Heard<T>& heard) const;
   /// Both say and both hear at once, in one pass.
@@ -177,10 +216,8 @@ void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerV
 /// Number `index` of a message that is being said, and the weighted sum of those that are heard. An
 /// all-reduce does not carry numbers.
 template <class T>
-void say_number(const WorkerView<T>& worker, const Message& message, std::size_t index,
-                double value, T* out);
+void say_number(const Extent& extent, std::size_t index, double value, T* out);
 template <class T>
-double heard_number(const WorkerView<T>& worker, const Message& message, const Heard<T>& heard,
-                    std::size_t index);
+double heard_number(const Extent& extent, const Heard<T>& heard, std::size_t index);
 
 }  // namespace acid

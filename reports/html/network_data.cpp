@@ -104,6 +104,16 @@ void add_numbers(GroupNetwork& network, const ComparedGroup& group,
   for (const std::string& key : keys)
     for (const json* source : {&algorithm, &runs.front()->plan})
       if (const auto value = number_at(*source, key)) network.numbers[key] = *value;
+  const json& plan = runs.front()->plan;
+  const auto add_of = [&](const char* table, const char* key, const char* name) {
+    if (!plan.is_object() || !plan.contains(table) || !plan.at(table).is_object()) return;
+    if (const auto value = number_at(plan.at(table), key)) network.numbers[name] = *value;
+  };
+  add_of("agreement", "left", "left");
+  add_of("agreement", "exchanges_per_gradient", "exchanges");
+  add_of("schedule", "chi1", "expected_chi1");
+  add_of("schedule", "chi2", "expected_chi2");
+  add_of("schedule", "left", "period_left");
   if (const auto chi1 = network.numbers.find("chi1");
       chi1 != network.numbers.end() && chi1->second > 0)
     network.numbers["lambda2"] = 1 / chi1->second;

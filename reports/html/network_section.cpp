@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::array kGossipColumns{Shown{"rate", "r", ""}, Shown{"lambda2", "λ₂", ""},
                                     Shown{"chi1", "χ₁", ""}, Shown{"chi2", "χ₂", ""}};
+constexpr std::array kRoundColumns{
+    Shown{"left", "ℓ", "what an exchange of rounds leaves of differences, gradients apart"},
+    Shown{"expected_chi1", "χ₁, expected graph", ""},
+    Shown{"expected_chi2", "χ₂, expected graph", ""},
+    Shown{"period_left", "ℓ, period", "what a period of a graph that changes leaves at most"}};
 constexpr std::array kRealisedColumns{Shown{"realised_rate", "r, realised", ""},
                                       Shown{"realised_chi1", "χ₁, realised", ""},
                                       Shown{"realised_chi2", "χ₂, realised", ""}};
@@ -26,6 +31,7 @@ std::vector<Shown> columns_of(const ReportData& data) {
   for (const ComparedGroup& group : data.comparison.groups) algorithms.insert(group.algorithm);
   std::vector<Shown> columns(kGossipColumns.begin(), kGossipColumns.end());
   for (const Shown& shown : shown_by(algorithms)) columns.push_back(shown);
+  columns.insert(columns.end(), kRoundColumns.begin(), kRoundColumns.end());
   columns.insert(columns.end(), kRealisedColumns.begin(), kRealisedColumns.end());
   std::erase_if(columns, [&](const Shown& column) {
     return std::ranges::none_of(data.networks, [&](const GroupNetwork& network) {

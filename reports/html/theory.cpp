@@ -84,6 +84,15 @@ bool all_at_zero_time(std::span<const CurvePoint> starts) {
   return !starts.empty();
 }
 
+/// Of rounds, in the long run: steps of a staircase lie above it.
+std::optional<Decay> decay_of_rounds(const Numbers& numbers) {
+  const auto left = numbers.find("left"), exchanges = numbers.find("exchanges");
+  if (left == numbers.end() || exchanges == numbers.end()) return std::nullopt;
+  if (!(left->second > 0) || !(left->second < 1)) return std::nullopt;
+  const double rate = -2 * std::log(left->second) * exchanges->second;
+  return Decay{1, rate, "st", "s", rate};
+}
+
 std::string note_of(const Decay& decay, double level, bool bound) {
   const std::string formula = fmt::format(
       "{}C(0) e^(−{}), {} = {}", decay.factor == 1 ? "" : format_number(decay.factor, 3) + " ",
@@ -106,13 +115,14 @@ std::string note_of(const Decay& decay, double level, bool bound) {
 std::optional<TheoryLine> consensus_theory(const ComparedGroup& group, const GroupNetwork& network,
                                            std::span<const CurvePoint> starts, double end) {
   const AlgorithmEntry* const method = find_algorithm(group.algorithm);
-  if (method == nullptr || method->theory == nullptr) return std::nullopt;
-  const std::optional<Decay> decay = method->theory(network.numbers);
+  const bool meets = method != nullptr && method->theory != nullptr;
+  const std::optional<Decay> decay =
+      meets ? method->theory(network.numbers) : decay_of_rounds(network.numbers);
   if (!decay || !(end > 0) || !all_at_zero_time(starts)) return std::nullopt;
   const FlatSettings settings = flatten(group.settings);
   TheoryLine line;
   double level = 0;  // C(t) ≤ factor · C(0) e^(−rate·t) + level · (1 − e^(−rate·t))
-  line.bound = exchanges_are_instant(settings) && is_pure_gossip(settings);
+  line.bound = meets && exchanges_are_instant(settings) && is_pure_gossip(settings);
   if (line.bound && !is_nothing(settings, "task.dataset.noise")) {
     line.bound = noise_is_covered(settings);
     if (line.bound) level = decay->factor * noise_power(settings, network.workers) / decay->rate;

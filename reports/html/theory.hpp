@@ -22,6 +22,8 @@ struct TheoryLine {
 /// parameters, by Poisson clocks, add at most the level factor · (1 − 1/n) γ²σ²d / rate, times one
 /// minus the same exponential.
 ///
+/// Methods of rounds have the slope of what an exchange leaves of differences, where that is known.
+///
 /// The line is a bound where a run fulfils all of that: the quadratic task without curvature in the
 /// virtual driver. Elsewhere it is the decay alone, as a guide to the slope; absent where workers
 /// start at one point, for other methods and parameters, and for a run first sampled after t = 0.

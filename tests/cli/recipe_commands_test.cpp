@@ -42,6 +42,7 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
   REQUIRE(at != std::string::npos);
   CHECK(plan.out.find("changes:", at + 60) == std::string::npos);
   CHECK_THAT(plan.out, ContainsSubstring("after a period"));
+  CHECK_THAT(plan.out, ContainsSubstring("An exchange leaves of the workers' differences"));
 }
 
 TEST_CASE("docs/RECIPE.md is what acid explain prints") {

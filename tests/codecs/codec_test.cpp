@@ -60,7 +60,7 @@ TEST_CASE("what is unpacked is what the sender has, to the bit") {
       const std::vector<float> sent = projected(codec, values);
       std::vector<float> packed(codec.packed_floats(size), 3.0f), got(size, 5.0f);
       codec.pack(kDraw, sent, packed);
-      codec.unpack({.seed = kDraw.seed, .sender = kDraw.sender}, packed, got);
+      codec.unpack({.seed = kDraw.seed, .sender = kDraw.sender}, packed, {}, got);
       CHECK(same_bits(got, sent));
     }
 }

@@ -7,11 +7,13 @@
 
 #include "engine/base/rng.hpp"
 #include "engine/cuda/runtime.hpp"
+#include "engine/language/compiled_pass.hpp"
 #include "engine/worker/arena.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/replay_fixture.hpp"
+#include "tests/language/life.hpp"
 
 using namespace acid;
 using test::MemoryRecorder;
@@ -199,6 +201,17 @@ TEST_CASE("runs have the processor's bits on the device: virtual, threads and mp
   script.shared_clock = false;
   MemoryRecorder and_again;
   test::check_same_end(run.replay(script, and_again), mpi);
+}
+
+TEST_CASE("methods that are listings have the processor's bits on the device, by kernels") {
+  REQUIRE(why_interpreted(device()).empty());
+  std::vector<Listing> listings = test::shipped_listings();
+  listings.push_back(test::listing_with_reductions());
+  for (const Listing& listing : listings) {
+    const std::vector<std::size_t> sizes{1, 1023, 5000};
+    test::check_same(test::live(listing, sizes, device()),
+                     test::live(listing, sizes, *cpu_backend("baseline")));
+  }
 }
 
 TEST_CASE("threads use the device beside each other") {

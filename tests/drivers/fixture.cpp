@@ -88,11 +88,12 @@ Outcome Setup::run(std::stop_token stop) {
   const Topology graph = make_topology(workers, with_fallbacks(kind->fields, topology));
   spec.topology = &graph;
   const AlgorithmEntry* entry = find_algorithm(algorithm);
-  const nlohmann::json resolved = with_fallbacks(entry->fields, options);
+  nlohmann::json resolved = with_fallbacks(entry->fields, options);
+  if (!codec.is_null()) resolved["codec"] = codec;
   const double rate = resolved.value("communication_rate", 0.0);
   std::optional<Spectral> nominal;
   if (workers > 1 && rate > 0) nominal = spectral(graph, rate);
-  spec.method = entry->make(resolved, nominal ? &*nominal : nullptr);
+  spec.method = method_of(*entry, resolved, nominal ? &*nominal : nullptr);
   const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
   const auto objective = with(before_gradient, quadratic(task, workers, spec.seeds, lanes));
   const Run run{spec, *objective, recorder, checkpointing, stop};

@@ -80,6 +80,7 @@ struct Setup {
   int workers = 8;
   std::string algorithm = "ad-psgd";
   nlohmann::json options = nlohmann::json::object();  // of the algorithm
+  nlohmann::json codec = {};                          // null: none
   nlohmann::json task = nlohmann::json::object();     // of the quadratic
   std::uint64_t seed = 1;
   RunSpec spec;  // workers, topology, method and seeds are filled in by run()

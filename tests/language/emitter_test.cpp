@@ -15,21 +15,6 @@ bool emits() {
   return cpu_backend("avx2") != nullptr && why_interpreted(*cpu_backend("avx2")).empty();
 }
 
-// What differs first; empty: nothing does.
-std::string difference(const RandomEvent& one, const RandomEvent& other) {
-  for (std::size_t v = 0; v < one.vectors().size(); ++v)
-    for (std::size_t k = 0; k < one.vectors()[v].size(); ++k)
-      if (const double a = one.vectors()[v][k], b = other.vectors()[v][k]; !is_same(a, b))
-        return "vector " + std::to_string(v) + ", element " + std::to_string(k) + ": " +
-               std::to_string(a) + ", " + std::to_string(b);
-  for (std::size_t r = 0; r < one.sums.size(); ++r)
-    for (std::size_t k = 0; k < one.sums[r].size(); ++k)
-      if (const double a = one.sums[r][k], b = other.sums[r][k]; !is_same(a, b))
-        return "reduction " + std::to_string(r) + ", block " + std::to_string(k) + ": " +
-               std::to_string(a) + ", " + std::to_string(b);
-  return {};
-}
-
 // One pass on vectors of each size, all of them or, without reductions, from somewhere to
 // somewhere.
 void compare(std::uint64_t seed, std::size_t most_instructions,
@@ -37,8 +22,7 @@ void compare(std::uint64_t seed, std::size_t most_instructions,
   INFO("seed " << seed);
   Stream random(seed);
   const Pass pass = random_pass(random, most_instructions);
-  std::size_t reductions = 0;
-  for (const Instruction& one : pass.instructions) reductions += is_reduction(one.code);
+  const std::size_t reductions = reductions_of(pass);
   for (const std::size_t size : sizes) {
     RandomEvent event(random, size, random.below(2) == 0);
     event.sums.resize(reductions);

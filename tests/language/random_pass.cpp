@@ -121,6 +121,18 @@ Pass random_pass(Stream& random, std::size_t most_instructions) {
   return pass;
 }
 
+Pass random_device_pass(Stream& random) {
+  Pass pass = random_pass(random, 30);
+  if (reductions_of(pass) > 0)
+    std::erase_if(pass.stores, [](const Pass::Store& one) { return one.to.kind == Kind::model; });
+  return pass;
+}
+
+std::size_t reductions_of(const Pass& pass) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      pass.instructions, [](const Instruction& one) { return is_reduction(one.code); }));
+}
+
 RandomEvent::RandomEvent(Stream& random, std::size_t dimension, bool mean_is_given)
     : numbers(kNumbers), vectors_(kVectors), mean_is_given_(mean_is_given) {
   memory.dimension = dimension;
@@ -168,6 +180,20 @@ void RandomEvent::point_at_vectors() {
   }
   memory.heard = &heard_;
   memory.kernels = &cpu_backend("baseline")->kernels<float>();
+}
+
+std::string difference(const RandomEvent& one, const RandomEvent& other) {
+  for (std::size_t v = 0; v < one.vectors().size(); ++v)
+    for (std::size_t k = 0; k < one.vectors()[v].size(); ++k)
+      if (const double a = one.vectors()[v][k], b = other.vectors()[v][k]; !is_same(a, b))
+        return "vector " + std::to_string(v) + ", element " + std::to_string(k) + ": " +
+               std::to_string(a) + ", " + std::to_string(b);
+  for (std::size_t r = 0; r < one.sums.size(); ++r)
+    for (std::size_t k = 0; k < one.sums[r].size(); ++k)
+      if (const double a = one.sums[r][k], b = other.sums[r][k]; !is_same(a, b))
+        return "reduction " + std::to_string(r) + ", block " + std::to_string(k) + ": " +
+               std::to_string(a) + ", " + std::to_string(b);
+  return {};
 }
 
 bool is_same(double a, double b) {

@@ -60,6 +60,14 @@ TEST_CASE("a message may be on its way for several gradients") {
   CHECK(open.heard_before(1) == 0);
 }
 
+TEST_CASE("what is said to a server may need no step: then one ends every leg") {
+  const Round without("2 * (gradient say hear)", {}, true),
+      with("gradient say hear step", {}, true);
+  REQUIRE(without.legs().size() == 2);
+  for (const Leg& leg : without.legs()) CHECK(leg == with.leg(0));
+  CHECK(Round("gradient step say hear", {}, true).legs() == Round("gradient step say hear").legs());
+}
+
 TEST_CASE("a round that is none is refused where it goes wrong") {
   const auto refused = [](const char* text, const char* why) {
     INFO(text);

@@ -68,6 +68,14 @@ TEST_CASE("what a method shows are its own numbers, and one key means the same i
   CHECK(shown_by({"ad-psgd", "a2cid2"}).size() == 3);
 }
 
+TEST_CASE("rules that are topologies say which") {
+  for (const char* name : {"matcha", "epidemic"}) {
+    CHECK(find_algorithm(name) == nullptr);
+    CHECK(written_for(name).find("topology") != std::string_view::npos);
+  }
+  CHECK(written_for("d-psgd").empty());
+}
+
 TEST_CASE("ad-psgd keeps no momentum copy") {
   CHECK(preset("ad-psgd", nlohmann::json::object(), nullptr).rules.floats->slots().empty());
 }

@@ -60,16 +60,18 @@ std::span<const double> Walk::direction(std::size_t i) {
 
 void Walk::hear() {
   const auto& messages = messages_;
+  const std::int64_t exchange = exchange_++;
   mean_.assign(messages[0].size(), 0.0);
   for (const auto& message : messages)
     for (std::size_t k = 0; k < mean_.size(); ++k)
       mean_[k] += message[k] / static_cast<double>(messages.size());
   if (method.reduces_gradients) return;
-  const MixingMatrix weights = mixing ? mixing->matrix(exchange_++, kSeed) : MixingMatrix();
+  const bool with_all = method.hears_all_in(exchange);
+  const MixingMatrix weights = with_all ? MixingMatrix() : mixing->matrix(exchange, kSeed);
   for (std::size_t i = 0; i < workers.size(); ++i) {
     Heard<double> heard{.mean = mean_.data(), .own = messages[i].data()};
     std::vector<kernels::Weighted<double>> sources;
-    if (mixing) {
+    if (!with_all) {
       sources.push_back({messages[i].data(), weights.self[i]});
       for (const Neighbour& neighbour : weights.neighbours[i])
         sources.push_back(

@@ -15,7 +15,7 @@ struct Walk {
   using Gradient = std::function<std::vector<double>(int worker, const std::vector<double>& x)>;
 
   Method method;
-  std::shared_ptr<const MixingSchedule> mixing;  // null: all are heard
+  std::shared_ptr<const MixingSchedule> mixing;  // null: all are always heard
   WorkerSettings settings;
   std::unique_ptr<WorkerMemory<double>> memory;
   std::vector<BasicWorker<double>> workers;

@@ -121,4 +121,19 @@ TEST_CASE("a codec is a key of every algorithm, and a listing may bring its own"
   CHECK(halves == Approx(whole / 2));
 }
 
+TEST_CASE("a lattice needs pairs and a spacing") {
+  const auto errors = [](const std::string& keys) {
+    return errors_of(completed("[[algorithms]]\n" + keys));
+  };
+  const std::string lattice = "\ncodec = { kind = \"lattice\", spacing = 1e-3 }\n";
+  for (const char* kind : {"a2cid2", "ad-psgd", "swarm-sgd", "swarm-sgd-nonblocking"})
+    CHECK(errors("kind = \"" + std::string(kind) + "\"" + lattice).empty());
+  const auto in_rounds = errors("kind = \"d-psgd\"" + lattice);
+  REQUIRE(in_rounds.size() == 1);
+  CHECK(in_rounds[0].line == 3);
+  CHECK(in_rounds[0].message.find("methods whose workers meet in pairs") != std::string::npos);
+  CHECK(errors("kind = \"a2cid2\"\ncodec = \"lattice\"\n").size() == 1);
+  CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
+}
+
 }  // namespace acid::test

@@ -117,6 +117,14 @@ TEST_CASE("where theory does not cover a run its line is called a guide, or is a
   CHECK(has(line_of(made, 10)->label, "gossip alone"));
   CHECK(has(line_of(made, 10)->note, "no bound"));
 
+  Case rounds = gossip("d-psgd", "ring", 8);
+  CHECK_FALSE(line_of(rounds, 10));
+  rounds.network.numbers["left"] = 0.8;
+  rounds.network.numbers["exchanges"] = 0.5;
+  REQUIRE(line_of(rounds, 10));
+  CHECK_FALSE(line_of(rounds, 10)->bound);
+  CHECK(line_of(rounds, 10)->value.back() == Approx(std::pow(0.8, 10)));  // 5 exchanges, squared
+
   Case training = gossip("ad-psgd", "ring", 8);
   training.group.settings["task"]["dataset"]["curvature"] = 1.0;
   REQUIRE(line_of(training, 10));

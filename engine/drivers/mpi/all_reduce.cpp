@@ -11,13 +11,20 @@ namespace {
 constexpr std::size_t kBucketElements = std::size_t{1} << 18;
 
 std::uint64_t bucket_of(const Mail& mail) {
-  std::uint64_t bucket = 0;
+  std::uint64_t size = 0, bucket = 0;
   MailReader reader(mail);
-  reader(bucket);
+  reader(size, bucket);
   return bucket;
 }
 
 }  // namespace
+
+std::size_t AllReduce::size_of(const Mail& mail) {
+  std::uint64_t size = 0;
+  MailReader reader(mail);
+  reader(size);
+  return size;
+}
 
 Buckets::Buckets(std::size_t dimension)
     : dimension_(dimension), count_((dimension + kBucketElements - 1) / kBucketElements) {}
@@ -73,7 +80,8 @@ void AllReduce::contribute(std::size_t bucket) {
   ACID_ASSERT(!state_[bucket].contributed, "bucket {} comes twice in a round", bucket);
   ++contributed_;
   if (library_sum_) {
-    if (contributed_ == buckets_.size()) post_.send_to_all(mail_header(MailKind::round_ready));
+    if (contributed_ == buckets_.size())
+      post_.send_to_all(mail_header(MailKind::round_ready, std::uint64_t{own_.size()}));
     return;
   }
   state_[bucket].contributed = true;
@@ -81,7 +89,7 @@ void AllReduce::contribute(std::size_t bucket) {
     if (to == rank_ || !has_slice(bucket, to)) continue;
     const auto [first, last] = slice(bucket, to);
     ++slices_leaving_;
-    post_.send(to, mail_header(MailKind::slice, std::uint64_t{bucket}),
+    post_.send(to, mail_header(MailKind::slice, std::uint64_t{own_.size()}, std::uint64_t{bucket}),
                own_.subspan(first, last - first), [this] {
                  --slices_leaving_;
                  check_over();
@@ -141,7 +149,8 @@ void AllReduce::add(std::size_t bucket) {
   for (int to = 0; to < size_; ++to) {
     if (to == rank_) continue;
     ++state.leaving;
-    post_.send(to, mail_header(MailKind::slice_mean, std::uint64_t{bucket}),
+    post_.send(to,
+               mail_header(MailKind::slice_mean, std::uint64_t{own_.size()}, std::uint64_t{bucket}),
                std::span<const float>(mean_.data() + first, last - first), [this, bucket] {
                  if (--state_[bucket].leaving == 0) add(bucket);
                });

@@ -51,6 +51,8 @@ class AllReduce {
   void contribute(std::size_t bucket);
   /// Takes a message of the kinds slice, slice_mean and round_ready.
   void deliver(const Mail& mail);
+  /// Elements of the vectors that such a message is about.
+  static std::size_t size_of(const Mail& mail);
   std::span<const float> mean() const { return mean_.span(); }
 
  private:

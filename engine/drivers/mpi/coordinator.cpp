@@ -58,8 +58,10 @@ std::int64_t Coordinator::grant(int worker, double now) {
 
 Position Coordinator::position() const {
   const std::int64_t gradients = gradients_.load();
-  return spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
-                               exchanges_.load(), run_.objective.dimension());
+  Position here = spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
+                                        exchanges_.load(), run_.objective.dimension());
+  here.bytes += sent_again_.load();
+  return here;
 }
 
 void Coordinator::deliver(const Mail& mail) {
@@ -94,12 +96,13 @@ void Coordinator::deliver(const Mail& mail) {
 
 void Coordinator::progress(int from, MailReader& reader) {
   Own& sender = own(from);
-  std::int64_t committed = 0, exchanges = 0;
+  std::int64_t committed = 0, exchanges = 0, sent_again = 0;
   bool diverged = false;
-  reader(committed, exchanges, diverged);
+  reader(committed, exchanges, sent_again, diverged);
   gradients_.fetch_add(committed - sender.committed);
   sender.committed = committed;
   sender.exchanges = exchanges;
+  sent_again_.fetch_add(sent_again - std::exchange(sender.sent_again, sent_again));
   add_exchanges();
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);

@@ -54,7 +54,7 @@ class Coordinator {
 
  private:
   struct Own {
-    std::int64_t committed = 0, exchanges = 0;
+    std::int64_t committed = 0, exchanges = 0, sent_again = 0;
     std::int64_t told_total = 0, told_grant = 0;
     bool promised = false, closed = false, lost = false;
   };
@@ -81,7 +81,7 @@ class Coordinator {
   std::int64_t cut_ = -1;  // the last one's count
   std::int64_t highest_promise_ = 0;
   std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
-  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, waiting_{0};
+  std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, sent_again_{0}, waiting_{0};
   std::atomic<int> lost_{0};
   std::atomic<bool> was_stopped_{false}, diverged_{false}, ending_{false};
 };

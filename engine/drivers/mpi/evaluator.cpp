@@ -109,7 +109,8 @@ Position Evaluator::position(const Gathered& gathered) const {
   return {.gradients = std::max(gathered.gradients, end),
           .normalised_time = gathered.time,
           .seconds = run_.clock.seconds() - started_seconds_,
-          .bytes = spec_.bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges()};
+          .bytes = spec_.bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges() +
+                   gathered.bytes_sent_again()};
 }
 
 Totals Evaluator::totals(const Gathered& gathered) const {

@@ -25,7 +25,7 @@ class Evaluator {
   /// Until the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
 
-  static constexpr std::string_view kLayout = "mpi-async/5";
+  static constexpr std::string_view kLayout = "mpi-async/6";
 
   /// The state at a checkpoint, the vectors apart.
   template <class Archive>

@@ -29,9 +29,11 @@ void NeighbourExchange::publish(std::int64_t round) {
   }
   const std::vector<int>& receivers = exchange_->receivers[static_cast<std::size_t>(post_.rank())];
   leaving_ = receivers.size();
-  if (form_.is_packed())
-    form_.pack(post_.rank(), static_cast<std::uint64_t>(round), published_.span(), packed_.span());
-  const std::span<const float> body = form_.is_packed() ? packed_.span() : published_.span();
+  const std::span<const float> whole = published_.span().first(form_.floats(round));
+  const std::span<float> packed =
+      packed_.span().first(form_.is_packed() ? form_.packed_floats(round) : 0);
+  if (form_.is_packed()) form_.pack(post_.rank(), static_cast<std::uint64_t>(round), whole, packed);
+  const std::span<const float> body = form_.is_packed() ? packed : whole;
   for (const int receiver : receivers)
     post_.send(receiver, mail_header(MailKind::parameters, round), body, [this] {
       --leaving_;
@@ -57,8 +59,11 @@ void NeighbourExchange::deliver(const Mail& mail) {
   reader(arrival.round);
   arrival.from = mail.from;
   arrival.is_whole = false;
-  post_.fetch(mail, (form_.is_packed() ? arrival.packed : arrival.vector).span(), [this, &arrival] {
-    if (form_.is_packed()) form_.unpack(arrival.from, arrival.packed.span(), arrival.vector.span());
+  const std::span<float> whole = arrival.vector.span().first(form_.floats(arrival.round));
+  const std::span<float> packed =
+      arrival.packed.span().first(form_.is_packed() ? form_.packed_floats(arrival.round) : 0);
+  post_.fetch(mail, form_.is_packed() ? packed : whole, [this, &arrival, whole, packed] {
+    if (form_.is_packed()) form_.unpack(arrival.from, arrival.round, packed, {}, whole);
     arrival.is_whole = true;
     check_over();
   });

@@ -14,8 +14,8 @@
 
 namespace acid {
 
-/// One vector of every process to those that hear it, round after round. Where the graph changes, a
-/// sender that hears nobody meanwhile may be several rounds ahead, as many as rank 0 lets workers
+/// One message of every process to those that hear it, round after round. Where the graph changes,
+/// a sender that hears nobody meanwhile may be several rounds ahead, as many as rank 0 lets workers
 /// be apart: what comes early is kept.
 ///
 /// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
@@ -31,7 +31,7 @@ class NeighbourExchange {
                     const Backend& memory, std::function<void()> over);
 
   std::span<float> published() { return published_.span(); }
-  /// Sends published(). The rounds are numbered without gaps.
+  /// Sends what that exchange carries of published(). Numbers ascend.
   void publish(std::int64_t round);
   /// Takes a message of the kind parameters.
   void deliver(const Mail& mail);

@@ -1,6 +1,8 @@
 #include "engine/drivers/mpi/pair_exchange.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "engine/base/error.hpp"
 #include "engine/codecs/coded_rule.hpp"
@@ -77,6 +79,8 @@ void PairExchange::deliver(const Mail& mail) {
       return answer(mail);
     case MailKind::offer:
       return fetch_offer(mail);
+    case MailKind::again:
+      return fetch_again(mail);
     case MailKind::lent:
       return exchange(mail);
     case MailKind::returned:
@@ -185,6 +189,8 @@ void PairExchange::offer(std::int64_t count) {
   worker_.offer(own_offer_.span());
   if (form_.is_packed())
     said_ = message_on_its_way(run_.spec.method.rules, worker_.state().scalars());
+  sent_again_.reset();
+  heard_again_.reset();
   stage_ = Stage::in_flight;
 }
 
@@ -203,9 +209,49 @@ void PairExchange::fetch_offer(const Mail& mail) {
   expect(Stage::in_flight, number, mail);
   const bool packed = form_.is_packed();
   post_.fetch(mail, packed ? partner_packed_.span() : partner_offer_.span(), [this, packed] {
-    if (packed) form_.unpack(partner(), partner_packed_.span(), partner_offer_.span());
+    if (packed) return unpack_offer();
     apply();
   });
+}
+
+void PairExchange::unpack_offer() {
+  form_.unpack(partner(), 0, partner_packed_.span(), own_offer_.span(), partner_offer_.span());
+  sent_again_ = form_.sent_again(own_offer_.span(), partner_offer_.span());
+  if (sent_again_->empty()) return apply();
+  std::vector<float> parts;
+  for (const auto& [first, last] : *sent_again_) {
+    const auto part = own_offer_.span().subspan(first, last - first);
+    parts.insert(parts.end(), part.begin(), part.end());
+  }
+  post_.send(partner(), mail_header(MailKind::again, edge_.number), std::move(parts));
+  fill_in();
+}
+
+// The partner knows of the same ranges by itself, and may be first.
+void PairExchange::fetch_again(const Mail& mail) {
+  MailReader reader(mail);
+  std::uint64_t number = 0;
+  reader(number);
+  expect(Stage::in_flight, number, mail);
+  const auto parts = std::make_shared<std::vector<float>>(mail.body_size);
+  post_.fetch(mail, *parts, [this, parts] {
+    heard_again_ = std::move(*parts);
+    fill_in();
+  });
+}
+
+void PairExchange::fill_in() {
+  if (!sent_again_ || !heard_again_) return;
+  std::size_t at = 0;
+  for (const auto& [first, last] : *sent_again_) {
+    ACID_ASSERT(at + last - first <= heard_again_->size(), "{} floats sent again",
+                heard_again_->size());
+    std::copy_n(heard_again_->begin() + static_cast<std::ptrdiff_t>(at), last - first,
+                partner_offer_.span().begin() + static_cast<std::ptrdiff_t>(first));
+    at += last - first;
+  }
+  ACID_ASSERT(at == heard_again_->size(), "{} floats sent again, not {}", heard_again_->size(), at);
+  apply();
 }
 
 // The partner does the same: it is between its offer and its apply too.

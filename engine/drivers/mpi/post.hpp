@@ -46,6 +46,7 @@ enum class MailKind : std::uint8_t {
   go,
   answer,
   offer,
+  again,
   lent,
   returned,
   // Synchronous methods (rounds.hpp).

@@ -93,6 +93,12 @@ std::int64_t Gathered::exchanges() const {
   return halves / 2;
 }
 
+std::int64_t Gathered::bytes_sent_again() const {
+  std::int64_t bytes = 0;
+  for (const WorkerReport& report : reports) bytes += report.sent_again;
+  return bytes;
+}
+
 double Gathered::idle_seconds() const {
   double sum = 0;
   for (const WorkerReport& report : reports) sum += report.idle_seconds;

@@ -32,7 +32,8 @@ struct WorkerReport {
   GradientRecords
       notes;  // since the last mark that was measured, in commit order; sent in portions
   double idle_seconds = 0;
-  std::int64_t exchanges = 0;  // of this worker
+  std::int64_t exchanges = 0;   // of this worker
+  std::int64_t sent_again = 0;  // bytes, of messages that did not fit; of this worker
   std::int64_t holds = 0;
   bool computing = false;         // a gradient has begun and is not committed
   std::int64_t events = 0;        // logged so far; filled in by the Reporter
@@ -40,7 +41,7 @@ struct WorkerReport {
   std::vector<EdgeUse> left_out;  // exchanges with lost workers, due and not applied; likewise
   template <class Archive>
   void persist(Archive& archive) {
-    archive(notes, idle_seconds, exchanges, holds, computing, events, spans, left_out);
+    archive(notes, idle_seconds, exchanges, sent_again, holds, computing, events, spans, left_out);
   }
 };
 
@@ -101,6 +102,7 @@ struct Gathered {
   std::int64_t gradients = 0;                  // their sum
   bool complete() const { return std::ranges::find(absent, true) == absent.end(); }
   std::int64_t exchanges() const;
+  std::int64_t bytes_sent_again() const;
   double idle_seconds() const;
   /// How each worker spent its time.
   void tell_times(Outcome& outcome) const;

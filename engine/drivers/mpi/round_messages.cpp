@@ -6,34 +6,51 @@
 #include "engine/drivers/shared/rounds.hpp"
 
 namespace acid {
+
+/// How messages of one size are summed.
+struct RoundMessages::Sum {
+  Sum(RoundMessages& of, std::size_t floats)
+      : buckets(floats),
+        reduce(of.post_, buckets,
+               of.method_.reduces_gradients ? std::span<const float>(of.gradient_)
+                                            : of.message_.span().first(floats),
+               of.memory_, of.library_sum_, [&of, this] { of.is_over(reduce.mean()); }) {}
+
+  const Buckets buckets;
+  AllReduce reduce;
+};
+
 RoundMessages::RoundMessages(const Run& run, const MpiOptions& options, Post& post,
                              const PeerSchedule& peers, std::span<float> own_gradient)
     : method_(run.spec.method),
+      memory_(run.spec.backend->messages()),
+      library_sum_(options.library_sum),
       post_(post),
       peers_(peers),
-      buckets_(method_.message().floats(run.objective.dimension())),
+      buckets_(peers.form().floats()),
       sent_gradient_(run.spec.backend->is_host_memory() || !method_.reduces_gradients
                          ? 0
                          : own_gradient.size(),
-                     run.spec.backend->messages()),
+                     memory_),
       gradient_(sent_gradient_.size() == 0 ? own_gradient : sent_gradient_.span()),
-      message_(method_.peers == Peers::all && !method_.reduces_gradients && !method_.gathers()
-                   ? method_.message().floats(run.objective.dimension())
+      message_(method_.hears_all() && !method_.reduces_gradients && !method_.gathers()
+                   ? peers.form().floats()
                    : 0,
-               run.spec.backend->messages()),
-      mean_(method_.gathers() ? method_.message().floats(run.objective.dimension()) : 0,
-            run.spec.backend->messages()),
+               memory_),
+      mean_(method_.hears_all() && method_.gathers() ? peers.form().floats() : 0, memory_),
       missing_(buckets_.size()) {
-  const auto over = [this] { is_over(); };
-  const Backend& memory = run.spec.backend->messages();
   if (method_.peers == Peers::all && !method_.gathers())
-    all_reduce_.emplace(post, buckets_, method_.reduces_gradients ? gradient_ : message_.span(),
-                        memory, options.library_sum, over);
+    sum_of(peers.form().floats());
   else
-    neighbours_.emplace(
-        post, peers,
-        method_.packed_message(run.objective.dimension(), run.spec.seeds.derived(Purpose::dither)),
-        memory, over);
+    neighbours_.emplace(post, peers, peers.form(), memory_, [this] { is_over({}); });
+}
+
+RoundMessages::~RoundMessages() = default;
+
+RoundMessages::Sum& RoundMessages::sum_of(std::size_t floats) {
+  auto& sum = sums_[floats];
+  if (sum == nullptr) sum = std::make_unique<Sum>(*this, floats);
+  return *sum;
 }
 
 void RoundMessages::begin() {
@@ -71,13 +88,13 @@ void RoundMessages::hand_over_rest() {
 // The gradient is the message of methods that reduce it: parts of it have left already.
 void RoundMessages::say(std::int64_t exchange, Worker& worker) {
   if (method_.reduces_gradients) return hand_over_rest();
-  begin();
-  const bool to_all = all_reduce_.has_value();
-  worker.offer(worker.last_event(), to_all ? message_.span() : neighbours_->published());
-  if (to_all) return hand_over_rest();
+  worker.offer(worker.last_event(),
+               peers_.sums_in(exchange) ? message_.span() : neighbours_->published());
+  if (peers_.form().floats(exchange) == 0) return;
   {
     MutexLock lock(mutex_);
-    published_ = exchange;
+    exchanging_ = true;
+    said_ = exchange;
   }
   post_.wake();
 }
@@ -93,37 +110,44 @@ void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
   const int rank = post_.rank();
   Heard<float> heard;
   std::vector<kernels::Weighted<float>> sources;
-  if (all_reduce_) {
-    heard.mean = all_reduce_->mean().data();
+  if (peers_.form().floats(exchange) == 0) return acid::hear(rank, worker, heard, log);
+  if (peers_.sums_in(exchange)) {
+    heard.mean = summed().data();
     heard.own = message_.data();
+    return acid::hear(rank, worker, heard, log);
+  }
+  const std::vector<const float*>& received = neighbours_->received();
+  const auto message_of = [&](int i) -> const float* {
+    return i == rank ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
+  };
+  if (method_.hears_all_in(exchange)) {
+    std::vector<const float*> messages;
+    for (int i = 0; i < post_.size(); ++i) messages.push_back(message_of(i));
+    mean_in_order<float>(messages, mean_.data(), 0, peers_.form().floats(exchange),
+                         worker.backend());
+    heard.mean = mean_.data();
+    heard.own = message_of(rank);
   } else {
-    const std::vector<const float*>& received = neighbours_->received();
-    const auto message_of = [&](int i) -> const float* {
-      return i == rank ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
-    };
-    if (method_.gathers()) {
-      std::vector<const float*> messages;
-      for (int i = 0; i < post_.size(); ++i) messages.push_back(message_of(i));
-      mean_in_order<float>(messages, mean_.data(), 0, mean_.size(), worker.backend());
-      heard.mean = mean_.data();
-      heard.own = message_of(rank);
-    } else {
-      sources = heard_by(peers_.exchange(exchange)->weights, rank, message_of);
-      heard.sources = sources;
-    }
+    sources = heard_by(peers_.exchange(exchange)->weights, rank, message_of);
+    heard.sources = sources;
   }
   acid::hear(rank, worker, heard, log);
 }
 
-std::span<const float> RoundMessages::direction() const {
-  return method_.reduces_gradients ? all_reduce_->mean() : std::span<const float>(gradient_);
+std::span<const float> RoundMessages::summed() {
+  MutexLock lock(mutex_);
+  return summed_;
+}
+
+std::span<const float> RoundMessages::direction() {
+  return method_.reduces_gradients ? summed() : std::span<const float>(gradient_);
 }
 
 void RoundMessages::deliver(const Mail& mail) {
-  if (all_reduce_)
-    all_reduce_->deliver(mail);
-  else
+  if (MailReader(mail).kind() == MailKind::parameters)
     neighbours_->deliver(mail);
+  else
+    sum_of(AllReduce::size_of(mail)).reduce.deliver(mail);
 }
 
 void RoundMessages::send_handed_over() {
@@ -132,15 +156,19 @@ void RoundMessages::send_handed_over() {
   {
     MutexLock lock(mutex_);
     buckets.swap(final_buckets_);
-    exchange.swap(published_);
+    exchange.swap(said_);
   }
-  for (const std::size_t bucket : buckets) all_reduce_->contribute(bucket);
-  if (exchange) neighbours_->publish(*exchange);
+  for (const std::size_t bucket : buckets) sum_of(gradient_.size()).reduce.contribute(bucket);
+  if (!exchange) return;
+  if (!peers_.sums_in(*exchange)) return neighbours_->publish(*exchange);
+  Sum& sum = sum_of(peers_.form().floats(*exchange));
+  for (std::size_t b = 0; b < sum.buckets.size(); ++b) sum.reduce.contribute(b);
 }
 
-void RoundMessages::is_over() {
+void RoundMessages::is_over(std::span<const float> mean) {
   MutexLock lock(mutex_);
   exchanging_ = false;
+  summed_ = mean;
   changed_.notify_all();
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,11 +28,12 @@ class RoundMessages {
   /// `own_gradient`: the worker's. All outlive this.
   RoundMessages(const Run& run, const MpiOptions& options, Post& post, const PeerSchedule& peers,
                 std::span<float> own_gradient);
+  ~RoundMessages();
 
   // The gradient thread's.
   /// Where the gradient is to be computed, which is where it can be sent from.
   std::span<float> gradient() const { return gradient_; }
-  /// An exchange begins.
+  /// Where gradients are reduced: an exchange begins.
   void begin() EXCLUDES_LOCK(mutex_);
   /// Where gradients are reduced: these elements of the gradient are final.
   void hand_over_parts(std::size_t first, std::size_t last) EXCLUDES_LOCK(mutex_);
@@ -38,9 +42,9 @@ class RoundMessages {
   /// Until the exchange is over. False: the run is.
   bool wait() EXCLUDES_LOCK(mutex_);
   /// Where gradients are reduced nothing happens: the step takes direction().
-  void hear(std::int64_t exchange, Worker& worker, EventLog& log);
+  void hear(std::int64_t exchange, Worker& worker, EventLog& log) EXCLUDES_LOCK(mutex_);
   /// What the optimiser is given.
-  std::span<const float> direction() const;
+  std::span<const float> direction() EXCLUDES_LOCK(mutex_);
 
   // The communication thread's.
   /// Takes a message of the kinds slice, slice_mean, round_ready and parameters.
@@ -51,13 +55,20 @@ class RoundMessages {
   void close() EXCLUDES_LOCK(mutex_);
 
  private:
+  struct Sum;
+  /// The communication thread's; made where it is the first of that size.
+  Sum& sum_of(std::size_t floats);
   void hand_over_rest() EXCLUDES_LOCK(mutex_);
-  void is_over() EXCLUDES_LOCK(mutex_);
+  /// `mean`: of what was summed.
+  void is_over(std::span<const float> mean) EXCLUDES_LOCK(mutex_);
+  std::span<const float> summed() EXCLUDES_LOCK(mutex_);
 
   const Method& method_;
+  const Backend& memory_;
+  const std::function<void(std::span<float>)> library_sum_;
   Post& post_;
   const PeerSchedule& peers_;
-  const Buckets buckets_;       // of a message
+  const Buckets buckets_;       // of the gradient
   Arena<float> sent_gradient_;  // where transports cannot send the worker's own
   const std::span<float> gradient_;
   Arena<float> message_;              // to be reduced, unless it is the gradient
@@ -67,12 +78,13 @@ class RoundMessages {
   Mutex mutex_;
   Condition changed_;                                          // the gradient thread waits for it
   std::vector<std::size_t> final_buckets_ GUARDED_BY(mutex_);  // to be contributed
-  std::optional<std::int64_t> published_ GUARDED_BY(mutex_);   // exchange to be sent
+  std::optional<std::int64_t> said_ GUARDED_BY(mutex_);        // exchange to be sent
+  std::span<const float> summed_ GUARDED_BY(mutex_);           // the last mean
   bool exchanging_ GUARDED_BY(mutex_) = false;                 // one has begun and is not over
   bool closed_ GUARDED_BY(mutex_) = false;
 
-  // The communication thread's own; one of them.
-  std::optional<AllReduce> all_reduce_;
+  // The communication thread's own.
+  std::map<std::size_t, std::unique_ptr<Sum>> sums_;  // by floats of a message
   std::optional<NeighbourExchange> neighbours_;
 };
 

@@ -109,6 +109,7 @@ void SharedWorker::exchange_with(std::span<float> partner, double partner_elapse
 
 void SharedWorker::exchanged(double since) {
   ++report_.exchanges;
+  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
   end_span(SpanKind::exchange, since);
   edges_.finish();
   changed.notify_all();

@@ -282,6 +282,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 Position Replay::position_at_mark(double time) const {
   Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
+  here.bytes += ensemble_.bytes_sent_again(spec_.method);
   return here;
 }
 
@@ -332,7 +333,8 @@ void Replay::save_cut(double time) {
 }
 
 Outcome Replay::finish(const GradientRecords& notes) {
-  const Totals end = totals(position(), order_.exchanges());
+  Totals end = totals(position(), order_.exchanges());
+  end.position.bytes += ensemble_.bytes_sent_again(spec_.method);
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
   Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);

@@ -7,41 +7,42 @@ namespace {
 
 constexpr std::size_t kKept = 64;  // drawn exchanges: workers are seldom further apart
 
-std::int64_t bytes_of_one(const RunSpec& spec, std::size_t dimension, AllReduceKind kind) {
-  if (spec.method.peers != Peers::all || spec.method.gathers())
-    return static_cast<std::int64_t>(spec.method.packed_message(dimension).bytes());
-  return std::llround(
-      bytes_per_message(spec.method, *spec.topology, 4.0 * static_cast<double>(dimension), kind));
-}
-
 }  // namespace
 
 PeerSchedule::PeerSchedule(const RunSpec& spec, std::size_t dimension, AllReduceKind all_reduce)
     : spec_(spec),
       mixing_(mixing_of(spec.method, *spec.topology)),
       seed_(spec.seeds.derived(Purpose::pairing)),
-      bytes_each_(bytes_of_one(spec, dimension, all_reduce)) {
+      form_(spec.method.packed_message(dimension, spec.seeds.derived(Purpose::dither))),
+      all_reduce_vectors_(all_reduce_vectors(all_reduce, spec.workers)) {
+  if (!spec.method.turns.empty() && spec.method.gathers())
+    all_ = make(metropolis_weights(Topology::complete(spec.workers)));
   for (std::int64_t e = 0; mixing_ != nullptr && e < mixing_->period(); ++e) {
-    cycle_.push_back(make(e));
+    cycle_.push_back(make(mixing_->matrix(e, seed_)));
     cycle_messages_.push_back(cycle_messages_.back() + messages_of(cycle_.back()->weights));
   }
 }
 
-std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::make(std::int64_t number) const {
-  Exchange exchange{mixing_->matrix(number, seed_), {}};
-  exchange.receivers = receivers_of(exchange.weights);
-  return std::make_shared<const Exchange>(std::move(exchange));
+std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::make(
+    const MixingMatrix& weights) const {
+  return std::make_shared<const Exchange>(Exchange{weights, receivers_of(weights)});
 }
 
 std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::exchange(std::int64_t number) const {
-  if (period() > 0) return cycle_[static_cast<std::size_t>(number % period())];
+  if (auto staying = stays(number)) return staying;
   MutexLock lock(mutex_);
   return drawn(number);
 }
 
+std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::stays(std::int64_t number) const {
+  if (all_ != nullptr && spec_.method.hears_all_in(number)) return all_;
+  if (period() > 0) return cycle_[static_cast<std::size_t>(number % period())];
+  return nullptr;
+}
+
 std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::drawn(std::int64_t number) const {
   std::shared_ptr<const Exchange>& known = drawn_[number];
-  if (known == nullptr) known = make(number);
+  if (known == nullptr) known = make(mixing_->matrix(number, seed_));
   const auto answer = known;
   if (drawn_.size() > kKept) drawn_.erase(drawn_.begin());
   return answer;
@@ -51,15 +52,24 @@ Position PeerSchedule::after_legs(std::int64_t legs, double seconds) const {
   return spec_.after_legs(legs, seconds, bytes_before(spec_.method.round.said_before(legs)));
 }
 
+std::int64_t PeerSchedule::bytes_in(std::int64_t exchange) const {
+  const auto bytes = static_cast<std::int64_t>(form_.bytes(exchange));
+  if (sums_in(exchange)) return std::llround(all_reduce_vectors_ * static_cast<double>(bytes));
+  if (bytes == 0) return 0;
+  const auto staying = stays(exchange);
+  return bytes * messages_of((staying != nullptr ? staying : drawn(exchange))->weights);
+}
+
 std::int64_t PeerSchedule::bytes_before(std::int64_t exchange) const {
-  if (mixing_ == nullptr) return exchange * bytes_each_;
-  if (period() > 0)
-    return bytes_each_ * (exchange / period() * cycle_messages_.back() +
-                          cycle_messages_[static_cast<std::size_t>(exchange % period())]);
+  if (!spec_.method.varies() && period() > 0)
+    return static_cast<std::int64_t>(form_.bytes()) *
+           (exchange / period() * cycle_messages_.back() +
+            cycle_messages_[static_cast<std::size_t>(exchange % period())]);
   MutexLock lock(mutex_);
-  for (auto e = static_cast<std::int64_t>(drawn_messages_.size()); e <= exchange; ++e)
-    drawn_messages_.push_back(drawn_messages_.back() + messages_of(drawn(e - 1)->weights));
-  return bytes_each_ * drawn_messages_[static_cast<std::size_t>(exchange)];
+  if (!spec_.method.varies() && mixing_ == nullptr) return exchange * bytes_in(0);
+  for (auto e = static_cast<std::int64_t>(bytes_.size()); e <= exchange; ++e)
+    bytes_.push_back(bytes_.back() + bytes_in(e - 1));
+  return bytes_[static_cast<std::size_t>(exchange)];
 }
 
 }  // namespace acid

@@ -23,9 +23,14 @@ class PeerSchedule {
     MixingMatrix weights;                     // row i: what worker i hears
     std::vector<std::vector<int>> receivers;  // of worker i's message, ascending
   };
-  /// Not where an all-reduce sums messages.
+  /// Not where an all-reduce sums messages, sums_in().
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);
-  /// After so many exchanges they come again; 0: they never do.
+  bool sums_in(std::int64_t number) const {
+    return spec_.method.hears_all_in(number) && !spec_.method.gathers();
+  }
+  /// Messages as they travel.
+  const PackedMessage& form() const { return form_; }
+  /// After so many exchanges their graphs come again; 0: they never do.
   std::int64_t period() const { return static_cast<std::int64_t>(cycle_.size()); }
 
   /// Where the run stands after so many legs, a gradient of every worker each, with what all
@@ -33,21 +38,25 @@ class PeerSchedule {
   Position after_legs(std::int64_t legs, double seconds) const EXCLUDES_LOCK(mutex_);
 
  private:
-  std::shared_ptr<const Exchange> make(std::int64_t number) const;
+  std::shared_ptr<const Exchange> make(const MixingMatrix& weights) const;
   std::shared_ptr<const Exchange> drawn(std::int64_t number) const REQUIRES_LOCK(mutex_);
+  std::shared_ptr<const Exchange> stays(std::int64_t number) const;  // null: it is drawn
+  std::int64_t bytes_in(std::int64_t exchange) const REQUIRES_LOCK(mutex_);
   std::int64_t bytes_before(std::int64_t exchange) const EXCLUDES_LOCK(mutex_);
 
   const RunSpec& spec_;
   const std::shared_ptr<const MixingSchedule> mixing_;  // null: an all-reduce
   const std::uint64_t seed_;
-  const std::int64_t bytes_each_;  // of a worker's message to one other, or of an all-reduce
+  const PackedMessage form_;
+  const double all_reduce_vectors_;
+  std::shared_ptr<const Exchange> all_;  // where others are heard as well
 
   std::vector<std::shared_ptr<const Exchange>> cycle_;
   std::vector<std::int64_t> cycle_messages_ = {0};  // before each exchange of it, and in all
 
   mutable Mutex mutex_;
   mutable std::map<std::int64_t, std::shared_ptr<const Exchange>> drawn_ GUARDED_BY(mutex_);
-  mutable std::vector<std::int64_t> drawn_messages_ GUARDED_BY(mutex_) = {0};  // before each
+  mutable std::vector<std::int64_t> bytes_ GUARDED_BY(mutex_) = {0};  // before each that differs
 };
 
 }  // namespace acid

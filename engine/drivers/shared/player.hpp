@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 
 #include "engine/drivers/shared/chain_pool.hpp"
@@ -12,7 +13,8 @@ namespace acid {
 
 /// Carries out the events of all workers of an asynchronous run in the order in which one thread
 /// hands them over, on as many threads as there are: what happens to worker i on chain i of a
-/// ChainPool, the gradient that it has in flight on chain n + i. So no bit depends on the threads.
+/// ChainPool, the gradient that it has in flight on chain n + i, and what happens to a server on
+/// chain 2n. So no bit depends on the threads.
 ///
 /// What the tasks are given must outlive it.
 class Player {
@@ -23,7 +25,7 @@ class Player {
         workers_(run.spec.workers),
         ensemble_(run.spec, run.objective, gradients),
         log_(workers_, keeps_events, run.recorder),
-        pool_(2 * workers_, threads) {}
+        pool_(2 * workers_ + 1, threads) {}
 
   Ensemble& ensemble() { return ensemble_; }
   const Ensemble& ensemble() const { return ensemble_; }
@@ -63,6 +65,31 @@ class Player {
       Worker::exchange(ensemble_.worker(i), ensemble_.worker(j), t);
       log_.add(i, EventKind::exchange, t, ensemble_.worker(i), number);
       log_.add(j, EventKind::exchange, t, ensemble_.worker(j), number);
+    });
+  }
+  /// `own` ← what worker w says.
+  void say(int w, double t, std::span<float> own) {
+    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own](int) {
+      ensemble_.worker(w).offer(t, own);
+      log_.add(w, EventKind::offer, t, ensemble_.worker(w));
+    });
+  }
+  /// The server hears what worker w has said; `reply` ← what it answers.
+  void serve(int w, double t, std::span<const float> said, std::span<float> reply,
+             const StepSize& arrival) {
+    pool_.submit(w, 2 * workers_, ChainPool::Weight::light, [this, t, said, reply, arrival](int) {
+      const std::array<kernels::Weighted<float>, 2> sources{{{said.data(), 0}, {said.data(), 1}}};
+      ensemble_.server().hear(t, {.sources = sources, .arrival = &arrival});
+      ensemble_.server().offer(t, reply);
+    });
+  }
+  /// Worker w hears the reply to what it has said, its arrival number `number` at the server.
+  void hear(int w, double t, std::span<const float> own, std::span<const float> reply,
+            std::uint64_t number) {
+    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, reply, number](int) {
+      const std::array<kernels::Weighted<float>, 2> sources{{{own.data(), 1}, {reply.data(), 1}}};
+      ensemble_.worker(w).hear(t, {.sources = sources});
+      log_.add(w, EventKind::apply, t, ensemble_.worker(w), number);
     });
   }
 

@@ -15,7 +15,10 @@ LockedWorkers::LockedWorkers(const Run& run)
 }
 
 Position LockedWorkers::position(std::int64_t gradients) const {
-  return spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
+  Position here =
+      spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
+  here.bytes += sent_again_.load();
+  return here;
 }
 
 double LockedWorkers::compute(int w) {
@@ -67,8 +70,14 @@ void LockedWorkers::exchange(const DueEdge& edge) {
   MutexLock lock_i(own(edge.i).mutex);
   MutexLock lock_j(own(edge.j).mutex);
   const double t = now(), since = seconds();
+  const auto sent_again = [&] {
+    return spec_.method.bytes_sent_again(ensemble_.worker(edge.i).scalars()) +
+           spec_.method.bytes_sent_again(ensemble_.worker(edge.j).scalars());
+  };
+  const std::int64_t before = sent_again();
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
+  sent_again_.fetch_add(sent_again() - before);
   log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
   log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
   const double until = seconds();

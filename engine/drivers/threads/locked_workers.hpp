@@ -82,6 +82,7 @@ class LockedWorkers {
     if constexpr (Archive::kReads) {
       commits_.store(commits);
       exchanges_.store(exchanges);
+      sent_again_.store(ensemble_.bytes_sent_again(spec_.method));
       trained_seconds_.store(spent);
       started_seconds_ -= spent;
     }
@@ -95,8 +96,9 @@ class LockedWorkers {
   EventLog log_;                // worker i's: likewise
   Timeline timeline_;           // likewise
   std::unique_ptr<Own[]> own_;
-  std::atomic<std::int64_t> commits_{0};    // changes only under a worker's mutex
-  std::atomic<std::int64_t> exchanges_{0};  // changes only under two workers' mutexes
+  std::atomic<std::int64_t> commits_{0};     // changes only under a worker's mutex
+  std::atomic<std::int64_t> exchanges_{0};   // changes only under two workers' mutexes
+  std::atomic<std::int64_t> sent_again_{0};  // bytes; likewise
   std::atomic<double> trained_seconds_{0};
 };
 

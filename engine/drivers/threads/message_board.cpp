@@ -10,7 +10,7 @@ MessageBoard::MessageBoard(const RunSpec& spec, const PeerSchedule& peers, Ensem
       peers_(peers),
       ensemble_(ensemble),
       message_size_(spec.method.message().floats(ensemble.dimension())),
-      mean_(spec.method.peers == Peers::all ? message_size_ : 0, *spec.backend),
+      mean_(spec.method.hears_all() ? message_size_ : 0, *spec.backend),
       said_(spec.workers, said),
       heard_(spec.workers, said) {
   if (spec.method.reduces_gradients) return;
@@ -24,7 +24,7 @@ std::span<float> MessageBoard::message(int w, std::int64_t exchange) {
 }
 
 bool MessageBoard::wait_for_place(int w, std::int64_t exchange) {
-  if (spec_.method.peers == Peers::all || exchange < 2) return true;
+  if (exchange < 2 || spec_.method.hears_all_in(exchange - 2)) return true;
   const auto before = peers_.exchange(exchange - 2);
   for (const int receiver : before->receivers[static_cast<std::size_t>(w)])
     if (!heard_.wait_for(receiver, exchange - 1)) return false;
@@ -34,10 +34,11 @@ bool MessageBoard::wait_for_place(int w, std::int64_t exchange) {
 void MessageBoard::say(int w, std::int64_t exchange) {
   Worker& worker = ensemble_.worker(w);
   if (!spec_.method.reduces_gradients) worker.offer(worker.last_event(), message(w, exchange));
-  if (spec_.method.peers != Peers::all) said_.say(w);
+  said_.say(w);
 }
 
 bool MessageBoard::wait_for_peers(int w, std::int64_t exchange) {
+  if (is_empty(exchange)) return true;
   const auto peers = peers_.exchange(exchange);
   for (const Neighbour& heard : peers->weights.neighbours[static_cast<std::size_t>(w)])
     if (!said_.wait_for(heard.worker, exchange + 1)) return false;
@@ -61,14 +62,15 @@ void MessageBoard::add_part(int w, std::int64_t exchange) {
   std::vector<const float*> messages;
   for (int i = 0; i < spec_.workers; ++i) messages.push_back(message(i, exchange).data());
   const std::size_t n = messages.size(), i = static_cast<std::size_t>(w);
-  mean_in_order<float>(messages, mean_.data(), message_size_ * i / n, message_size_ * (i + 1) / n,
-                       *spec_.backend);
+  const std::size_t size = peers_.form().floats(exchange);
+  mean_in_order<float>(messages, mean_.data(), size * i / n, size * (i + 1) / n, *spec_.backend);
 }
 
 void MessageBoard::hear_mean(int w, std::int64_t exchange, EventLog& log) {
   if (spec_.method.reduces_gradients) return;
   acid::hear(w, ensemble_.worker(w), {.mean = mean_.data(), .own = message(w, exchange).data()},
              log);
+  heard_.say(w);
 }
 
 std::span<const float> MessageBoard::direction(int w) {

@@ -24,6 +24,9 @@ class MessageBoard {
   MessageBoard(const RunSpec& spec, const PeerSchedule& peers, Ensemble& ensemble,
                std::int64_t said);
 
+  /// Nothing is sent in it, and nobody waits.
+  bool is_empty(std::int64_t exchange) const { return peers_.form().floats(exchange) == 0; }
+
   // Worker w's thread.
   /// Until the message before the last one of the worker's is heard, whose place is wanted. False
   /// once it is aborted.

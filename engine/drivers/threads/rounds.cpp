@@ -209,16 +209,18 @@ bool ThreadsSync::say(int w, std::int64_t exchange) {
 }
 
 bool ThreadsSync::hear(int w, std::int64_t exchange) {
-  return spec_.method.peers == Peers::all ? reduce(w, exchange) : hear_peers(w, exchange);
+  return spec_.method.hears_all_in(exchange) ? reduce(w, exchange) : hear_peers(w, exchange);
 }
 
 // Each worker adds a part of the vector once all have said theirs.
 bool ThreadsSync::reduce(int w, std::int64_t exchange) {
-  if (!meet(w)) return false;
-  const double since = workers_.seconds();
-  board_->add_part(w, exchange);
-  workers_.end_span(w, SpanKind::exchange, since);
-  if (!meet(w)) return false;
+  if (!board_->is_empty(exchange)) {
+    if (!meet(w)) return false;
+    const double since = workers_.seconds();
+    board_->add_part(w, exchange);
+    workers_.end_span(w, SpanKind::exchange, since);
+    if (!meet(w)) return false;
+  }
   board_->hear_mean(w, exchange, workers_.log());
   return true;
 }

@@ -1,11 +1,13 @@
 #include "engine/drivers/threads/threads.hpp"
 
+#include "engine/drivers/shared/rounds.hpp"
 #include "engine/drivers/threads/meetings.hpp"
 #include "engine/drivers/threads/rounds.hpp"
 
 namespace acid {
 
 Outcome run_threads(const Run& run, const ThreadsOptions& options) {
+  refuse_server(run.spec, "threads");
   if (run.spec.method.has_meetings()) return ThreadsAsync(run, options).execute();
   return ThreadsSync(run, options).execute();
 }

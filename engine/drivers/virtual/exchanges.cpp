@@ -1,5 +1,7 @@
 #include "engine/drivers/virtual/exchanges.hpp"
 
+#include <utility>
+
 namespace acid {
 namespace {
 
@@ -23,7 +25,8 @@ double message_bytes(const Run& run) {
 
 VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options,
                                    Timetable& timetable, VirtualWorkers& workers, Player& player)
-    : network_(options.network),
+    : run_(run),
+      network_(options.network),
       timetable_(timetable),
       workers_(workers),
       player_(player),
@@ -32,6 +35,7 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       instant_(!takes_time(options.network, message_bytes_)),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
+      sends_again_(run.spec.method.packed_message(0).needs_own()),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
       matchmaker_(run.spec.workers) {
   if (instant_) return;
@@ -101,6 +105,11 @@ void VirtualExchanges::finish(const DueEdge& edge) {
   matchmaker_.finish(edge);
   end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
   edges_.add(edge.i, edge.j);
+}
+
+std::int64_t VirtualExchanges::take_sent_again() {
+  const std::int64_t all = player_.ensemble().bytes_sent_again(run_.spec.method);
+  return all - std::exchange(sent_again_, all);
 }
 
 void VirtualExchanges::end_spans(const DueEdge& edge, double since_i, double since_j) {

@@ -89,11 +89,13 @@ Outcome VirtualAsync::execute() {
   }
   player_.pool().wait_all();
   if (sampler_.diverged() || player_.diverged()) {
+    totals_.position.bytes += exchanges_.take_sent_again();
     player_.log().flush();
     return diverged(sampler_, notes_, totals_.position);
   }
   drain();
   player_.pool().wait_all();
+  totals_.position.bytes += exchanges_.take_sent_again();
   return finish();
 }
 
@@ -157,6 +159,9 @@ void VirtualAsync::handle(const Occurrence& occurrence) {
     case Occurrence::Kind::pause_ends:
       workers_.pause(w, false);
       return release_if_caught_up(w);
+    case Occurrence::Kind::message_arrives:
+    case Occurrence::Kind::reply_arrives:
+      break;
     case Occurrence::Kind::exchange_done: {
       const DueEdge edge = exchanges_.matchmaker().in_flight(w);
       exchanges_.apply(edge);
@@ -268,6 +273,10 @@ void VirtualAsync::count_exchange() {
 
 bool VirtualAsync::budget_spent() {
   const Budget& budget = spec_.budget;
+  if (budget.bytes < kNever && exchanges_.sends_again()) {
+    player_.pool().wait_light();
+    totals_.position.bytes += exchanges_.take_sent_again();
+  }
   const bool counted = budget.normalised_time == kNever;
   ended_ = ended_ || (counted && totals_.position.gradients >= budget.gradients) ||
            static_cast<double>(totals_.position.bytes) >= budget.bytes;
@@ -277,6 +286,7 @@ bool VirtualAsync::budget_spent() {
 void VirtualAsync::take_sample(double time) {
   player_.pool().wait_light();
   if (player_.diverged()) return;
+  totals_.position.bytes += exchanges_.take_sent_again();
   totals_.position.normalised_time = time;
   totals_.position.seconds = timetable_.seconds();
   const Ensemble& ensemble = player_.ensemble();

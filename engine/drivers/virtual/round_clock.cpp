@@ -41,13 +41,13 @@ double RoundClock::advance(const Leg& leg, const std::vector<RoundWork>& work,
         computed = true;
         break;
       case Phase::say: {
-        const bool overlaps = leg[k + 1] != Phase::hear;
         const MessageCosts& costs = *of_says[said++];
+        const bool overlaps = !costs.is_whole && leg[k + 1] != Phase::hear;
         to_all_ = costs.neighbours.empty();
         whole_.clear();
         early_ = overlaps;
         if (!overlaps && !(computed && costs.of_gradients)) {
-          whole_ = exchange_whole(costs);
+          whole_ = costs.is_empty ? now_ : exchange_whole(costs);
           break;
         }
         Buckets leaving = done_;

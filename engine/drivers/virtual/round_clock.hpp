@@ -48,6 +48,8 @@ struct MessageCosts {
   std::vector<double> bucket_seconds = {};
   double whole_seconds = 0;
   bool of_gradients = false;  // the message is the gradient
+  bool is_whole = false;      // the message is one bucket, whatever it overlaps
+  bool is_empty = false;      // nothing is sent, and nobody waits
 };
 
 /// When the workers of a synchronous method are done with a leg of its round (DDP's and Decent-DP's
@@ -57,11 +59,11 @@ struct MessageCosts {
 ///             readyᵢ,b = nowᵢ + Fᵢ + gᵢ,1 + … + gᵢ,b.
 ///   say       The message leaves bucket by bucket where that overlaps something: saidᵢ,b is
 ///             readyᵢ,b of a gradient, and while a gradient is computed doneᵢ,b, when bucket b last
-///             changed. Elsewhere it is one bucket, saidᵢ = nowᵢ. Neighbours: the exchange of
-///             bucket b begins as soon as i and those it hears have said it and i's link is free,
-///             and ends at endᵢ,b, c_b later.
-///             All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b, the same for all workers. Legs may
-///             end meanwhile.
+///             changed. Elsewhere it is one bucket, saidᵢ = nowᵢ, as are messages that differ from
+///             exchange to exchange. Where nothing is sent, endᵢ = nowᵢ. Neighbours: the exchange
+///             of bucket b begins as soon as i and those it hears have said it and i's link is
+///             free, and ends at endᵢ,b, c_b later. All: end_b = max(maxᵢ saidᵢ,b, end_b−1) + c_b,
+///             the same for all workers. Legs may end meanwhile.
 ///   hear      nowᵢ ← max(nowᵢ, endᵢ,B).
 ///   step      nowᵢ ← nowᵢ + Uᵢ, the optimiser's time. Right after hearing
 ///             from neighbours what was said before the gradient, bucket by bucket: doneᵢ,b =

@@ -5,50 +5,54 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kKept = 8;  // drawn exchanges: those of a few legs
-
-MessageCosts all_reduce_costs(int workers, const NetworkModel& network,
-                              const std::vector<double>& bucket_shares, double bytes) {
-  MessageCosts costs;
-  std::map<double, double> seconds;  // of a share; most buckets are of one size
-  for (const double share : bucket_shares) {
-    const auto [known, added] = seconds.try_emplace(share, 0.0);
-    if (added) known->second = network.all_reduce_seconds(workers, share * bytes);
-    costs.bucket_seconds.push_back(known->second);
-  }
-  costs.whole_seconds = network.all_reduce_seconds(workers, bytes);
-  return costs;
-}
+constexpr std::size_t kKept = 64;  // of those that are drawn, or differ
 
 }  // namespace
 
 RoundCosts::RoundCosts(const RunSpec& spec, const PeerSchedule& peers, const NetworkModel& network,
-                       const std::vector<double>& bucket_shares, double bytes)
+                       const std::vector<double>& bucket_shares)
     : peers_(peers),
       network_(network),
+      bucket_shares_(bucket_shares),
       workers_(spec.workers),
-      bytes_(bytes),
-      of_gradients_(spec.method.reduces_gradients) {
-  if (spec.method.peers != Peers::all || spec.method.gathers()) return;
-  MessageCosts costs = all_reduce_costs(workers_, network, bucket_shares, bytes);
-  costs.of_gradients = of_gradients_;
-  of_all_ = std::make_shared<const MessageCosts>(std::move(costs));
-}
+      of_gradients_(spec.method.reduces_gradients),
+      varies_(spec.method.varies()),
+      has_turns_(!spec.method.turns.empty()) {}
 
 std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
-  if (of_all_ != nullptr) return of_all_;
+  const double bytes = static_cast<double>(peers_.form().bytes(exchange));
+  const bool sums = peers_.sums_in(exchange);
   const std::int64_t period = peers_.period();
-  auto& known = found_[period > 0 ? exchange % period : exchange];
-  if (known == nullptr)
-    known = std::make_shared<const MessageCosts>(of_peers(peers_.exchange(exchange)->weights));
+  const bool comes_again = period > 0 && !has_turns_;
+  const std::int64_t place = sums ? -1 : comes_again ? exchange % period : exchange;
+  auto& known = found_[{place, bytes}];
+  if (known == nullptr) {
+    MessageCosts costs = sums ? of_all(bytes) : of_peers(peers_.exchange(exchange)->weights, bytes);
+    costs.of_gradients = of_gradients_;
+    costs.is_whole = varies_;
+    costs.is_empty = bytes == 0;
+    known = std::make_shared<const MessageCosts>(std::move(costs));
+  }
   const auto answer = known;
-  while (period == 0 && found_.size() > kKept) found_.erase(found_.begin());
+  const auto oldest = found_.lower_bound({0, 0.0});
+  if (!comes_again && oldest != found_.end() && found_.size() > kKept) found_.erase(oldest);
   return answer;
 }
 
-MessageCosts RoundCosts::of_peers(const MixingMatrix& weights) const {
+MessageCosts RoundCosts::of_all(double bytes) const {
   MessageCosts costs;
-  costs.of_gradients = of_gradients_;
+  std::map<double, double> seconds;  // of a share; most buckets are of one size
+  for (const double share : bucket_shares_) {
+    const auto [known, added] = seconds.try_emplace(share, 0.0);
+    if (added) known->second = network_.all_reduce_seconds(workers_, share * bytes);
+    costs.bucket_seconds.push_back(known->second);
+  }
+  costs.whole_seconds = network_.all_reduce_seconds(workers_, bytes);
+  return costs;
+}
+
+MessageCosts RoundCosts::of_peers(const MixingMatrix& weights, double bytes) const {
+  MessageCosts costs;
   for (int i = 0; i < workers_; ++i) {
     NeighbourCost cost;
     std::vector<int>& partners = costs.neighbours.emplace_back();
@@ -56,7 +60,7 @@ MessageCosts RoundCosts::of_peers(const MixingMatrix& weights) const {
       partners.push_back(heard.worker);
       const LinkCost& link = network_.between(i, heard.worker);
       cost.latency_seconds = std::max(cost.latency_seconds, link.latency_seconds);
-      cost.transfer_seconds += link.transfer_seconds(bytes_);
+      cost.transfer_seconds += link.transfer_seconds(bytes);
     }
     costs.exchanges.push_back(cost);
   }

@@ -26,11 +26,10 @@ VirtualSync::VirtualSync(const Run& run, const VirtualOptions& options)
       peers_(run.spec, ensemble_.dimension(), options.network.all_reduce),
       message_size_(run.spec.method.message().floats(ensemble_.dimension())),
       bucket_shares_(options.cost.bucket_shares(message_bytes(run.spec, ensemble_.dimension()))),
-      costs_(run.spec, peers_, options.network, bucket_shares_,
-             message_bytes(run.spec, ensemble_.dimension())),
+      costs_(run.spec, peers_, options.network, bucket_shares_),
       round_clock_(run.spec.workers, options.cost.forward_share, bucket_shares_),
       timeline_(run.spec.workers),
-      mean_(run.spec.method.peers == Peers::all ? message_size_ : 0, *run.spec.backend),
+      mean_(run.spec.method.hears_all() ? message_size_ : 0, *run.spec.backend),
       computed_(static_cast<std::size_t>(run.spec.workers)),
       pool_(run.spec.workers, options.threads),
       sampler_(run.spec, run.objective, run.recorder,
@@ -141,23 +140,28 @@ void VirtualSync::say() {
 }
 
 void VirtualSync::hear(std::int64_t exchange) {
-  if (spec_.method.peers == Peers::all) {
+  const bool with_all = spec_.method.hears_all_in(exchange);
+  const std::size_t size = peers_.form().floats(exchange);
+  if (with_all) {
     std::vector<const float*> messages;
     for (int w = 0; w < spec_.workers; ++w) messages.push_back(message(w).data());
-    const auto blocks = static_cast<int>((message_size_ + kReductionBlock - 1) / kReductionBlock);
+    const auto blocks = static_cast<int>((size + kReductionBlock - 1) / kReductionBlock);
     pool_.parallel_for(blocks, [&](int, int block) {
       const std::size_t begin = static_cast<std::size_t>(block) * kReductionBlock;
-      mean_in_order<float>(messages, mean_.data(), begin,
-                           std::min(message_size_, begin + kReductionBlock), *spec_.backend);
+      mean_in_order<float>(messages, mean_.data(), begin, std::min(size, begin + kReductionBlock),
+                           *spec_.backend);
     });
   }
   if (spec_.method.reduces_gradients) return;  // the step takes it
   std::shared_ptr<const PeerSchedule::Exchange> peers;
-  if (spec_.method.peers != Peers::all) peers = peers_.exchange(exchange);
+  if (!with_all) peers = peers_.exchange(exchange);
   pool_.parallel_for(spec_.workers, [&](int, int w) {
-    Heard<float> heard{.mean = mean_.data(), .own = message(w).data()};
+    Heard<float> heard;
     std::vector<kernels::Weighted<float>> sources;
-    if (peers != nullptr) {
+    if (with_all) {
+      heard.mean = mean_.data();
+      heard.own = message(w).data();
+    } else {
       sources =
           heard_by(peers->weights, w, [&](int i) -> const float* { return message(i).data(); });
       heard.sources = sources;

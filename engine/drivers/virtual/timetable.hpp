@@ -12,7 +12,14 @@ namespace acid {
 
 /// Something that will happen in an asynchronous virtual run.
 struct Occurrence {
-  enum class Kind : std::uint8_t { gradient_done, exchange_done, pause_begins, pause_ends };
+  enum class Kind : std::uint8_t {
+    gradient_done,
+    exchange_done,
+    pause_begins,
+    pause_ends,
+    message_arrives,  // at a server
+    reply_arrives     // from it
+  };
   double seconds = 0;
   std::uint64_t sequence = 0;  // given by the Timetable
   int worker = 0;              // exchange_done: the first of the two

@@ -22,6 +22,11 @@ double VirtualWorkers::with_optimizer() const {
 }
 
 void VirtualWorkers::begin() {
+  plan_pauses();
+  for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
+}
+
+void VirtualWorkers::plan_pauses() {
   for (const Pause& p : options_.compute.pauses) {
     timetable_.push(
         {.seconds = p.at_seconds, .worker = p.worker, .kind = Occurrence::Kind::pause_begins});
@@ -29,7 +34,6 @@ void VirtualWorkers::begin() {
                      .worker = p.worker,
                      .kind = Occurrence::Kind::pause_ends});
   }
-  for (int w = 0; w < spec_.workers; ++w) begin_waiting(w);
 }
 
 void VirtualWorkers::begin_waiting(int w) {

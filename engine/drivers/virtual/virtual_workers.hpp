@@ -52,6 +52,7 @@ class VirtualWorkers {
 
   /// The run begins: all workers compute, and pauses are to come.
   void begin();
+  void plan_pauses();
   void compute(int w) { player_.compute(w, state(w).loss); }
   /// Worker w begins to compute after having waited (or at the very start).
   void begin_waiting(int w);

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/drivers/shared/player.hpp"
+#include "engine/drivers/virtual/timetable.hpp"
+#include "engine/drivers/virtual/virtual_time.hpp"
+#include "engine/drivers/virtual/virtual_workers.hpp"
+#include "engine/run/outcome.hpp"
+#include "engine/run/run.hpp"
+#include "engine/run/sampler.hpp"
+
+namespace acid {
+
+/// One run with a server in virtual time, step by step: every worker walks through the round at its
+/// own pace, and what it says arrives at the server, which hears and answers at once. The next
+/// thing that happens is the end of a gradient or of a pause, an arrival, a sample, or the end of
+/// the budget. The public thread owns everything but what the Player's tasks work on.
+class VirtualServer {
+ public:
+  VirtualServer(const Run& run, const VirtualOptions& options);
+  Outcome execute();
+
+  static constexpr std::string_view kLayout = "virtual-server/1";
+
+  /// The state between two steps, the vectors apart. No light task may be unfinished.
+  template <class Archive>
+  void persist(Archive& archive);
+
+ private:
+  /// Where a worker is in the round.
+  struct Walk {
+    std::int64_t leg = 0, phase = 0;  // it comes to that
+    bool computing = false;           // its gradient has begun, and no step has followed
+    bool waiting = false;             // for the reply, in hear
+    bool replied = false;             // which has arrived
+    std::int64_t arrival = 0;         // the number of its last message at the server, from 1
+    std::int64_t staleness = 0;       // of its last gradient
+    double learning_rate = 0;         // likewise
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(leg, phase, computing, waiting, replied, arrival, staleness, learning_rate);
+    }
+  };
+  Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
+  void resume(const CheckpointFile& file);
+  void add_messages(std::vector<StateVectors>& vectors);
+  void save_cut();
+  /// False when the run is over.
+  bool step();
+  void handle(const Occurrence& occurrence);
+  /// Until the worker computes or waits; once the run has ended, until its next leg.
+  void go_on(int w);
+  void begin_gradient(int w);
+  void gradient_done(int w);
+  void commit(int w);
+  void say(int w);
+  void serve(int w);
+  void hear(int w);
+  double arrives(double& link_free, std::size_t bytes);
+  bool budget_spent() const;
+  void take_sample(double time);
+  void drain();
+  Outcome finish();
+  std::span<float> said(int w);
+  std::span<float> reply(int w);
+
+  const Run& run_;
+  const RunSpec& spec_;
+  const VirtualOptions options_;  // gradients take their time
+  const std::size_t said_size_, reply_size_;
+  Timetable timetable_;
+  VirtualWorkers workers_;
+  std::vector<Walk> walks_;
+  Arena<float> said_, replies_;  // by worker
+  std::int64_t arrivals_ = 0;
+  double way_in_free_ = 0, way_out_free_ = 0;  // seconds: when the server's link has sent all
+  Totals totals_;
+  GradientRecords notes_;  // since the last sample
+  bool ended_ = false;
+  Player player_;  // after what its tasks use: the members above
+  Sampler sampler_;
+};
+
+}  // namespace acid

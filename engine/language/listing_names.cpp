@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <array>
+
+#include "engine/language/listing_check.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array<std::string_view, 6> kOtherNames = {"x", "g", "u", "at", "late", "if"};
+// What every worker keeps, whatever its method.
+constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
+                                                             "buffers", "offer"};
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
+
+bool is_graph_number(std::string_view name) { return name == "chi1" || name == "chi2"; }
+
+bool Listing::keeps(std::string_view which) const {
+  const auto is_it = [&](const Kept& one) { return one.name == which; };
+  return which == "x" || std::ranges::any_of(vectors, is_it) || std::ranges::any_of(numbers, is_it);
+}
+
+bool is_reserved(std::string_view name) {
+  return is_one_of(kEventNumbers, name) || is_one_of(kOtherNames, name) || is_graph_number(name) ||
+         is_one_of(kWorkersVectors, name);
+}
+
+ListedNames listed_names(const Listing& listing) {
+  ListedNames names{{"x", true}};
+  for (const std::string_view name : kEventNumbers) names.emplace(name, false);
+  for (const Kept& one : listing.vectors) names[one.name] = true;
+  for (const Kept& one : listing.numbers) names[one.name] = false;
+  for (const ListedParameter& one : listing.parameters) names[one.name] = false;
+  return names;
+}
+
+bool is_vector(const Expression& value, const ListedNames& names, const Listing& listing) {
+  if (value.operation == Operation::name) return names.find(value.name)->second;
+  if (is_heard(value.operation)) return listing.heard_by(value.operation)[value.index];
+  if (is_reduction(value.operation)) return false;
+  return std::ranges::any_of(value.arguments, [&](const Expression& argument) {
+    return is_vector(argument, names, listing);
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,70 @@
+// What is sent again of messages that do not fit a lattice, under every driver.
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
+
+namespace acid::test {
+namespace {
+
+constexpr int kDimension = 5000;  // two checks
+constexpr std::int64_t kMessage = 4 * (1 + 2 + kDimension / 4), kWhole = 4 * kDimension;
+
+void on_lattice(Setup& setup, double spacing, double latency) {
+  setup.workers = 4;
+  setup.task = {{"dimension", kDimension}, {"initial_spread", 1.0}, {"noise", 0.1}};
+  if (spacing > 0)
+    setup.options["codec"] = {
+        {"kind", "lattice"}, {"bits", 8}, {"spacing", spacing}, {"error_feedback", false}};
+  setup.virtual_time.network.link.latency_seconds = latency;
+  setup.spec.schedule.learning_rate = 0.01;
+  setup.spec.budget.gradients = 80;
+}
+
+std::int64_t exchanges(const Outcome& outcome) {
+  std::int64_t all = 0;
+  for (const EdgeUse& edge : outcome.edges) all += edge.count;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "CORRECTNESS 26: bytes of a lattice are those of its messages and of what is sent again") {
+  for (const double latency : {0.0, 0.2})
+    for (const bool on_threads : {false, true}) {
+      INFO((on_threads ? "threads" : "virtual") << ", latency " << latency);
+      Setup plain, never, always, sometimes;
+      on_lattice(plain, 0, latency);
+      on_lattice(never, 1, latency);
+      on_lattice(always, 1e-30, latency);
+      on_lattice(sometimes, 0.008, latency);
+      for (Setup* setup : {&plain, &never, &always, &sometimes}) setup->on_threads = on_threads;
+      const Outcome fits = never.run(), broken = always.run(), mixed = sometimes.run();
+      CHECK(fits.position.bytes == exchanges(fits) * 2 * kMessage);
+      CHECK(broken.position.bytes == exchanges(broken) * 2 * (kMessage + kWhole));
+      CHECK(mixed.position.bytes > exchanges(mixed) * 2 * kMessage);
+      CHECK(mixed.position.bytes < exchanges(mixed) * 2 * (kMessage + kWhole));
+      CHECK(mixed.position.bytes ==
+            static_cast<std::int64_t>(sometimes.recorder.last("bytes_sent")));
+      // What never fits travels as it is.
+      if (!on_threads) CHECK(broken.worker_digests == plain.run().worker_digests);
+    }
+}
+
+TEST_CASE("a budget in bytes has what is sent again, on any number of threads") {
+  std::vector<Outcome> outcomes;
+  for (const int threads : {0, 3}) {
+    Setup setup;
+    on_lattice(setup, 0.008, 0.2);
+    setup.virtual_time.threads = threads;
+    setup.spec.budget.gradients = 100'000;
+    setup.spec.budget.bytes = 2e6;
+    outcomes.push_back(setup.run());
+    CHECK(outcomes.back().position.bytes >= 2'000'000);
+    CHECK(outcomes.back().position.bytes < 2'000'000 + 8 * (kMessage + kWhole));
+  }
+  CHECK(outcomes[0].worker_digests == outcomes[1].worker_digests);
+  CHECK(outcomes[0].position.bytes == outcomes[1].position.bytes);
+}
+
+}  // namespace acid::test

@@ -1,0 +1,125 @@
+// Methods with a server, in virtual time.
+#include <nlohmann/json.hpp>
+
+#include "engine/base/digest.hpp"
+#include "tests/catch.hpp"
+#include "tests/drivers/fixture.hpp"
+
+using namespace acid;
+using test::Setup;
+
+namespace {
+
+constexpr int kWorkers = 8;
+
+Setup& a_psgd(Setup& setup, int workers = kWorkers) {
+  setup.algorithm = "a-psgd";
+  setup.workers = workers;
+  setup.task = {{"dimension", 7}, {"noise", 0.3}, {"heterogeneity", 1.0}};
+  setup.spec.schedule.kind = ScheduleKind::cosine;
+  setup.spec.schedule.learning_rate = 0.02;
+  setup.spec.budget.gradients = 20 * workers;
+  return setup;
+}
+
+/// The server's model after `rounds` gradients of every worker, which come in turn.
+std::vector<float> in_turn(const Setup& setup, int rounds, bool staleness_aware) {
+  const int n = setup.workers;
+  const auto objective = test::quadratic(setup.task, n, Seeds(setup.seed), 1);
+  std::vector<float> server(objective->dimension()), g(server.size());
+  objective->start(0, server, {});
+  std::vector<std::vector<float>> models(static_cast<std::size_t>(n), server);
+  Position here;
+  for (int round = 0; round < rounds; ++round)
+    for (int w = 0; w < n; ++w) {
+      std::vector<float>& x = models[static_cast<std::size_t>(w)];
+      objective->gradient(0, w, round, x, {}, g);
+      ++here.gradients;
+      const int stale = round == 0 ? w : n - 1;
+      const double divisor = staleness_aware ? std::max(1, stale) : 1;
+      const auto rate = static_cast<float>(setup.spec.learning_rate(here) / divisor);
+      for (std::size_t k = 0; k < server.size(); ++k) server[k] -= rate * g[k];
+      x = server;
+    }
+  return server;
+}
+
+}  // namespace
+
+TEST_CASE("CORRECTNESS 23: equal speeds give A-PSGD the staleness n - 1, but for the first round") {
+  for (const bool aware : {false, true}) {
+    Setup setup;
+    a_psgd(setup).options = {{"staleness_aware", aware ? 1.0 : 0.0}};
+    const Outcome outcome = setup.run();
+    REQUIRE(outcome.staleness.size() == kWorkers);
+    for (int stale = 0; stale < kWorkers; ++stale)
+      CHECK(outcome.staleness[static_cast<std::size_t>(stale)] ==
+            (stale < kWorkers - 1 ? 1 : 1 + 19 * kWorkers));
+    // What the server itself reads, in every step of it.
+    CHECK(outcome.mean == in_turn(setup, 20, aware));
+    CHECK(outcome.mean != in_turn(setup, 20, !aware));
+  }
+}
+
+TEST_CASE("CORRECTNESS 23: with one worker A-PSGD is SGD exactly") {
+  Setup sgd;
+  a_psgd(sgd, 1).algorithm = "ar-sgd";
+  const Outcome plain = sgd.run();
+  for (const double latency : {0.0, 0.3})
+    for (const double aware : {0.0, 1.0}) {
+      Setup setup;
+      a_psgd(setup, 1).virtual_time.network.link.latency_seconds = latency;
+      setup.options = {{"staleness_aware", aware}};
+      const Outcome outcome = setup.run();
+      CHECK(outcome.mean_digest == plain.mean_digest);
+      CHECK(outcome.worker_digests == plain.worker_digests);
+      CHECK(outcome.position.seconds == Approx(20 + 19 * 2 * latency));
+    }
+}
+
+// Gradients take a second, messages 0.1 s and a quarter of the link's time: 1 + 0.35, 1 + 0.6 at
+// the server, back at 1.7 and 1.95.
+TEST_CASE("what is said to a server shares its link, and so do its replies") {
+  Setup setup;
+  a_psgd(setup, 2).virtual_time.network.link = {0.1, 4.0 * 7 / 0.25};
+  setup.spec.budget.gradients = 3;
+  CHECK(setup.run().position.seconds == Approx(2.7));
+  Setup longer;
+  a_psgd(longer, 2).virtual_time.network.link = {0.1, 4.0 * 7 / 0.25};
+  longer.spec.budget.gradients = 4;
+  const Outcome outcome = longer.run();
+  CHECK(outcome.position.seconds == Approx(2.95));
+  CHECK(outcome.worker_idle_seconds[0] == Approx(0.7 + 0.25));
+  CHECK(outcome.worker_idle_seconds[1] == Approx(0.95));
+}
+
+TEST_CASE("a message and its reply are counted as sent, the message packed") {
+  for (const bool packed : {false, true}) {
+    Setup setup;
+    a_psgd(setup).algorithm = "async-diloco";
+    setup.options = {{"steps", 5}};
+    if (packed) setup.codec = {{"kind", "bf16"}, {"error_feedback", false}};
+    const Outcome outcome = setup.run();
+    CHECK(outcome.position.bytes == 4 * kWorkers * (7 * 4 + (packed ? 16 : 7 * 4)));
+    const Topology ring = make_topology(kWorkers, {{"kind", "ring"}});
+    CHECK(bytes_per_gradient(setup.spec.method, ring, 7 * 4.0) * 20 * kWorkers ==
+          Approx(static_cast<double>(outcome.position.bytes)));
+  }
+}
+
+TEST_CASE("a paused worker hears what the server answers when its pause is over") {
+  Setup setup;
+  a_psgd(setup, 2).virtual_time.network.link.latency_seconds = 0.25;
+  setup.virtual_time.compute.pauses = {{.worker = 0, .at_seconds = 1.1, .for_seconds = 3}};
+  setup.spec.budget.gradients = 8;
+  const Outcome outcome = setup.run();
+  // Worker 1 alone from 1 s on, every 1.5 s, until worker 0 begins again at 4.1 s.
+  CHECK(outcome.worker_gradients == std::vector<std::int64_t>{3, 5});
+  CHECK(outcome.position.seconds == Approx(7));
+}
+
+TEST_CASE("a server listens to no driver but the virtual one") {
+  Setup setup;
+  a_psgd(setup).on_threads = true;
+  CHECK_THROWS_AS(setup.run(), UsageError);
+}

@@ -1,0 +1,47 @@
+// Bytes that leave real processes, against those that a run records.
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "tests/catch.hpp"
+
+TEST_CASE("CORRECTNESS 37: what leaves over sockets under mpirun is what is recorded, within 1 %",
+          "[release]") {
+  if (std::system("command -v mpirun >/dev/null") != 0) {
+    WARN("skipped: there is no mpirun here (on Debian: apt install openmpi-bin)");
+    return;
+  }
+  const std::string command = fmt::format(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ACID_MPI_BODIES=mpi timeout 280 "
+      "mpirun -n 3 --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self "
+      "--mca btl_tcp_if_include lo {}/acid_wire_program </dev/null 2>&1",
+      BINARY_ROOT);
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string output;
+  std::array<char, 4096> part{};
+  for (std::size_t got; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
+    output.append(part.data(), got);
+  const int status = ::pclose(pipe);
+  INFO(output);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  std::istringstream lines(output);
+  int runs = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string method, codec;
+    double sent = 0, recorded = 0;
+    if (!(words >> method >> codec >> sent >> recorded)) continue;  // the library's own words
+    ++runs;
+    CHECK(recorded > 1e6);
+    CHECK(sent >= recorded);
+    CHECK(sent <= 1.01 * recorded);
+  }
+  CHECK(runs == 7 + 2 * 2);
+}

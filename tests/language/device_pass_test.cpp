@@ -1,0 +1,88 @@
+// What kernels for a device do is what the interpreter does, to the bit: their text, compiled for
+// the host. tests/cuda compiles the same for devices.
+#include "engine/language/device_pass.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/language/hosted_kernels.hpp"
+#include "tests/language/life.hpp"
+#include "tests/language/random_pass.hpp"
+
+using namespace acid;
+using namespace acid::test;
+
+namespace {
+
+constexpr std::uint64_t kPasses = 120;
+
+std::vector<Lives> live_all(const Backend& backend) {
+  std::vector<Listing> listings = shipped_listings();
+  listings.push_back(listing_with_reductions());
+  std::vector<Lives> all;
+  for (const Listing& listing : listings)
+    all.push_back(live(listing, {1, 7, 8, 100, 1024, 2500}, backend));
+  return all;
+}
+
+// By a kernel, or the interpreter.
+RandomEvent execute(std::uint64_t seed, const Backend& backend) {
+  Stream random(seed);
+  const Pass pass = random_device_pass(random);
+  const std::size_t size = 1 + random.below(3000);
+  RandomEvent event(random, size, random.below(2) == 0);
+  std::size_t first = 0, last = size;
+  if (const std::size_t reductions = reductions_of(pass); reductions > 0) {
+    event.sums.resize(reductions);
+  } else {
+    event.sums.clear();
+    first = random.below(size);
+    last = first + 1 + random.below(size - first);
+  }
+  if (backend.compiler() != nullptr)
+    DevicePass(backend, pass, 3)
+        .run(event.memory, event.numbers, event.decay, first, last, event.sums);
+  else
+    interpret<float>(pass, event.memory, event.numbers, event.decay, first, last, event.sums);
+  return event;
+}
+
+}  // namespace
+
+TEST_CASE("kernels for a device do what the interpreter does, compiled for the host") {
+  for (std::uint64_t seed = 0; seed < kPasses; ++seed) execute(seed, hosted_backend());
+  live_all(hosted_backend());  // whose kernels are noted, and do nothing
+  CHECK(hosted_kernels().launches() == 0);
+  const std::size_t kernels = hosted_kernels().kernels(),
+                    programs = hosted_kernels().programs().size();
+  hosted_kernels().build();
+
+  for (std::uint64_t seed = 0; seed < kPasses; ++seed) {
+    INFO("random pass " << seed);
+    CHECK(difference(execute(seed, hosted_backend()), execute(seed, *cpu_backend("baseline"))) ==
+          "");
+  }
+  const auto lives = live_all(hosted_backend()), expected = live_all(*cpu_backend("baseline"));
+  for (std::size_t k = 0; k < lives.size(); ++k) check_same(lives[k], expected[k]);
+  CHECK(hosted_kernels().launches() > 1000);
+  // What a run needs is compiled before it begins: nothing was missing.
+  CHECK(hosted_kernels().kernels() == kernels);
+  CHECK(hosted_kernels().programs().size() == programs);
+}
+
+TEST_CASE("what a kernel has no room for is interpreted") {
+  // More sources than room, and several decays beside a reduction.
+  Stream random(5);
+  const Operand mean{Operand::Kind::mean, 0}, x{Operand::Kind::state, 0};
+  Pass pass{.instructions = {{Code::add_square, 0, x, {}, {}}},
+            .stores = {{mean, {Operand::Kind::state, 1}}},
+            .has_decay = true};
+  RandomEvent event(random, 1500, false);
+  event.sums.resize(1);
+  RandomEvent expected(event);
+  REQUIRE(event.decay.size() > 1);
+  const std::size_t before = hosted_kernels().launches();
+  DevicePass(hosted_backend(), pass, 3)
+      .run(event.memory, event.numbers, event.decay, 0, 1500, event.sums);
+  interpret<float>(pass, expected.memory, expected.numbers, expected.decay, 0, 1500, expected.sums);
+  CHECK(difference(event, expected) == "");
+  CHECK(hosted_kernels().launches() == before);
+}

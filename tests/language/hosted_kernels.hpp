@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/worker/backend.hpp"
+
+namespace acid::test {
+
+/// Kernels that were compiled for a device, by the host's compiler: their program is the same. What
+/// is compiled is only noted, and its kernels do nothing, until build() makes all of it in one go.
+class HostedKernels final : public KernelCompiler {
+ public:
+  std::string_view obstacle() const override { return ""; }
+  std::vector<Kernel> compile(const std::string& program, std::size_t kernels) const override;
+  void launch(Kernel kernel, std::size_t threads, const void* arguments) const override;
+  void wait() const override {}
+  void* scratch() const override { return scratch_.data(); }
+
+  void build() const;
+  const std::vector<std::string>& programs() const { return programs_; }
+  std::size_t kernels() const { return functions_.size(); }
+  std::size_t launches() const { return launches_; }
+
+ private:
+  using Function = void (*)(const void* arguments);
+  mutable std::vector<std::string> programs_;
+  mutable std::vector<std::string> names_;                    // of kernels, in order
+  mutable std::vector<std::unique_ptr<Function>> functions_;  // theirs, null until they are built
+  mutable std::vector<double> scratch_ = std::vector<double>(kScratchBytes / sizeof(double));
+  mutable std::size_t launches_ = 0;  // of what was built
+};
+
+/// Host memory that says it is not, and the processor's kernels, with HostedKernels. There is one,
+/// for one thread.
+const Backend& hosted_backend();
+const HostedKernels& hosted_kernels();
+
+}  // namespace acid::test
