@@ -153,47 +153,11 @@ std::string rows_of(const std::vector<RecipeKey>& keys) {
   return text;
 }
 
-constexpr const char* kPage = R"(# Recipes
-
-Every key that a recipe can have, from the declarations that check recipes: `acid explain --markdown` prints this page, and
-a test compares them. `acid explain KEY` explains one, `acid new` writes a recipe to start from, `acid plan` shows what a
-recipe comes to before anything runs.
-
-A recipe is TOML. `[[algorithms]]` lists what is compared; everything else holds for all of them alike. Every algorithm runs
-at every combination of swept values with every seed.
-
-```toml
-seeds = [1, 2, 3, 4, 5]
-
-[[algorithms]]
-kind = "ar-sgd"
-
-[[algorithms]]
-kind = "ad-psgd"
-label = "AD-PSGD, its own rate"
-communication_rate = 2.0
-set = { optimizer.learning_rate = 0.1 }   # any key below, for this algorithm alone
-
-[sweep]                                   # every combination
-workers.count = [8, 16]
-topology.kind = ["ring", "exponential"]
-
-[[sweep.zip]]                             # these vary together
-optimizer.learning_rate = [0.1, 0.2]
-task.batch_size = [16, 32]
-```
-
-A table with a kind may be written as its bare name where nothing else is said: `topology = "ring"` is
-`topology = { kind = "ring" }`. `--set optimizer.learning_rate=0.2` changes any key on the command line; algorithms are
-named by number, from 0, as in `--set algorithms.1.communication_rate=2`. A key with the default "–" may be left out, and
-then nothing is said. What is out of range, unknown or has no effect is an error or a warning with its place.
-)";
-
 std::string markdown_of(const std::vector<RecipeTable>& tables) {
-  std::string text = kPage;
+  std::string text;
   for (const RecipeTable& table : tables) {
-    text += table.path.empty() ? "\n## At the top\n\n"
-                               : fmt::format("\n## `{}`\n\n", heading_of(table));
+    text +=
+        table.path.empty() ? "## At the top\n\n" : fmt::format("\n## `{}`\n\n", heading_of(table));
     text += fmt::format("{}{}.\n", static_cast<char>(std::toupper(table.summary[0])),
                         table.summary.substr(1));
     if (!table.keys.empty()) text += "\n" + rows_of(table.keys);
@@ -261,7 +225,8 @@ void add_explain_command(CLI::App& app, Session& session) {
       ->add_option("KEY", options->key, "A key, a table or a kind: learning_rate, optimizer, adamw")
       ->type_name(" ");
   CLI::Option* const json = command->add_flag("--json", options->format.json, "Print JSON");
-  command->add_flag("--markdown", options->format.markdown, "Print docs/RECIPE.md")->excludes(json);
+  command->add_flag("--markdown", options->format.markdown, "Print the tables of docs/RECIPE.md")
+      ->excludes(json);
   command->callback(
       [&session, options] { session.action = [options] { return explain(*options); }; });
 }

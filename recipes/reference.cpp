@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/methods/method.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/sections.hpp"
 
@@ -28,8 +29,6 @@ count = 8
 [budget]
 gradients = 100
 target = { metric = "eval_loss", value = 0.1 }
-[algorithm]
-kind = "ad-psgd"
 [execution.virtual]
 random_slowdown = { probability = 0.1, factor = 2.0 }
 pauses = [{ worker = 1, at_seconds = 3.0, for_seconds = 2.0 }]
@@ -120,7 +119,10 @@ const std::vector<ByHand>& by_hand() {
   return keys;
 }
 
-std::string with_bounds(std::string what, const Field& field) {
+// Limits that nobody meets are not worth reading.
+std::string with_bounds(std::string what, Field field) {
+  constexpr double kBeyondUse = 1e9;
+  if (field.maximum >= kBeyondUse) field.maximum = std::numeric_limits<double>::infinity();
   const std::string bounds = bounds_of(field);
   return bounds.empty() ? what : what + " " + bounds;
 }
@@ -229,7 +231,8 @@ std::vector<RecipeTable> recipe_reference() {
   Checker checker(diagnostics, ".");
   Collector collector;
   checker.tell([&](const Checker::Declared& declared) { collector.add(declared); });
-  const auto tree = parse_recipe(kEveryTable, diagnostics);
+  const std::string algorithm = fmt::format("[algorithm]\nkind = \"{}\"\n", kBaseline);
+  const auto tree = parse_recipe(kEveryTable + algorithm, diagnostics);
   ACID_ASSERT(tree.has_value(), "the recipe of every table");
   check_sections(checker, *tree);
   ACID_ASSERT(!diagnostics.has_errors(), "the recipe of every table has errors");

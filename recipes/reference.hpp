@@ -22,15 +22,15 @@ struct RecipeKey {
 struct RecipeKind {
   std::string name, summary;
   bool is_default = false;
-  std::vector<RecipeKey> keys;  // of this kind alone
+  std::vector<RecipeKey> keys = {};  // of this kind alone
 };
 
 struct RecipeTable {
   std::string path;  // as --set and sweeps name it: "optimizer.schedule"; empty: outside of tables
   std::string summary;
   bool is_list = false;  // [[algorithms]]
-  std::vector<RecipeKey> keys;
-  std::vector<RecipeKind> kinds;
+  std::vector<RecipeKey> keys = {};
+  std::vector<RecipeKind> kinds = {};
 };
 
 /// In the order of a recipe.

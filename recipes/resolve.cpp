@@ -35,7 +35,7 @@ void Resolver::look_at_task() {
   const std::int64_t share = partition.is_object() && partition["kind"] != "shared"
                                  ? *train_size_ / std::max(workers_, 1)
                                  : *train_size_;
-  if (batch.is_number_integer() && *train_size_ > 0 && batch.get<std::int64_t>() > share)
+  if (batch.is_number_integer() && share > 0 && batch.get<std::int64_t>() > share)
     error("task.batch_size",
           fmt::format("a batch of {} examples is more than a worker has: {}",
                       batch.get<std::int64_t>(), share),

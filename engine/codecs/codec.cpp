@@ -64,9 +64,13 @@ constexpr std::array kFeedback = {
           .fallback = "false",
           .help = "what a message leaves out is added to the next"},
 };
-constexpr std::array kCodecs = {CodecEntry{"none", {}},     CodecEntry{"bf16", {}},
-                                CodecEntry{"top-k", kTopK}, CodecEntry{"random-k", kRandomK},
-                                CodecEntry{"sign", {}},     CodecEntry{"lattice", kLattice}};
+constexpr std::array kCodecs = {
+    CodecEntry{"none", "messages travel as they are", {}},
+    CodecEntry{"bf16", "the nearest of 16 bits", {}},
+    CodecEntry{"top-k", "the largest magnitudes", kTopK},
+    CodecEntry{"random-k", "coordinates drawn at random", kRandomK},
+    CodecEntry{"sign", "the mean magnitude with each element's sign", {}},
+    CodecEntry{"lattice", "few bits around what the receiver has; of meetings", kLattice}};
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude(float value) { return bits_of(value) & 0x7fffffffu; }

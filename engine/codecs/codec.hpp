@@ -65,6 +65,7 @@ struct Codec {
 /// A kind of codec as recipes call it, and its keys.
 struct CodecEntry {
   std::string_view name;
+  std::string_view summary;
   std::span<const Field> fields;
 };
 std::span<const CodecEntry> codec_catalog();

@@ -129,6 +129,16 @@ std::string algorithm_of_kind(const Key& key) {
                      fewer ? fmt::format(",steps={}", kMostSteps) : "");
 }
 
+/// A table of that kind, with the keys that have no default.
+std::string table_of_kind(const std::string& kind) {
+  const std::map<std::string, const char*> needed{{"dirichlet", ",alpha=0.3"},
+                                                  {"lattice", ",spacing=0.01"},
+                                                  {"random-k", ",share=0.6"},
+                                                  {"top-k", ",share=0.6"}};
+  const auto found = needed.find(kind);
+  return fmt::format("{{kind=\"{}\"{}}}", kind, found == needed.end() ? "" : found->second);
+}
+
 /// What a key needs to have a meaning.
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
@@ -144,10 +154,10 @@ Overrides context_of(const Key& key) {
             "execution.virtual.network.edges=[]"};
   Overrides context;
   if (key.path == "algorithm.codec")
-    return {fmt::format("algorithms=[{{kind=\"d-psgd\",codec={{kind=\"{}\"{}}}}}]",
-                        key.kind.empty() ? "sign" : key.kind,
-                        key.kind.empty() ? "" : ",share=0.6")};
-  if (!key.kind.empty()) context.push_back(fmt::format("{}={{kind=\"{}\"}}", key.path, key.kind));
+    return {fmt::format("algorithms=[{{kind=\"{}\",codec={}}}]",
+                        key.kind == "lattice" ? "ad-psgd" : "d-psgd",
+                        table_of_kind(key.kind.empty() ? "sign" : key.kind))};
+  if (!key.kind.empty()) context.push_back(fmt::format("{}={}", key.path, table_of_kind(key.kind)));
   if (is("optimizer.schedule.") && !key.kind.empty())
     context = {fmt::format("optimizer.schedule={{kind=\"{}\"}}", key.kind)};
   if (full == "optimizer.schedule.reference_batch")

@@ -45,14 +45,14 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
   CHECK_THAT(plan.out, ContainsSubstring("An exchange leaves of the workers' differences"));
 }
 
-TEST_CASE("docs/RECIPE.md is what acid explain prints") {
+TEST_CASE("the tables of docs/RECIPE.md are what acid explain prints") {
   const Folder folder;
   const auto page = acid::test::acid(folder, {"explain", "--markdown"});
   REQUIRE(page.code == 0);
   INFO("acid explain --markdown > docs/RECIPE.md");
   std::ifstream file(SOURCE_ROOT "/docs/RECIPE.md");
   const std::string kept{std::istreambuf_iterator<char>(file), {}};
-  CHECK((page.out == kept));
+  CHECK(kept.ends_with("\n" + page.out));
 }
 
 TEST_CASE("explain tells of tables, keys and kinds, and what was probably meant") {

@@ -185,6 +185,7 @@ TEST_CASE("relative file names in a copy of a recipe start at the original's fol
   const std::string recipe = R"(name = "file"
 [task]
 dataset = { kind = "logistic", path = "points.txt" }
+batch_size = 2
 [optimizer]
 learning_rate = 0.1
 [workers]

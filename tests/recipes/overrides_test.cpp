@@ -121,7 +121,7 @@ TEST_CASE("a batch is no larger than what a worker has") {
   CHECK(errors("batch_size = 401").size() == 1);
 }
 
-TEST_CASE("how different Dirichlet shares are has no default; never exchanging is doubtful") {
+TEST_CASE("how different Dirichlet shares are has no default, and never exchanging is doubtful") {
   CHECK(errors_of(completed("[task]\ndataset = \"glyphs\"\nmodel = \"linear\"\n"
                             "partition = \"dirichlet\"\n"))
             .size() == 1);
