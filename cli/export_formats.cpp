@@ -122,7 +122,8 @@ void export_checkpoints(const ExportRequest& request) {
   if (rows.empty())
     throw UsageError(
         fmt::format("run {} has no files of checkpoints; checkpoint.every_time and "
-                    "checkpoint.keep in its recipe say how many there are to be",
+                    "checkpoint.keep in its recipe say how many there are to be; where they have "
+                    "changed since, acid run --force makes them",
                     id));
   std::error_code error;
   fs::create_directories(request.output, error);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -135,6 +136,14 @@ std::string turns_of(const Listing& listing) {
   return text;
 }
 
+// A formula of other parameters, or the value.
+std::string shown_default(const Field& field, const std::optional<Listing>& listing) {
+  if (listing)
+    for (const ListedParameter& one : listing->parameters)
+      if (one.name == field.name && one.formula) return print(*one.formula) + " ";
+  return std::string(field.fallback);
+}
+
 std::string text_of_method(const AlgorithmEntry& entry) {
   const Method method = made_of(entry);
   const auto listing = listing_of(entry);
@@ -169,7 +178,8 @@ std::string text_of_method(const AlgorithmEntry& entry) {
     constexpr int kHelpAt = 36, kHelpWidth = 100;
     text += "\nparameters of the algorithm, with their defaults\n";
     for (const Field& field : entry.fields)
-      text += wrapped(fmt::format("  {:<20}{:<14}{}", field.name, field.fallback, field.help),
+      text += wrapped(fmt::format("  {:<20}{:<14}{}", field.name, shown_default(field, listing),
+                                  field.help),
                       kHelpWidth, std::string(kHelpAt, ' ')) +
               "\n";
   }
@@ -184,16 +194,22 @@ std::string text_of_method(const AlgorithmEntry& entry) {
 // To be pasted into a recipe.
 std::string toml_of_method(const AlgorithmEntry& entry) {
   const std::string_view text = listing_text(entry.name);
-  if (text.empty()) throw UsageError(fmt::format("{} has no listing here", entry.name));
+  if (text.empty())
+    throw UsageError(fmt::format("the listing of {} is the recipe's own", entry.name));
   return fmt::format("[[methods]]\n{}", text);
 }
 
 std::string list_of_methods(const std::string& recipe) {
-  constexpr int kName = 19, kWidth = 100;
+  constexpr int kWidth = 100;
+  std::size_t longest = 0;
+  for (const AlgorithmEntry* const entry : entries_of(recipe))
+    longest = std::max(longest, entry->name.size());
+  const std::size_t column = longest + 2;
   std::string text;
   for (const AlgorithmEntry* const entry : entries_of(recipe))
-    text += fmt::format("{}\n", wrapped(fmt::format("{:<{}}{}", entry->name, kName, entry->summary),
-                                        kWidth, std::string(kName, ' ')));
+    text +=
+        fmt::format("{}\n", wrapped(fmt::format("{:<{}}{}", entry->name, column, entry->summary),
+                                    kWidth, std::string(column, ' ')));
   return text +
          "\nacid methods NAME explains one; --toml prints its listing, to start your own from.\n";
 }

@@ -111,7 +111,7 @@ void add_gossip(std::string& text, const RunDetail& run) {
   row("chi1", planned("chi1"), result.realised_chi1);
   row("chi2", planned("chi2"), result.realised_chi2);
   for (const Shown& each : shown) row(std::string(each.key), planned(std::string(each.key)), {});
-  if (run.result)
+  if (run.result && rate)
     add_line(text, "exchanges",
              fmt::format("{} drawn, {} done, {} waiting", result.exchanges_drawn,
                          result.exchanges_done, result.exchanges_waiting));

@@ -75,8 +75,17 @@ void Resolver::look_at_exchanges(const Method& method) {
 void Resolver::look_at_agreement(const Method& method) {
   if (workers_ < 2 || method.has_meetings()) return;
   plan_.exchanges_per_gradient = exchanges_per_gradient(method);
-  if (method.peers == Peers::neighbours && topology_->schedule())
+  if (method.peers == Peers::neighbours && topology_->schedule()) {
     plan_.schedule = facts_.schedule(workers_, settings_.topology);
+    if (const std::string sum = adds_up(*entry_); !sum.empty())
+      out_.warn(
+          place("algorithm"),
+          {fmt::format("{} adds up in '{}' what it hears, and the graph changes from exchange "
+                       "to exchange: of a sum over one graph that makes something else",
+                       entry_->name, sum),
+           "use a graph that stays, and give the method needs = \"lambda_min > -1\" if it "
+           "means one"});
+  }
   if (entry_->agreement.empty()) return;
   const MixingNumbers numbers =
       method.peers == Peers::neighbours

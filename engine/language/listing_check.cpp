@@ -37,7 +37,7 @@ class ListingCheck {
       : listing_(listing), findings_(findings) {}
 
   void run() {
-    check_parameters();
+    if (!listing_.is_server()) check_parameters();  // they are the workers'
     look_at_round();
     if (listing_.between) check_mix(*listing_.between);
     check_value("point", "point", listing_.point);
@@ -67,8 +67,9 @@ class ListingCheck {
             listing_.parameters, [&](const ListedParameter& p) { return p.name == name; });
         return is_graph_number(name) || (other != listing_.parameters.end() && !other->formula);
       };
-      check_formula(fmt::format("parameters.{}", one.name), *one.formula, known,
-                    "a formula is of chi1, chi2 and parameters that are numbers");
+      check_formula(
+          fmt::format("parameters.{}", one.name), *one.formula, known,
+          "a formula is of chi1, chi2 and parameters that are numbers; statements know the others");
     }
     if (listing_.rate) check_parametric("rate", *listing_.rate);
     if (listing_.fragments) check_parametric("fragments", *listing_.fragments);
@@ -203,8 +204,12 @@ class ListingCheck {
     }
     std::vector<std::string> known;
     for (const auto& [name, vector] : scope.names) known.push_back(name);
-    report(path, value.column, fmt::format("unknown name '{}'", value.name),
-           did_you_mean(value.name, known));
+    std::string remedy = did_you_mean(value.name, known);
+    for (const ListedPart& part : listed_parts(listing_))
+      if (std::ranges::find(*part.statements, value.name, &Statement::target) !=
+          part.statements->end())
+        remedy = fmt::format("it is a temporary of {}: keep it, or compute it again", part.name);
+    report(path, value.column, fmt::format("unknown name '{}'", value.name), std::move(remedy));
     return std::nullopt;
   }
 

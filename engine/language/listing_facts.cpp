@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -40,7 +41,8 @@ PartUse use_of(const Listing& listing, const char* part,
 
 using State = std::vector<std::vector<double>>;  // worker by worker: x, what it keeps, g
 
-/// Workers that say and hear once, from any state.
+/// Workers that say and hear once, from any state: the first time that most of their messages are
+/// sent.
 class Experiment {
  public:
   Experiment(const Listing& listing, const Rules& rules) : meets_(listing.meets()), rules_(rules) {
@@ -50,6 +52,13 @@ class Experiment {
     settings_.snapshots = false;
     settings_.degrees.assign(workers(), 2);
     settings_.follow(rules);
+    constexpr std::int64_t kLooked = 64;
+    int most = -1;
+    for (std::int64_t number = 0; number < kLooked; ++number) {
+      const Extent extent = rules.doubles->extent(number, kMeasured);
+      const int sent = std::popcount(extent.vectors) + std::popcount(extent.scalars);
+      if (sent > most) most = sent, before_ = number;
+    }
   }
   std::size_t workers() const { return meets_ ? 2 : 4; }
   std::size_t vectors() const { return 2 + settings_.slots.size(); }
@@ -61,19 +70,22 @@ class Experiment {
     for (std::size_t i = 0; i < workers(); ++i) {
       all.emplace_back(settings_, memory, i, static_cast<std::uint32_t>(i));
       all[i].start(std::vector<double>(kMeasured));
-      put(all[i], state[i]);
       messages.emplace_back(rules_.doubles->message().floats(kMeasured));
     }
-    for (std::size_t i = 0; i < workers(); ++i) all[i].offer(0, messages[i]);
+    for (std::int64_t number = 0; number < before_; ++number) exchange(all, messages);
+    for (std::size_t i = 0; i < workers(); ++i) put(all[i], state[i]);
+    exchange(all, messages);
     State after;
-    for (std::size_t i = 0; i < workers(); ++i) {
-      hear(all[i], i, messages);
-      after.push_back(taken(all[i]));
-    }
+    for (BasicWorker<double>& one : all) after.push_back(taken(one));
     return after;
   }
 
  private:
+  void exchange(std::vector<BasicWorker<double>>& all,
+                std::vector<std::vector<double>>& messages) const {
+    for (std::size_t i = 0; i < workers(); ++i) all[i].offer(0, messages[i]);
+    for (std::size_t i = 0; i < workers(); ++i) hear(all[i], i, messages);
+  }
   void hear(BasicWorker<double>& worker, std::size_t i,
             const std::vector<std::vector<double>>& messages) const {
     if (meets_) return worker.apply(0, 0, messages[i], messages[1 - i]);
@@ -111,6 +123,7 @@ class Experiment {
   const bool meets_;
   const Rules& rules_;
   WorkerSettings settings_;
+  std::int64_t before_ = 0;  // exchanges that carry less
 };
 
 State random_state(Experiment& experiment, Stream& stream) {

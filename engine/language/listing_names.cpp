@@ -28,6 +28,10 @@ bool is_reserved(std::string_view name) {
          is_one_of(kWorkersVectors, name);
 }
 
+std::array<ListedPart, 3> listed_parts(const Listing& listing) {
+  return {{{"step", &listing.step}, {"say", &listing.say}, {"hear", &listing.hear}}};
+}
+
 ListedNames listed_names(const Listing& listing) {
   ListedNames names{{"x", true}};
   for (const std::string_view name : kEventNumbers) names.emplace(name, false);

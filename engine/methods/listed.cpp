@@ -216,6 +216,20 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 }
 
 // What only differences of messages change, as where a mask is common, takes no harm.
+std::string adds_up(const AlgorithmEntry& entry) {
+  if (entry.listing == nullptr) return {};
+  const Listing& listing = *entry.listing;
+  for (const Statement& one : listing.hear) {
+    if (one.target == "x" || !listing.keeps(one.target) || !reads(one, one.target)) continue;
+    const auto of_others = [&](const Expression& value) {
+      return value.operation == Operation::mean &&
+             print(listing.send[value.index].value) != one.target;
+    };
+    if (any_of(one.value, of_others)) return one.target;
+  }
+  return {};
+}
+
 bool says_models(const AlgorithmEntry& entry) {
   std::vector<Finding> findings;
   std::optional<Listing> listing;

@@ -29,6 +29,10 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// change but a part of the model.
 bool says_models(const AlgorithmEntry& entry);
 
+/// A vector or number beside x that adds up what is heard from exchange to exchange, as in
+/// s = s + mean(0), and is not what is averaged itself: it means one graph. Empty: there is none.
+std::string adds_up(const AlgorithmEntry& entry);
+
 /// A listing that is shipped, engine/methods/listings/*.toml.
 struct ListingText {
   std::string_view name;  // of the method

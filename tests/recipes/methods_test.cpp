@@ -136,4 +136,24 @@ TEST_CASE("a lattice needs pairs and a spacing") {
   CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
 }
 
+TEST_CASE("a sum of what is heard means one graph, and on a changing one there is a warning") {
+  const auto warnings = [](const std::string& hear, const char* graph) {
+    return compiled("[[methods]]\nname = \"mine\"\nkeep = { s = 0 }\nsend = \"x - s\"\nhear = [" +
+                    hear + "]\n[topology]\nkind = \"" + graph +
+                    "\"\n[workers]\ncount = 4\n[[algorithms]]\nkind = \"mine\"\n")
+        .warnings;
+  };
+  const std::string sum = "\"s = s + mean(0)\", \"x = x - 0.1 * s\"";
+  CHECK(warnings(sum, "ring").empty());
+  REQUIRE(warnings(sum, "alternating-ring").size() == 1);
+  CHECK(warnings(sum, "alternating-ring")[0].message.find("adds up in 's'") != std::string::npos);
+  CHECK(warnings("\"s = mean(0)\", \"x = x - 0.1 * s\"", "alternating-ring").empty());
+}
+
+TEST_CASE("no shipped method takes a changing graph for one, and none of them is warned of") {
+  for (const AlgorithmEntry& entry : algorithm_catalog())
+    if (entry.peers == Peers::neighbours && !adds_up(entry).empty())
+      CHECK(entry.listing->of_graph.needs.size() == 1);
+}
+
 }  // namespace acid::test
