@@ -168,10 +168,10 @@ std::string text_of_method(const AlgorithmEntry& entry) {
     const Rules& rules = method.rules;
     if (!method.reduces_gradients && !method.has_server()) {
       const ExchangeFacts facts = measure_exchange(*listing, rules);
-      text += fmt::format(
-          "  measured     of random workers: an exchange {} linear, and {} the "
-          "mean of x\n",
-          facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
+      if (facts.is_finite)
+        text += fmt::format(
+            "  measured     of random workers: an exchange {} linear, and {} the mean of x\n",
+            facts.is_linear ? "is" : "is not", facts.conserves_mean ? "conserves" : "moves");
     }
   }
   if (!entry.fields.empty()) {

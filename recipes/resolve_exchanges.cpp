@@ -86,7 +86,7 @@ void Resolver::look_at_agreement(const Method& method) {
            "use a graph that stays, and give the method needs = \"lambda_min > -1\" if it "
            "means one"});
   }
-  if (entry_->agreement.empty()) return;
+  if (entry_->agreement.empty() || method.peers == Peers::one) return;
   const MixingNumbers numbers =
       method.peers == Peers::neighbours
           ? facts_.mixing(workers_, settings_.topology, method.uniform_weights)

@@ -52,6 +52,7 @@ bool dataset_is(const Run& run, std::string_view kind) {
 bool reads_file(const Run& run) { return run.settings.task.dataset.at("path").is_string(); }
 
 constexpr const char* kAlone = "one worker has nobody to talk to";
+constexpr const char* kServed = "workers talk to a server, and no graph has a part in it";
 constexpr const char* kNoGradients = "there are no gradients";
 constexpr const char* kNobodyGossips = "no exchanges are drawn";
 constexpr const char* kInstant = "messages take no time";
@@ -78,7 +79,12 @@ bool draws_graphs(const Run& run) {
          (run.topology.schedule() && run.topology.schedule()->period() == 0);
 }
 const char* of_gradients(const Run& run) { return has_gradients(run) ? nullptr : kNoGradients; }
-const char* of_messages(const Run& run) { return alone(run) ? kAlone : nullptr; }
+const char* of_messages(const Run& run) {
+  return alone(run) && !run.method.has_server() ? kAlone : nullptr;
+}
+const char* of_links(const Run& run) {
+  return run.method.has_server() ? kServed : of_messages(run);
+}
 const char* of_buckets(const Run& run) {
   if (alone(run)) return kAlone;
   if (instant(run)) return kInstant;
@@ -112,6 +118,7 @@ constexpr std::array kRules = {
             }},
     KeyRule{"topology",
             [](const Run& run) -> const char* {
+              if (run.method.has_server()) return kServed;
               if (alone(run)) return kAlone;
               return run.method.peers == Peers::all ? "an all-reduce is among all workers"
                                                     : nullptr;
@@ -140,7 +147,7 @@ constexpr std::array kRules = {
             }},
     KeyRule{"execution.virtual.network.latency_seconds", &of_messages},
     KeyRule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
-    KeyRule{"execution.virtual.network.edges", &of_messages},
+    KeyRule{"execution.virtual.network.edges", &of_links},
     KeyRule{"execution.virtual.network.all_reduce",
             [](const Run& run) -> const char* {
               if (alone(run)) return kAlone;

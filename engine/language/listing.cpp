@@ -307,9 +307,11 @@ class ListingReader {
         parameter.minimum = value;
       else if (key == "maximum" && value.is_number())
         parameter.maximum = value;
+      else if (key == "whole" && value.is_boolean())
+        parameter.is_whole = value;
       else if (key != "value")
         report(fmt::format("{}.{}", path, key), fmt::format("a parameter has no such {}", key),
-               "known: value, help, minimum or maximum");
+               "known: value, help, minimum, maximum or whole");
     }
   }
 

@@ -33,6 +33,7 @@ struct ListedParameter {
   std::optional<Expression> formula = {};
   std::string help = {};
   std::optional<double> minimum = {}, maximum = {};
+  bool is_whole = false;  // no fraction
 };
 
 /// A vector or a number that a worker keeps.

@@ -169,6 +169,13 @@ ExchangeFacts measure_exchange(const Listing& listing, const Rules& rules) {
   const State of_sum = experiment.exchange(combined(a, 2.0, b));
   ExchangeFacts facts;
   const State difference = combined(combined(of_sum, -1, of_a), -2, of_b);
+  const auto sum_of = [](const State& state) {
+    double sum = 0;
+    for (const auto& one : state)
+      for (const double element : one) sum += element;
+    return sum;
+  };
+  facts.is_finite = std::isfinite(sum_of(of_a) + sum_of(of_b) + sum_of(of_sum));
   facts.is_linear = largest(difference) <= kExact * (1 + largest(of_sum));
   double moved = 0;
   for (std::size_t k = 0; k < kMeasured; ++k) {

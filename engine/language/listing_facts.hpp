@@ -18,6 +18,7 @@ std::vector<PartUse> uses_of(const Listing& listing);
 
 /// What an exchange of messages does to random workers, measured in double precision.
 struct ExchangeFacts {
+  bool is_finite = true;        // else nothing was measured
   bool is_linear = false;       // of all vectors that workers keep, x and g among them
   bool conserves_mean = false;  // of x
 };

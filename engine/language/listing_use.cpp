@@ -75,7 +75,9 @@ class UseCheck {
   // What reads a message that is not always sent does so under the message's condition.
   void check_conditions(const std::string& path, const Statement& statement) {
     const auto check = [&](const Expression& one) {
-      if (!is_heard(one.operation) || !listing_.send[one.index].condition) return false;
+      // What a server and its workers say to each other is always sent.
+      if (!is_heard(one.operation) || listing_.peers == Peers::server) return false;
+      if (!listing_.send[one.index].condition) return false;
       const std::string wanted = print(*listing_.send[one.index].condition);
       if (!statement.condition || print(*statement.condition) != wanted)
         report(path, one.column, fmt::format("message {} is not always sent", one.index),

@@ -202,8 +202,8 @@ void PassBuilder::assign(const std::string& name, Operand value) {
 // What is not sent is not reduced: the statement's condition, which is the message's, discards it.
 void PassBuilder::reduce() {
   const auto is_missing = [&](const Expression& one) {
-    return is_heard(one.operation) && program_.listing_->sends_vector[one.index] &&
-           !is_sent(one.index);
+    return is_heard(one.operation) && program_.listing_->peers != Peers::server &&
+           program_.listing_->sends_vector[one.index] && !is_sent(one.index);
   };
   std::uint16_t index = 0;
   for (const PartProgram::Reduction& reduction : program_.reductions_) {

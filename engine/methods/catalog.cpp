@@ -96,6 +96,9 @@ std::size_t period_of(const std::vector<double>& sequence) {
 
 std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry) {
   if (codec != "lattice" || meets(entry.peers)) return std::nullopt;
+  if (entry.peers == Peers::server)
+    return fmt::format("a lattice is for methods whose workers meet in pairs; {} has a server",
+                       entry.name);
   return fmt::format(
       "a lattice is for methods whose workers meet in pairs; {} has rounds, where a message has "
       "several receivers and each might understand something else",

@@ -104,6 +104,11 @@ class ListedEntry {
         values[parameter.name] = value;
         method.derived.emplace_back(parameter.name, value);
       }
+    for (const ListedParameter& parameter : listing_->parameters)
+      if (const double value = values.at(parameter.name);
+          parameter.is_whole && value != std::floor(value))
+        throw UsageError(
+            fmt::format("{} of {} is a whole number, not {}", parameter.name, entry_.name, value));
     if (listing_->meets() && !rate_is_a_number())
       method.derived.emplace_back(kCommunicationRateField.name,
                                   formula_value(*listing_->rate, values));

@@ -109,10 +109,11 @@ TEST_CASE("Random partitions depend on the data seed and on nothing else") {
   }
 }
 
-TEST_CASE("Every partition of the catalog can be made from its fields' fallbacks") {
+TEST_CASE("Every partition of the catalog can be made, with an alpha where it needs one") {
   const FloatRows examples = make_examples(100);
   for (const PartitionEntry& entry : partition_catalog()) {
-    const auto options = with_fallbacks(entry.fields, {{"kind", std::string(entry.name)}});
+    const auto options =
+        with_fallbacks(entry.fields, {{"kind", std::string(entry.name)}, {"alpha", 0.3}});
     CHECK(make_shards(examples, kClasses, 4, options, Seeds(1)).of(3).size() >= 25);
   }
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/base/error.hpp"
@@ -18,7 +17,7 @@ namespace acid::test {
 namespace {
 
 #ifdef ACID_SANITIZED
-constexpr int kWorkers[] = {1, 2, 3, 4, 7};  // many forms on many graphs: what 16 find, 7 find
+constexpr int kWorkers[] = {1, 2, 3, 4, 7};  // of many forms on many graphs
 #else
 constexpr int kWorkers[] = {1, 2, 3, 4, 7, 16};
 #endif
@@ -54,7 +53,14 @@ constexpr const char* kListings[] = {
          "round": "gradient say hear step", "hear": "g = mean(0)"})j",
     R"j({"name": "all workers and neighbours, late", "peers": ["all", "neighbours"],
          "round": "gradient step say gradient step hear", "fragments": 3,
-         "hear": "x = x + (mean(0) - mine(0))"})j"};
+         "hear": "x = x + (mean(0) - mine(0))"})j",
+    R"j({"name": "a server that hears more than it says", "peers": "server", "keep": {"p": "x"},
+         "scalars": {"s": 0}, "say": "s = norm(x - p)", "send": ["x - p", "s", "p"],
+         "hear": ["p = theirs(0)", "x = theirs(0)"], "server": {"hear": ["d = norm(theirs(2))",
+              "x = x + theirs(0) / (2 + theirs(1) + 0 * d)"]}})j",
+    R"j({"name": "a server that says more than it hears", "peers": "server",
+         "hear": ["d = norm(theirs(2))", "x = x + theirs(1) * (theirs(0) - mine(0)) / (1 + d)"],
+         "server": {"send": ["x", "0.5", "x"], "hear": "x = x + 0 * theirs(0)"}})j"};
 
 /// The catalog's, and those.
 std::vector<const AlgorithmEntry*> entries() {

@@ -87,7 +87,7 @@ Outcome Setup::run(std::stop_token stop) {
   const TopologyEntry* kind = find_topology(topology.at("kind").get<std::string>());
   const Topology graph = make_topology(workers, with_fallbacks(kind->fields, topology));
   spec.topology = &graph;
-  const AlgorithmEntry* entry = find_algorithm(algorithm);
+  if (entry == nullptr) entry = find_algorithm(algorithm);
   nlohmann::json resolved = with_fallbacks(entry->fields, options);
   if (!codec.is_null()) resolved["codec"] = codec;
   const double rate = resolved.value("communication_rate", 0.0);

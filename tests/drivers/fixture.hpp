@@ -79,6 +79,7 @@ struct Setup {
   nlohmann::json topology = {{"kind", "ring"}};
   int workers = 8;
   std::string algorithm = "ad-psgd";
+  const AlgorithmEntry* entry = nullptr;              // instead: a listing's
   nlohmann::json options = nlohmann::json::object();  // of the algorithm
   nlohmann::json codec = {};                          // null: none
   nlohmann::json task = nlohmann::json::object();     // of the quadratic

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/digest.hpp"
+#include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 
@@ -116,6 +117,24 @@ TEST_CASE("a paused worker hears what the server answers when its pause is over"
   // Worker 1 alone from 1 s on, every 1.5 s, until worker 0 begins again at 4.1 s.
   CHECK(outcome.worker_gradients == std::vector<std::int64_t>{3, 5});
   CHECK(outcome.position.seconds == Approx(7));
+}
+
+TEST_CASE("a worker that pauses before its first gradient leaves the clock of gradients alone") {
+  std::vector<Finding> findings;
+  const auto listing = read_listing({{"name", "waits first"},
+                                     {"peers", "server"},
+                                     {"round", "say hear gradient step"},
+                                     {"server", {{"hear", "x = 0.5 * x + 0.5 * theirs(0)"}}}},
+                                    findings);
+  REQUIRE(listing.has_value());
+  Setup setup;
+  a_psgd(setup, 2).entry = &listed_entry(*listing);
+  setup.virtual_time.network.link.latency_seconds = 0.5;
+  setup.virtual_time.compute.pauses = {{.worker = 0, .at_seconds = 0.1, .for_seconds = 30}};
+  setup.spec.budget.normalised_time = 20;
+  const Outcome outcome = setup.run();
+  CHECK(outcome.position.gradients >= 38);
+  CHECK(outcome.position.gradients <= 42);
 }
 
 TEST_CASE("a server listens to no driver but the virtual one") {

@@ -156,4 +156,12 @@ TEST_CASE("no shipped method takes a changing graph for one, and none of them is
       CHECK(entry.listing->of_graph.needs.size() == 1);
 }
 
+TEST_CASE("parameters that are whole numbers take no others") {
+  const auto errors = [](const char* keys) {
+    return errors_of(completed(std::string("[[algorithms]]\nkind = \"des-loc\"\n") + keys)).size();
+  };
+  CHECK(errors("steps = 4\n") == 0);
+  CHECK(errors("steps = 2.5\n") == 1);
+}
+
 }  // namespace acid::test

@@ -174,7 +174,7 @@ TEST_CASE("the area under a curve is a mean height along the axis asked for") {
   CHECK(run.value("gradients=56", "auc_eval_accuracy") == -1);
 }
 
-TEST_CASE("--at takes units as they are printed") {
+TEST_CASE("places on an axis have units as they are printed") {
   CHECK(parse_read_at("seconds=2.5min").value == 150);
   CHECK(parse_read_at("seconds=2.5 h").value == 9000);
   CHECK(parse_read_at("bytes=100MB").value == 1e8);
