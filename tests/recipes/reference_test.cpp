@@ -42,12 +42,13 @@ void check_known(const std::vector<RecipeTable>& tables, const std::string& path
       continue;
     }
     if (name == "kind" || name == "listing") continue;
-    const auto has = [&](const std::vector<RecipeKey>& keys) {
-      return std::ranges::find(keys, name, &RecipeKey::name) != keys.end();
+    const auto has = [](const std::vector<RecipeKey>& keys, const std::string& key) {
+      return std::ranges::find(keys, key, &RecipeKey::name) != keys.end();
     };
-    CHECK((has(table.keys) || std::ranges::any_of(table.kinds, [&](const RecipeKind& kind) {
-             return kind.name == settings.value("kind", "") && has(kind.keys);
-           })));
+    bool known = has(table.keys, name);
+    for (const RecipeKind& kind : table.kinds)
+      known = known || (kind.name == settings.value("kind", "") && has(kind.keys, name));
+    CHECK(known);
   }
 }
 
