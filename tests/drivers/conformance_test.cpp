@@ -17,7 +17,7 @@ namespace acid::test {
 namespace {
 
 #ifdef ACID_SANITIZED
-constexpr int kWorkers[] = {1, 2, 3, 4, 7};  // of many forms on many graphs
+constexpr int kWorkers[] = {1, 2, 7};  // of many forms on many graphs
 #else
 constexpr int kWorkers[] = {1, 2, 3, 4, 7, 16};
 #endif

@@ -47,7 +47,7 @@ RandomEvent execute(std::uint64_t seed, const Backend& backend) {
 
 }  // namespace
 
-TEST_CASE("kernels for a device do what the interpreter does, compiled for the host") {
+TEST_CASE("kernels for a device do what the interpreter does, compiled for the host", "[release]") {
   for (std::uint64_t seed = 0; seed < kPasses; ++seed) execute(seed, hosted_backend());
   live_all(hosted_backend());  // whose kernels are noted, and do nothing
   CHECK(hosted_kernels().launches() == 0);
