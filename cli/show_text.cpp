@@ -82,9 +82,10 @@ void add_results(std::string& text, const RunDetail& run) {
   for (const auto& [name, value] : run.summary.metrics) {
     const Metric* metric = find_metric(name);
     const bool has_unit = metric != nullptr && metric->unit != "1";
-    add_line(
-        text, name,
-        has_unit ? fmt::format("{} {}", short_number(value), metric->unit) : short_number(value));
+    std::string shown = short_number(value);
+    if (has_unit) shown += fmt::format(" {}", metric->unit);
+    if (name == "train_loss") shown += "  each worker's own data at its own model";
+    add_line(text, name, shown);
   }
 }
 

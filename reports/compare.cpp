@@ -14,6 +14,7 @@
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/grouping.hpp"
+#include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
 
 namespace acid {
@@ -283,6 +284,7 @@ int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   Comparison comparison;
+  comparison.heading = heading_of(runs);
   form_groups(comparison, runs);
   settle_baseline(comparison, options);
   form_points(comparison);

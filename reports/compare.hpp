@@ -119,6 +119,7 @@ struct ComparedSection {
 };
 
 struct Comparison {
+  std::string heading;                          // what was compared (reports/heading.hpp)
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;
@@ -202,12 +203,12 @@ inline constexpr std::string_view kSurvivors = " *";
 /// For a terminal 80 columns wide. Colour is the caller's choice. From eight runs on, groups also
 /// have their interquartile mean and their chance to be better than the baseline.
 std::string to_text(const Comparison& comparison, bool colour);
-/// {"schema_version", "baseline", "primary", "verdict": [sentence], "metrics": [name], "by": [key],
-/// "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group", "algorithm",
-/// "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished", "runs": [id],
-/// "seeds": [seed], "diverged_seeds": [seed], "metrics": {name: {"n", "diverged", "mean", "sd",
-/// "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high", "censored"}}}],
-/// "differences":
+/// {"schema_version", "heading", "baseline", "primary", "verdict": [sentence], "metrics": [name],
+/// "by": [key], "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group",
+/// "algorithm", "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished",
+/// "runs": [id], "seeds": [seed], "diverged_seeds": [seed], "metrics": {name: {"n", "diverged",
+/// "mean", "sd", "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high",
+/// "censored"}}}], "differences":
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",

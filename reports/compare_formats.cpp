@@ -178,11 +178,17 @@ std::string markdown_verdict(const Comparison& comparison) {
 }  // namespace
 
 json to_json(const Comparison& comparison) {
-  json result{{"schema_version", kSchemaVersion}, {"baseline", comparison.baseline},
-              {"metrics", comparison.metrics},    {"by", comparison.by},
-              {"sections", json::array()},        {"groups", json::array()},
-              {"primary", comparison.primary},    {"verdict", verdict_sentences(comparison)},
-              {"differences", json::array()},     {"ratios", json::array()},
+  json result{{"schema_version", kSchemaVersion},
+              {"heading", comparison.heading},
+              {"baseline", comparison.baseline},
+              {"metrics", comparison.metrics},
+              {"by", comparison.by},
+              {"sections", json::array()},
+              {"groups", json::array()},
+              {"primary", comparison.primary},
+              {"verdict", verdict_sentences(comparison)},
+              {"differences", json::array()},
+              {"ratios", json::array()},
               {"notes", comparison.notes}};
   for (const ComparedSection& section : comparison.sections) {
     json object{{"settings", json::object()}, {"groups", json::array()}};
@@ -276,7 +282,7 @@ std::string to_csv(const Comparison& comparison) {
 }
 
 std::string to_markdown(const Comparison& comparison) {
-  std::string text;
+  std::string text = markdown_cell(comparison.heading) + "\n\n";
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty())
       text += fmt::format("### {}\n\n", markdown_cell(settings_title(section.settings)));

@@ -83,6 +83,7 @@ std::string to_latex(const Comparison& comparison) {
   std::string text = latex_comment(
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
+  text += latex_comment(comparison.heading);
   for (const std::string& sentence : verdict_sentences(comparison)) text += latex_comment(sentence);
   for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {

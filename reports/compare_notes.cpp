@@ -271,6 +271,14 @@ void note_between_samples(Comparison& comparison, const std::vector<ComparedRun>
         *widest));
 }
 
+/// The lowest train_loss is of whoever communicates least.
+void note_train_loss(Comparison& comparison) {
+  if (std::ranges::find(comparison.metrics, "train_loss") != comparison.metrics.end())
+    comparison.notes.emplace_back(
+        "train_loss is each worker's loss on its own data at its own model, lowest where nobody "
+        "communicates; train_loss_at_mean is of the mean model on all data");
+}
+
 /// Mean heights compare only where the curves are equally long.
 void note_area(Comparison& comparison, const CompareOptions& options) {
   const bool any = std::ranges::any_of(
@@ -332,6 +340,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
   note_seeds(comparison);
   note_tests(comparison);
   note_area(comparison, options);
+  note_train_loss(comparison);
   note_between_samples(comparison, runs, options);
   note_target_reached(comparison, options);
 }

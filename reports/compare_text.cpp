@@ -303,12 +303,12 @@ std::string difference_cell(const ComparedDifference& difference) {
 
 std::string to_text(const Comparison& comparison, bool colour) {
   const Ink ink{colour};
-  std::string text;
+  std::string text = ink.bold(wrapped(comparison.heading, kTerminalColumns, "  ")) + "\n";
   std::vector<std::string> totals;
   for (const std::string& metric : comparison.metrics)
     if (is_total(metric)) totals.push_back(metric);
   for (const ComparedSection& section : comparison.sections) {
-    if (!text.empty()) text += "\n";
+    text += "\n";
     if (!section.settings.empty())
       text += ink.bold(wrapped(settings_title(section.settings), kTerminalColumns)) + "\n\n";
     for (const std::string& metric : comparison.metrics) {

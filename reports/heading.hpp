@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// What was compared, in one line: experiment, data, model, graph and workers, driver, seeds:
+/// "first · quadratic(64) · ring 16 · virtual (simulated seconds) · seeds 1-3". Where runs differ
+/// in one of these all values are named, or counted where they are many. What no run has is left
+/// out; empty without runs.
+std::string heading_of(const std::vector<ComparedRun>& runs);
+
+}  // namespace acid

@@ -1,0 +1,64 @@
+#include "reports/heading.hpp"
+
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using synthetic::has;
+
+namespace {
+
+ComparedRun ring_run(std::uint64_t seed) {
+  ComparedRun run =
+      synthetic::run("ar-sgd", seed, {{"eval_loss", 1}},
+                     {{"task", {{"dataset", {{"kind", "quadratic"}, {"dimension", 64}}}}}});
+  run.summary.experiment_name = "first";
+  run.summary.topology = "ring";
+  run.summary.workers = 16;
+  run.summary.driver = "virtual";
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a heading names experiment, data, graph, workers, driver and seeds") {
+  const std::vector<ComparedRun> runs{ring_run(1), ring_run(2), ring_run(3)};
+  const std::string heading =
+      "first · quadratic(64) · ring 16 · virtual (simulated seconds) · seeds 1-3";
+  CHECK(heading_of(runs) == heading);
+  const Comparison comparison = compare_runs(runs);
+  CHECK(to_text(comparison, false).starts_with(heading + "\n\n"));
+  CHECK(to_markdown(comparison).starts_with(heading + "\n\n"));
+  CHECK(has(to_latex(comparison), "% " + heading + "\n"));
+  CHECK(to_json(comparison).at("heading") == heading);
+}
+
+TEST_CASE("a heading names what differs, or counts it") {
+  std::vector<ComparedRun> runs{ring_run(1), ring_run(7)};
+  runs[1].settings["task"]["model"] = {{"kind", "mlp"}, {"hidden", {32, 16}}};
+  runs[1].summary.topology = "exponential";
+  runs[1].summary.workers = 8;
+  runs[1].summary.driver = "threads";
+  CHECK(heading_of(runs) ==
+        "first · quadratic(64) · mlp(32, 16) · ring, exponential · 8, 16 workers · virtual "
+        "(simulated seconds), threads · seeds 1, 7");
+  for (int k = 0; k < 6; ++k) {
+    runs.push_back(ring_run(20));
+    runs.back().summary.experiment_name = "no " + std::to_string(k);
+    runs.back().summary.workers = 32 + k;
+  }
+  CHECK(has(heading_of(runs), "7 experiments · "));
+  CHECK(has(heading_of(runs), " · 8 to 37 workers · "));
+  CHECK(has(heading_of(runs), "seeds 1, 7, 20"));
+  CHECK(heading_of({}).empty());
+}
+
+TEST_CASE("train_loss is explained where it is shown, and only there") {
+  const std::vector<ComparedRun> runs{
+      synthetic::run("ar-sgd", 1, {{"train_loss", 1}, {"eval_loss", 1}})};
+  CompareOptions options;
+  CHECK_FALSE(has(to_text(compare_runs(runs, options), false), "on its own data"));
+  options.metrics = {"train_loss"};
+  CHECK(
+      has(to_text(compare_runs(runs, options), false), "train_loss is each worker's loss on its"));
+}
