@@ -79,15 +79,19 @@ void CodedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) cons
 
 template <class T>
 void CodedRule<T>::count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const {
-  ACID_ASSERT(heard.sources.size() == 2, "{} messages on a lattice", heard.sources.size());
-  const std::size_t size = worker.settings.dimension;
-  const auto vector = [&](std::size_t source, std::size_t k) {
-    return floats_of(std::span(heard.sources[source].x + k * size, size));
+  ACID_ASSERT(!heard.sources.empty(), "a sum of messages on a lattice");
+  const auto number = static_cast<std::int64_t>(worker.scalars[scalars_.size() - 1]) -
+                      (changes_when_saying() ? 1 : 0);
+  const Extent extent = inner_->extent(number, worker.settings.dimension);
+  const auto vector = [&](const kernels::Weighted<T>& source, std::size_t k) {
+    return floats_of(std::span(source.x + extent.vector_at(k), extent.size()));
   };
   for (std::size_t k = 0; k < message().vectors; ++k) {
-    const auto own = vector(0, k), theirs = vector(1, k);
-    for (const auto& [first, last] : codec_.sent_again(own, theirs))
-      worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
+    if ((extent.vectors >> k & 1) == 0) continue;
+    const auto own = vector(heard.sources[0], k);
+    for (const auto& other : heard.sources.subspan(1))
+      for (const auto& [first, last] : codec_.sent_again(own, vector(other, k)))
+        worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
   }
 }
 

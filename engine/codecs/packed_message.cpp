@@ -47,13 +47,13 @@ void PackedMessage::unpack(int sender, std::int64_t number, std::span<const floa
   std::ranges::copy(packed, out.begin());
 }
 
-std::vector<Lattice::Block> PackedMessage::sent_again(std::span<const float> a,
+std::vector<Lattice::Block> PackedMessage::sent_again(std::int64_t number, std::span<const float> a,
                                                       std::span<const float> b) const {
+  const Extent of = extent(number);
   std::vector<Lattice::Block> all;
-  for (std::size_t begin = 0; needs_own() && begin < rule_->message().vectors * dimension_;
-       begin += dimension_)
+  for (std::size_t begin = 0; needs_own() && begin < of.vector_at(32); begin += of.size())
     for (const auto& [first, last] :
-         codec_->sent_again(a.subspan(begin, dimension_), b.subspan(begin, dimension_)))
+         codec_->sent_again(a.subspan(begin, of.size()), b.subspan(begin, of.size())))
       all.emplace_back(begin + first, begin + last);
   return all;
 }

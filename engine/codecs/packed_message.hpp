@@ -35,9 +35,10 @@ class PackedMessage {
   void unpack(int sender, std::int64_t number, std::span<const float> packed,
               std::span<const float> own, std::span<float> out) const;
   bool needs_own() const { return codec_ && codec_->kind == CodecKind::lattice; }
-  /// The ranges of a meeting's message that two send each other once more, as they are
+  /// The ranges of what exchange `number` carried that two send each other once more, as they are
   /// (Codec::sent_again).
-  std::vector<Lattice::Block> sent_again(std::span<const float> a, std::span<const float> b) const;
+  std::vector<Lattice::Block> sent_again(std::int64_t number, std::span<const float> a,
+                                         std::span<const float> b) const;
 
  private:
   Extent whole() const { return {rule_->message(), dimension_}; }

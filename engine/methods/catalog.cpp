@@ -95,14 +95,15 @@ std::size_t period_of(const std::vector<double>& sequence) {
 }  // namespace
 
 std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry) {
-  if (codec != "lattice" || meets(entry.peers)) return std::nullopt;
-  if (entry.peers == Peers::server)
-    return fmt::format("a lattice is for methods whose workers meet in pairs; {} has a server",
-                       entry.name);
-  return fmt::format(
-      "a lattice is for methods whose workers meet in pairs; {} has rounds, where a message has "
-      "several receivers and each might understand something else",
-      entry.name);
+  if (codec != "lattice") return std::nullopt;
+  const auto refused = [&](const char* why) {
+    return fmt::format("on a lattice a worker understands another's message by its own; {} has {}",
+                       entry.name, why);
+  };
+  if (entry.peers == Peers::server) return refused("a server, which says nothing of its own");
+  if (entry.peers == Peers::all || (entry.listing != nullptr && entry.listing->sums()))
+    return refused("exchanges with all workers, which have the sum of all messages");
+  return std::nullopt;
 }
 
 // What reduces gradients as they come says them as a listing does once they are packed.
@@ -142,6 +143,11 @@ void require_schedule_fits(const Method& method, const Topology& topology) {
            "name the graph whose neighbours they are");
   if (method.uniform_weights)
     refuse("it says the weights as well", "leave out weights = \"uniform\"");
+  if (method.packed_message(0).needs_own() && !is_mutual(*topology.schedule()))
+    refuse(
+        "a worker hears others that do not hear it, and on a lattice neither knows what the "
+        "other lacks",
+        "use graphs in which both hear each other, or another codec");
   if (topology.schedule()->stochastic() == Stochastic::columns && method.message().scalars == 0)
     refuse(fmt::format("the weights of what a worker hears do not sum to 1, and {} sends no number "
                        "to divide by",

@@ -67,4 +67,66 @@ TEST_CASE("a budget in bytes has what is sent again, on any number of threads") 
   CHECK(outcomes[0].position.bytes == outcomes[1].position.bytes);
 }
 
+TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under every driver") {
+  // With 4 workers: D-PSGD on a ring has 8 messages in an exchange, a perfect matching 4.
+  const struct {
+    const char* algorithm;
+    nlohmann::json options;
+    std::int64_t messages;
+  } cases[] = {{"d-psgd", {{"order", "combine-while-adapt"}}, 20 * 8},
+               {"d-psgd", {{"order", "adapt-then-combine"}}, 20 * 8},
+               {"swarm-sgd-fixed", {{"steps", 1}}, 20 * 4}};
+  for (const auto& [algorithm, options, messages] : cases) {
+    INFO(algorithm << options.dump());
+    const auto run = [&, name = algorithm, &given = options](double spacing, bool on_threads) {
+      Setup setup;
+      setup.algorithm = name;
+      setup.options = given;
+      on_lattice(setup, spacing, 0.2);
+      if (setup.algorithm == "swarm-sgd-fixed") setup.topology = {{"kind", "complete"}};
+      setup.on_threads = on_threads;
+      return setup.run();
+    };
+    const Outcome fits = run(1, false), broken = run(1e-30, false), mixed = run(0.008, false);
+    CHECK(fits.position.bytes == messages * kMessage);
+    CHECK(broken.position.bytes == messages * (kMessage + kWhole));
+    CHECK(mixed.position.bytes > messages * kMessage);
+    CHECK(mixed.position.bytes < messages * (kMessage + kWhole));
+    CHECK(broken.worker_digests == run(0, false).worker_digests);  // it travels as it is
+    const Outcome on_threads = run(0.008, true);
+    CHECK(on_threads.worker_digests == mixed.worker_digests);
+    CHECK(on_threads.position.bytes == mixed.position.bytes);
+    Setup again;
+    again.algorithm = algorithm;
+    again.options = options;
+    on_lattice(again, 0.008, 0);
+    if (again.algorithm == "swarm-sgd-fixed") again.topology = {{"kind", "complete"}};
+    again.run();  // fills in what a run is
+    const Topology graph = make_topology(4, again.topology);
+    again.spec.topology = &graph;
+    Processes processes{.spec = again.spec, .task = again.task};
+    MemoryRecorder recorder;
+    const Outcome as_processes = processes.run(recorder);
+    check_no_errors(processes);
+    CHECK(as_processes.worker_digests == mixed.worker_digests);
+    CHECK(as_processes.position.bytes == mixed.position.bytes);
+    CHECK(recorder.last("bytes_sent") == static_cast<double>(mixed.position.bytes));
+  }
+}
+
+TEST_CASE("in rounds a budget in bytes has what is sent again, on any number of threads") {
+  for (const int threads : {0, 3, -1}) {  // the last: a thread of each worker
+    Setup setup;
+    setup.algorithm = "d-psgd";
+    on_lattice(setup, 0.008, 0.2);
+    setup.on_threads = threads < 0;
+    setup.virtual_time.threads = std::max(0, threads);
+    setup.spec.budget.gradients = 100'000;
+    setup.spec.budget.bytes = 2e6;
+    const Outcome outcome = setup.run();
+    CHECK(outcome.position.bytes >= 2'000'000);
+    CHECK(outcome.position.bytes < 2'000'000 + 3 * 8 * (kMessage + kWhole));
+  }
+}
+
 }  // namespace acid::test

@@ -90,7 +90,9 @@ void run(MpiRuntime& mpi) {
   for (const char* const algorithm : {"ad-psgd", "d-psgd", "ar-sgd"})
     for (const json& codec : codecs) {
       const std::string kind = codec.is_null() ? "none" : codec["kind"];
-      if (std::string(algorithm) != "ad-psgd" && kind != "none" && kind != "sign") continue;
+      const bool everywhere = kind == "none" || kind == "sign";
+      if (std::string(algorithm) == "ar-sgd" && !everywhere) continue;
+      if (std::string(algorithm) == "d-psgd" && !everywhere && kind != "lattice") continue;
       const Bytes shorter = bytes_of_run(mpi, algorithm, codec, 2);
       const Bytes longer = bytes_of_run(mpi, algorithm, codec, 10);
       if (mpi.rank() != 0) continue;

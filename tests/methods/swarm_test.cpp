@@ -1,4 +1,5 @@
 // What is exact of SwarmSGD, in double precision (CORRECTNESS 25).
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -51,6 +52,13 @@ struct Swarm {
     return total;
   }
 };
+
+std::vector<double> sum_of(const std::vector<std::vector<double>>& vectors) {
+  std::vector<double> total(kDimension);
+  for (const auto& one : vectors)
+    for (std::size_t k = 0; k < kDimension; ++k) total[k] += one[k];
+  return total;
+}
 
 void check_equal(const std::vector<double>& a, const std::vector<double>& b) {
   for (std::size_t k = 0; k < a.size(); ++k) CHECK(a[k] == Approx(b[k]).margin(1e-12));
@@ -124,6 +132,53 @@ TEST_CASE("CORRECTNESS 25: in non-blocking SwarmSGD the sum changes by local ste
     check_equal(swarm.sum(), sum);
     before[i] = swarm.x(i);
     before[j] = swarm.x(j);
+  }
+}
+
+TEST_CASE("CORRECTNESS 25 and 26: on 8 bits partners average to half a spacing, without bias") {
+  constexpr double kSpacing = 0.01;
+  const Bowls bowls;
+  for (const bool blocking : {true, false}) {
+    Walk it = walk(
+        blocking ? "swarm-sgd-fixed" : "swarm-sgd-fixed-nonblocking",
+        {{"steps", 2},
+         {"codec",
+          {{"kind", "lattice"}, {"bits", 8}, {"spacing", kSpacing}, {"error_feedback", false}}}});
+    double largest = 0, errors = 0, squares = 0;
+    int count = 0;
+    for (int exchange = 0; exchange < 400; ++exchange) {
+      std::vector<std::vector<double>> before, after;
+      for (int i = 0; i < kWorkers; ++i) {
+        before.push_back(it.x(i));
+        after.push_back(it.x(i));
+        for (int k = 0; k < 2; ++k) after.back() = stepped(bowls, i, after.back());
+      }
+      const std::vector<double> sum = sum_of(after);
+      const MixingMatrix pairs = it.mixing->matrix(exchange, 5);
+      it.go(2, kRate, bowls.of_workers());
+      for (std::size_t i = 0; i < kWorkers; ++i) {
+        if (pairs.neighbours[i].empty()) continue;
+        const auto j = static_cast<std::size_t>(pairs.neighbours[i][0].worker);
+        const std::vector<double> exact =
+            blocking ? average(after[i], after[j])
+                     : average(before[i], before[j], difference(before[i], after[i]));
+        for (const double error : difference(it.x(static_cast<int>(i)), exact)) {
+          largest = std::max(largest, std::abs(error));
+          errors += error;
+          squares += error * error;
+          ++count;
+        }
+      }
+      std::vector<std::vector<double>> now;
+      for (int i = 0; i < kWorkers; ++i) now.push_back(it.x(i));
+      if (!blocking) check_equal(sum_of(now), sum);  // Q(xᵢ) + Q(xⱼ) falls out of it
+    }
+    INFO("largest " << largest << ", mean " << errors / count << " of " << count);
+    CHECK(largest <= kSpacing / 2 + 1e-6);
+    CHECK(largest > kSpacing / 4);
+    // Of a mean of two: half the variance s²/12; four standard errors, of pairs that share it.
+    CHECK(squares / count == Approx(kSpacing * kSpacing / 24).epsilon(0.1));
+    CHECK(std::abs(errors / count) < 4 * kSpacing / std::sqrt(24.0 * count / 2));
   }
 }
 

@@ -10,7 +10,7 @@ constexpr std::uint64_t kSeed = 5;  // of drawn graphs
 Walk::Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::json& options,
            const std::vector<double>& start, OptimizerSettings optimizer)
     : gradients(static_cast<std::size_t>(graph.workers())) {
-  method = entry.make(with_fallbacks(entry.fields, options), nullptr);
+  method = method_of(entry, with_fallbacks(entry.fields, options), nullptr);
   mixing = mixing_of(method, graph);
   settings.dimension = start.size();
   settings.optimizer = optimizer;
@@ -19,7 +19,7 @@ Walk::Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::j
   settings.follow(method.rules);
   memory = std::make_unique<WorkerMemory<double>>(settings, gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    workers.emplace_back(settings, *memory, i);
+    workers.emplace_back(settings, *memory, i, static_cast<std::uint32_t>(i));
     workers.back().start(start);
   }
 }

@@ -121,17 +121,25 @@ TEST_CASE("a codec is a key of every algorithm, and a listing may bring its own"
   CHECK(halves == Approx(whole / 2));
 }
 
-TEST_CASE("a lattice needs pairs and a spacing") {
+TEST_CASE("a lattice needs a message of the receiver's own, and a spacing") {
   const auto errors = [](const std::string& keys) {
     return errors_of(completed("[[algorithms]]\n" + keys));
   };
   const std::string lattice = "\ncodec = { kind = \"lattice\", spacing = 1e-3 }\n";
-  for (const char* kind : {"a2cid2", "ad-psgd", "swarm-sgd", "swarm-sgd-nonblocking"})
+  for (const char* kind : {"a2cid2", "ad-psgd", "swarm-sgd", "swarm-sgd-fixed", "d-psgd"})
     CHECK(errors("kind = \"" + std::string(kind) + "\"" + lattice).empty());
-  const auto in_rounds = errors("kind = \"d-psgd\"" + lattice);
-  REQUIRE(in_rounds.size() == 1);
-  CHECK(in_rounds[0].line == 3);
-  CHECK(in_rounds[0].message.find("methods whose workers meet in pairs") != std::string::npos);
+  for (const auto& [kind, why] : {std::pair("gossip-pga", "the sum of all messages"),
+                                  {"ar-sgd", "the sum of all messages"},
+                                  {"a-psgd", "a server"}}) {
+    const auto refused = errors("kind = \"" + std::string(kind) + "\"" + lattice);
+    REQUIRE(refused.size() == 1);
+    CHECK(refused[0].line == 3);
+    CHECK(refused[0].message.find(why) != std::string::npos);
+  }
+  const auto one_way = errors("kind = \"d-psgd\"" + lattice +
+                              "set.topology = { kind = \"one-peer-exponential\" }\n");
+  REQUIRE(one_way.size() == 1);
+  CHECK(one_way[0].message.find("hears others that do not hear it") != std::string::npos);
   CHECK(errors("kind = \"a2cid2\"\ncodec = \"lattice\"\n").size() == 1);
   CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
 }

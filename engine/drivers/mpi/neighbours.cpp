@@ -39,6 +39,7 @@ void NeighbourExchange::publish(std::int64_t round) {
       --leaving_;
       check_over();
     });
+  for (Arrival& one : arrivals_) unpack_with_own(one);
   check_over();
 }
 
@@ -54,19 +55,75 @@ NeighbourExchange::Arrival& NeighbourExchange::room() {
 }
 
 void NeighbourExchange::deliver(const Mail& mail) {
+  if (MailReader(mail).kind() == MailKind::again) return fetch_again(mail);
   Arrival& arrival = room();
   MailReader reader(mail);
   reader(arrival.round);
   arrival.from = mail.from;
-  arrival.is_whole = false;
+  arrival.is_there = arrival.is_whole = false;
+  arrival.sent_again.reset();
   const std::span<float> whole = arrival.vector.span().first(form_.floats(arrival.round));
   const std::span<float> packed =
       arrival.packed.span().first(form_.is_packed() ? form_.packed_floats(arrival.round) : 0);
   post_.fetch(mail, form_.is_packed() ? packed : whole, [this, &arrival, whole, packed] {
+    arrival.is_there = true;
+    if (form_.needs_own()) return unpack_with_own(arrival);
     if (form_.is_packed()) form_.unpack(arrival.from, arrival.round, packed, {}, whole);
     arrival.is_whole = true;
     check_over();
   });
+}
+
+// Both ends of an edge find by themselves which parts did not fit, and send them each other.
+void NeighbourExchange::unpack_with_own(Arrival& arrival) {
+  if (!form_.needs_own() || !in_flight_ || arrival.round != round_ || !arrival.is_there ||
+      arrival.sent_again)
+    return;
+  const auto own = std::as_const(published_).span().first(form_.floats(round_));
+  const std::span<float> whole = arrival.vector.span().first(own.size());
+  form_.unpack(arrival.from, round_, arrival.packed.span().first(form_.packed_floats(round_)), own,
+               whole);
+  arrival.sent_again = form_.sent_again(round_, own, whole);
+  if (arrival.sent_again->empty()) {
+    arrival.is_whole = true;
+    return check_over();
+  }
+  std::vector<float> parts;
+  for (const auto& [first, last] : *arrival.sent_again)
+    parts.insert(parts.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
+                 own.begin() + static_cast<std::ptrdiff_t>(last));
+  post_.send(arrival.from, mail_header(MailKind::again, round_), std::move(parts));
+  fill_in(arrival);
+}
+
+void NeighbourExchange::fetch_again(const Mail& mail) {
+  std::int64_t round = 0;
+  MailReader reader(mail);
+  reader(round);
+  const auto parts = std::make_shared<std::vector<float>>(mail.body_size);
+  post_.fetch(mail, *parts, [this, parts, round, from = mail.from] {
+    again_[{round, from}] = std::move(*parts);
+    for (Arrival& one : arrivals_)
+      if (one.round == round && one.from == from) fill_in(one);
+  });
+}
+
+// The sender may be first: its parts wait until its message is unpacked here.
+void NeighbourExchange::fill_in(Arrival& arrival) {
+  const auto again = again_.find({arrival.round, arrival.from});
+  if (!arrival.sent_again || again == again_.end()) return;
+  auto next = again->second.cbegin();
+  for (const auto& [first, last] : *arrival.sent_again) {
+    ACID_ASSERT(again->second.cend() - next >= static_cast<std::ptrdiff_t>(last - first),
+                "{} floats sent again", again->second.size());
+    std::copy_n(next, last - first,
+                arrival.vector.span().begin() + static_cast<std::ptrdiff_t>(first));
+    next += static_cast<std::ptrdiff_t>(last - first);
+  }
+  ACID_ASSERT(next == again->second.cend(), "{} floats sent again", again->second.size());
+  again_.erase(again);
+  arrival.is_whole = true;
+  check_over();
 }
 
 void NeighbourExchange::check_over() {

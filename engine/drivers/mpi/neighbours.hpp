@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/codecs/packed_message.hpp"
@@ -19,7 +22,8 @@ namespace acid {
 /// be apart: what comes early is kept.
 ///
 /// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
-/// one hop; room for what has arrived and is not heard.
+/// one hop; room for what has arrived and is not heard. Where a message is understood by the
+/// receiver's own, it is unpacked once that is published; what does not fit is sent once more.
 ///
 /// The communication thread's, but for the vectors: published() may change between the end of a
 /// round and the next publish(), and received() may be read from the end of a round until then.
@@ -33,7 +37,7 @@ class NeighbourExchange {
   std::span<float> published() { return published_.span(); }
   /// Sends what that exchange carries of published(). Numbers ascend.
   void publish(std::int64_t round);
-  /// Takes a message of the kind parameters.
+  /// Takes a message of the kinds parameters and again.
   void deliver(const Mail& mail);
   /// Of the last round, by worker; null for those that are not heard in it.
   const std::vector<const float*>& received() const { return received_; }
@@ -43,9 +47,15 @@ class NeighbourExchange {
     Arena<float> vector, packed;  // the latter: as it travels, unless that is as it is
     std::int64_t round = 0;
     int from = 0;
-    bool is_whole = false;
+    bool is_there = false;  // as it travels
+    bool is_whole = false;  // as the worker hears it
+    /// What does not fit the own message, where that is needed, once it is unpacked.
+    std::optional<std::vector<Lattice::Block>> sent_again;
   };
   Arrival& room();
+  void unpack_with_own(Arrival& arrival);
+  void fetch_again(const Mail& mail);
+  void fill_in(Arrival& arrival);
   void check_over();
 
   Post& post_;
@@ -55,6 +65,7 @@ class NeighbourExchange {
   const Backend& memory_;
   Arena<float> published_, packed_;
   std::list<Arrival> arrivals_, unused_;  // of this round and later ones; room of earlier ones
+  std::map<std::pair<std::int64_t, int>, std::vector<float>> again_;  // by round and sender
   std::vector<const float*> received_;
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;

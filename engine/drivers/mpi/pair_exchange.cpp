@@ -216,7 +216,7 @@ void PairExchange::fetch_offer(const Mail& mail) {
 
 void PairExchange::unpack_offer() {
   form_.unpack(partner(), 0, partner_packed_.span(), own_offer_.span(), partner_offer_.span());
-  sent_again_ = form_.sent_again(own_offer_.span(), partner_offer_.span());
+  sent_again_ = form_.sent_again(0, own_offer_.span(), partner_offer_.span());
   if (sent_again_->empty()) return apply();
   std::vector<float> parts;
   for (const auto& [first, last] : *sent_again_) {

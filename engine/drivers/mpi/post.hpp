@@ -46,9 +46,9 @@ enum class MailKind : std::uint8_t {
   go,
   answer,
   offer,
-  again,
   lent,
   returned,
+  again,  // of both calendars
   // Synchronous methods (rounds.hpp).
   slice,
   slice_mean,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/run/ensemble.hpp"
 
@@ -27,6 +28,7 @@ RoundCoordinator::RoundCoordinator(const Run& run, Post& post, const Sampler& sa
       first_seconds_(run.clock.seconds()),
       sample_times_(sampler),
       committed_(static_cast<std::size_t>(run.spec.workers), round),
+      sent_again_(committed_.size()),
       whole_(round) {
   directive_.allowed = round;
 }
@@ -54,7 +56,8 @@ void RoundCoordinator::deliver(const Mail& mail) {
 
 void RoundCoordinator::progress(int from, MailReader& reader) {
   bool diverged = false;
-  reader(committed_[static_cast<std::size_t>(from)], diverged);
+  const auto w = static_cast<std::size_t>(from);
+  reader(committed_[w], sent_again_[w], diverged);
   if (diverged) diverged_ = true;
   const std::int64_t whole = *std::min_element(committed_.begin(), committed_.end());
   if (whole == whole_) return;
@@ -85,7 +88,8 @@ std::int64_t RoundCoordinator::rounds_ahead() const {
 // Decides about the first round that no worker may commit yet. Returns whether it did.
 bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
-  const Position here = position(round);
+  Position here = position(round);
+  here.bytes = std::accumulate(sent_again_.begin(), sent_again_.end(), here.bytes);
   const bool sample = sample_times_.sample_times().due(here);
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
@@ -215,6 +219,7 @@ Totals RoundEvaluator::totals(const Gathered& gathered) const {
   Totals totals;
   totals.position = coordinator_.position(std::llround(gathered.time));
   totals.learning_rate = spec_.learning_rate(totals.position);
+  totals.position.bytes += gathered.bytes_sent_again();
   totals.idle_seconds = gathered.idle_seconds();
   return totals;
 }

@@ -45,7 +45,7 @@ class RoundCoordinator {
   void deliver(const Mail& mail) EXCLUDES_LOCK(mutex_);
   /// Decides what can be decided now and tells everybody.
   void act() EXCLUDES_LOCK(mutex_);
-  /// Where the run stands once so many legs are committed, now.
+  /// Where the run stands once so many legs are committed, now; without what is sent again.
   Position position(std::int64_t legs) const;
 
   // The calling thread's.
@@ -75,8 +75,9 @@ class RoundCoordinator {
   Mutex mutex_;
   Sampler sample_times_ GUARDED_BY(mutex_);
   Directive directive_ GUARDED_BY(mutex_);
-  std::vector<std::int64_t> committed_ GUARDED_BY(mutex_);  // rounds, by worker
-  std::int64_t whole_ GUARDED_BY(mutex_) = 0;               // rounds committed by all
+  std::vector<std::int64_t> committed_ GUARDED_BY(mutex_);   // rounds, by worker
+  std::vector<std::int64_t> sent_again_ GUARDED_BY(mutex_);  // bytes, by worker, as it said last
+  std::int64_t whole_ GUARDED_BY(mutex_) = 0;                // rounds committed by all
   std::int64_t asked_ GUARDED_BY(mutex_) = -1;  // last round for which a cut was considered
   bool cut_due_ GUARDED_BY(mutex_) = false;     // before the round that is considered
   bool cutting_ GUARDED_BY(mutex_) = false, evaluating_ GUARDED_BY(mutex_) = false;

@@ -144,7 +144,8 @@ std::span<const float> RoundMessages::direction() {
 }
 
 void RoundMessages::deliver(const Mail& mail) {
-  if (MailReader(mail).kind() == MailKind::parameters)
+  const MailKind kind = MailReader(mail).kind();
+  if (kind == MailKind::parameters || kind == MailKind::again)
     neighbours_->deliver(mail);
   else
     sum_of(AllReduce::size_of(mail)).reduce.deliver(mail);

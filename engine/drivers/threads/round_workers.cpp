@@ -63,7 +63,7 @@ std::int64_t RoundWorkers::resume(const CheckpointFile& file, Sampler& sampler) 
 void RoundWorkers::save(std::int64_t leg, Sampler& sampler) {
   log_.mark(EventKind::checkpoint, ensemble_.latest_event(), ensemble_);
   log_.flush();
-  const Position here = position(leg);
+  const Position here = position_of_all(leg);
   double seconds = here.seconds;
   RoundsState kept{ensemble_, log_, leg, seconds, idle_seconds_, sampler, notes_};
   run_.checkpointing.save(leg, here, ensemble_.vectors(), kRoundsLayout, kept);

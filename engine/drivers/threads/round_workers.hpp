@@ -19,8 +19,17 @@ class RoundWorkers {
   explicit RoundWorkers(const Run& run);
 
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
-  /// After so many legs, now.
+  /// After so many legs, now; without what is sent again.
   Position position(std::int64_t legs) const { return peers_.after_legs(legs, seconds()); }
+  std::int64_t bytes_sent_again(int w) const {
+    return run_.spec.method.bytes_sent_again(ensemble_.worker(w).scalars());
+  }
+  /// With it, while no worker hears anything.
+  Position position_of_all(std::int64_t legs) const {
+    Position here = position(legs);
+    here.bytes += ensemble_.bytes_sent_again(run_.spec.method);
+    return here;
+  }
   const PeerSchedule& peers() const { return peers_; }
   Ensemble& ensemble() { return ensemble_; }
   EventLog& log() { return log_; }

@@ -1,6 +1,7 @@
 #include "engine/drivers/threads/rounds.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace acid {
 
@@ -10,6 +11,7 @@ ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
       pace_(options),
       workers_(run),
       barrier_(run.spec.workers),
+      sent_again_(static_cast<std::size_t>(run.spec.workers)),
       samples_(run.spec, run.objective.dimension()),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
   if (run.checkpointing.resume != nullptr) {
@@ -30,13 +32,13 @@ Outcome ThreadsSync::execute() {
   train();
   workers_.log().flush();
   Totals totals;
-  totals.position = workers_.position(legs_done_.load());
+  totals.position = workers_.position_of_all(legs_done_.load());
   totals.position.seconds = end_seconds_;  // what is evaluated after it is not charged to the run
   if (stopped_.load()) return ended_early(Ending::stopped, "", totals.position);
   if (sampler_.diverged() || has_diverged())
     return diverged(sampler_, collect_notes(), totals.position);
   totals.idle_seconds = workers_.idle_seconds();
-  totals.learning_rate = spec_.learning_rate(totals.position);
+  totals.learning_rate = spec_.learning_rate(workers_.position(legs_done_.load()));
   const double end = std::max(totals.position.normalised_time, workers_.ensemble().latest_event());
   Outcome outcome = conclude(workers_.ensemble(), sampler_, end, totals, collect_notes());
   workers_.tell_times(outcome);
@@ -113,16 +115,18 @@ void ThreadsSync::compute(int w) {
 
 bool ThreadsSync::may_go_on(int w, std::int64_t leg) {
   if (closing_.is_set()) return false;
-  const Decision decision = decide(leg);
+  const Decision decision = decide(w, leg);
   if (decision.meet && (!meet(w, [&] { between_legs(leg); }) || ended_.load())) return false;
   return !decision.sample || leave_sample(w, leg);
 }
 
-ThreadsSync::Decision ThreadsSync::decide(std::int64_t leg) {
+ThreadsSync::Decision ThreadsSync::decide(int w, std::int64_t leg) {
   MutexLock lock(decisions_mutex_);
+  sent_again_[static_cast<std::size_t>(w)] = workers_.bytes_sent_again(w);
   const auto [found, is_first] = decisions_.try_emplace(leg);
   if (is_first) {
-    const Position here = workers_.position(leg);
+    Position here = workers_.position(leg);
+    here.bytes = std::accumulate(sent_again_.begin(), sent_again_.end(), here.bytes);
     found->second.meet = must_meet(leg, here);
     found->second.sample = samples_.take(leg, here);
   }
@@ -165,7 +169,7 @@ bool ThreadsSync::must_end(const Position& here) const {
 
 void ThreadsSync::between_legs(std::int64_t leg) {
   legs_done_.store(leg);
-  const Position here = workers_.position(leg);
+  const Position here = workers_.position_of_all(leg);
   run_.recorder.progress(here);
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
   const bool stopping = run_.stop.stop_requested();

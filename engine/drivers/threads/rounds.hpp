@@ -49,7 +49,7 @@ class ThreadsSync {
   bool reduce(int w, std::int64_t exchange);
   void step(int w);
   bool may_go_on(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
-  Decision decide(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
+  Decision decide(int w, std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   bool must_meet(std::int64_t leg, const Position& here) REQUIRES_LOCK(decisions_mutex_);
   bool cut_is_due(std::int64_t leg) EXCLUDES_LOCK(decisions_mutex_);
   /// Until all workers are here; the last of them is the leader.
@@ -83,6 +83,8 @@ class ThreadsSync {
   Mutex decisions_mutex_;
   std::map<std::int64_t, Decision> decisions_ GUARDED_BY(decisions_mutex_);  // by leg
   std::int64_t cut_due_ GUARDED_BY(decisions_mutex_) = -1;                   // before this leg
+  std::vector<std::int64_t> sent_again_
+      GUARDED_BY(decisions_mutex_);  // bytes, by worker, till then
 
   RoundSamples samples_;
   GradientRecords unsampled_;  // of samples after the run diverged; the calling thread's
