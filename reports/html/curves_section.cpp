@@ -7,6 +7,7 @@
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
+#include "reports/numbers.hpp"
 
 namespace acid {
 namespace {
@@ -32,7 +33,9 @@ Band coarser(const Band& band, int cells, int most) {
 
 ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std::size_t a) {
   const GroupCurves& curves = data.curves[g][m];
-  ChartSeries series{curve_label(data.comparison.groups[g]), data.styles[g], {}, {}};
+  ChartSeries series{curve_label(data.comparison.groups[g]), data.styles[g], {}, {}, {}};
+  const Estimate final = final_value(data, g, data.metrics[m].name);
+  series.final = final.n > 0 ? format_number(final.mean, 3) : "an end that is not known";
   series.band = coarser(curves.bands[a], data.detail.cells, data.detail.drawn_cells);
   for (const SeedCurve& seed : curves.seeds) {
     std::vector<CurvePoint> line;
@@ -124,7 +127,9 @@ std::string curves_section(const ReportData& data) {
          paragraph(
              "Bold: mean over seeds, with its pointwise 95 % t interval shaded; faint: every seed. "
              "Means are taken over all recorded values, on equal cells of the axis; only the faint "
-             "lines are thinned, to lowest and highest values. Consensus distance has a "
+             "lines are thinned, to lowest and highest values. Numbers below a chart are final "
+             "values "
+             "until the cursor is in it: of every run its last value. Consensus distance has a "
              "logarithmic scale and geometric means; a thin dashed line beside it is what theory "
              "says.") +
          body + "</section>\n";

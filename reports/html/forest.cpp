@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/svg.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr double kForestWidth = 420, kForestRowHeight = 18, kForestTop = 6, kForestAxis = 36,
                  kForestGap = 12;
-constexpr double kForestCharacterWidth = 7, kForestDigitWidth = 5.9, kMark = 7;
+constexpr double kForestCharacterWidth = 7, kForestDigitWidth = 5.9, kMark = 4.4;
 constexpr int kForestLongestLabel = 18;
 constexpr double kReach = 3;  // of an interval, in units of the largest effect and typical interval
 
@@ -90,9 +91,7 @@ std::string interval_mark(const ForestRow& row, const Scale& x, double y, bool l
     if (cut_high) arrows += arrow(right, y, 1);
     if (!arrows.empty()) out += fmt::format("<path class=\"mark\" d=\"{}\"/>", arrows);
   }
-  return out + fmt::format("<path class=\"mark\" d=\"M{} {}h{}v{}h-{}z\"/>",
-                           svg_number(x(row.value) - kMark / 2), svg_number(y - kMark / 2),
-                           svg_number(kMark), svg_number(kMark), svg_number(kMark));
+  return out + draw_marker(row.style, x(row.value), y, kMark);
 }
 
 std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
 #include "reports/html/style.hpp"
@@ -20,7 +21,7 @@ namespace {
 constexpr double kChartWidth = 420, kChartHeight = 236, kChartTop = 10, kChartBottom = 34,
                  kChartLeft = 50;
 constexpr double kLabelSpacing = 12, kChartCharacterWidth = 6.7;
-constexpr int kChartLongestLabel = 16, kTableRows = 9;
+constexpr int kChartLongestLabel = 16, kTableRows = 9, kMarkersOnLine = 5;
 constexpr double kMostDecades = 10;
 
 struct Plot {
@@ -173,6 +174,19 @@ std::vector<CurvePoint> within(const std::vector<CurvePoint>& points, const Plot
   return result;
 }
 
+/// Markers along a mean, each series' at other places, so that equal curves show both.
+std::string mean_markers(const ChartSeries& series, const std::vector<CurvePoint>& mean) {
+  std::string out;
+  for (int k = 0; k < kMarkersOnLine; ++k) {
+    const double share = (k + (series.style % kColours + 0.5) / kColours) / kMarkersOnLine;
+    const double x = mean.front().x + share * (mean.back().x - mean.front().x);
+    const auto next = std::ranges::lower_bound(mean, x, {}, &CurvePoint::x);
+    const CurvePoint& at = next == mean.end() ? mean.back() : *next;
+    out += draw_marker(series.style, at.x * 10, at.y * 10, 34) + "\n";
+  }
+  return out;
+}
+
 std::string lines(const LineChart& chart, const Plot& plot) {
   std::string faint, bold;
   for (const ChartSeries& series : chart.series) {
@@ -182,7 +196,8 @@ std::string lines(const LineChart& chart, const Plot& plot) {
         seeds += fmt::format("<path class=\"seed\" d=\"{}\"/>\n", path_data(points));
     faint += fmt::format("<g class=\"s{}\">\n{}</g>\n", series.style, seeds);
     if (const auto mean = placed(line_of(series.band.x, series.band.mean), plot); !mean.empty())
-      bold += fmt::format("<path class=\"mean s{}\" d=\"{}\"/>\n", series.style, path_data(mean));
+      bold += fmt::format("<path class=\"mean s{}\" d=\"{}\"/>\n{}", series.style, path_data(mean),
+                          mean_markers(series, mean));
   }
   for (const ChartReference& reference : chart.references)
     if (const auto points = within(reference.points, plot); !points.empty())
@@ -250,9 +265,8 @@ std::string description(const LineChart& chart, const Plot& plot) {
                                  chart.logarithmic ? ", logarithmic scale" : "");
   for (const ChartSeries& series : chart.series) {
     if (series.band.mean.empty()) continue;
-    text +=
-        fmt::format(" {}: from {} to {}.", series.label, format_number(series.band.mean.front(), 3),
-                    format_number(series.band.mean.back(), 3));
+    text += fmt::format(" {}: from {} to {}.", series.label,
+                        format_number(series.band.mean.front(), 3), series.final);
   }
   return text +
          fmt::format(" {} runs to {}.", chart.x_label, tick_text(chart.x_ticks, plot.x.high));

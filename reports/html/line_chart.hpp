@@ -13,6 +13,7 @@ struct ChartSeries {
   int style = 0;  // colour and dash, see style.hpp
   std::vector<std::vector<CurvePoint>> seeds;
   Band band;
+  std::string final = {};  // value at the end, in words
 };
 
 /// What theory says, drawn thin and dashed in the colour of its series.

@@ -79,27 +79,23 @@ std::string live_status(const ReportData& data) {
                      static_cast<std::ptrdiff_t>(data.runs.size()) - waiting, waiting);
 }
 
-/// "AR-SGD, AD-PSGD and A²CiD²: 2 settings, 3 seeds, 18 runs; virtual driver."
-std::string lede(const ReportData& data) {
-  std::vector<std::string> labels;
-  std::set<std::uint64_t> seeds;
-  std::set<std::string> drivers;
-  for (const ComparedGroup& group : data.comparison.groups)
-    if (std::find(labels.begin(), labels.end(), group.label) == labels.end())
-      labels.push_back(group.label);
-  for (const RunDetail& run : data.runs) {
-    seeds.insert(run.summary.seed);
-    drivers.insert(run.summary.driver);
-  }
-  std::string names;
-  for (std::size_t k = 0; k < labels.size(); ++k)
-    names += (k == 0 ? "" : k + 1 == labels.size() ? " and " : ", ") + labels[k];
-  std::string how;
-  for (const std::string& driver : drivers) how += (how.empty() ? "" : ", ") + driver;
-  return fmt::format("{}: {}, {}, {}; driver {}.{}", names,
-                     plural(data.comparison.points.size(), "setting", "settings"),
-                     plural(seeds.size(), "seed", "seeds"), plural(data.runs.size(), "run", "runs"),
-                     how, data.live ? progress_sentence(data) : "");
+/// "glyphs · cnn · ring 16 · virtual (simulated seconds) · seeds 1-3 · 2 settings · 18 runs".
+std::string lede(const ReportData& data, const std::string& title) {
+  std::string heading = data.comparison.heading;
+  if (heading.starts_with(title + " · ")) heading.erase(0, title.size() + 4);
+  return fmt::format(
+      "{} · {} · {}.{}", heading, plural(data.comparison.points.size(), "setting", "settings"),
+      plural(data.runs.size(), "run", "runs"), data.live ? progress_sentence(data) : "");
+}
+
+/// Every algorithm of the page with its look, once.
+std::string algorithms_legend(const ReportData& data) {
+  std::string out;
+  std::set<std::string> told;
+  for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
+    if (const std::string& label = data.comparison.groups[g].label; told.insert(label).second)
+      out += fmt::format("<span>{}<bdi>{}</bdi></span>\n", swatch(data.styles[g]), escaped(label));
+  return fmt::format("<div class=\"legend\">\n{}</div>\n", out);
 }
 
 std::string footer() {
@@ -137,10 +133,11 @@ std::string draw_page(const ReportData& data) {
     body += text;
   }
   return fmt::format(
-      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}"
+      "{}<body>\n<header>\n<h1>{}</h1>\n<p class=\"lede\">{}</p>\n{}{}"
       "<nav aria-label=\"Sections\">\n{}</nav>\n</header>\n<main>\n{}</main>\n"
       "<footer>{}</footer>\n{}</body>\n</html>\n",
-      head(data, title + " — acid"), escaped(title), escaped(lede(data)),
+      head(data, title + " — acid"), escaped(title), escaped(lede(data, title)),
+      algorithms_legend(data),
       data.live ? fmt::format("<p id=\"live-status\" class=\"note\" role=\"status\">{}</p>\n",
                               live_status(data))
                 : "",

@@ -6,6 +6,7 @@
 
 #include "reports/html/curve_charts.hpp"
 #include "reports/html/encoding.hpp"
+#include "reports/html/looks.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/timeline.hpp"
 
@@ -50,9 +51,14 @@ Json group_json(const ReportData& data, std::size_t g, std::size_t m) {
       band[std::string(data.axes[a].key)] = band_json(curves.bands[a]);
   for (const SeedCurve& seed : curves.seeds)
     seeds.push_back(seed_json(data, seed, data.gradients_per_epoch[g]));
+  const Estimate final = final_value(data, g, data.metrics[m].name);
+  const auto end = [&](const std::optional<double>& value) {
+    return final.n > 0 ? Json(value.value_or(final.mean)) : Json();
+  };
   return {{"label", curve_label(data.comparison.groups[g])},
           {"style", data.styles[g]},
           {"n", curves.seeds.size()},
+          {"final", {end(final.mean), end(final.ci_low), end(final.ci_high)}},
           {"band", std::move(band)},
           {"seeds", std::move(seeds)}};
 }
@@ -119,6 +125,8 @@ std::string data_block(const ReportData& data) {
   for (const TimelineData& timeline : timelines(data)) lines.push_back(timeline_json(timeline));
   const Json document{{"schema", 1},
                       {"live", data.live},
+                      {"dashes", kDashes},
+                      {"markers", kMarkers},
                       {"axes", std::move(axes)},
                       {"charts", std::move(charts)},
                       {"timelines", std::move(lines)}};

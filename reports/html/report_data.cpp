@@ -5,10 +5,10 @@
 #include <limits>
 #include <set>
 
+#include "reports/html/looks.hpp"
 #include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"
-#include "reports/html/style.hpp"
 #include "reports/parallel_reader.hpp"
 #include "store/measurements.hpp"
 
@@ -153,23 +153,6 @@ void drop_idle(ReportData& data) {
   }
 }
 
-/// One style per label, in order of appearance; the baseline first, in ink.
-std::vector<int> styles_of(const Comparison& comparison) {
-  std::vector<std::string> labels;
-  const auto add = [&](const std::string& label) {
-    if (std::find(labels.begin(), labels.end(), label) == labels.end()) labels.push_back(label);
-  };
-  for (const ComparedPoint& point : comparison.points)
-    if (point.baseline) add(comparison.groups[*point.baseline].label);
-  for (const ComparedGroup& group : comparison.groups) add(group.label);
-  std::vector<int> styles;
-  for (const ComparedGroup& group : comparison.groups) {
-    const auto place = std::find(labels.begin(), labels.end(), group.label) - labels.begin();
-    styles.push_back(static_cast<int>(place) % kStyles);
-  }
-  return styles;
-}
-
 /// Of the group's first seed that has them and went through without a break: of one that was
 /// continued the store knows how its last attempt began, in the middle of the run.
 std::vector<std::vector<Span>> first_spans(const Store& store, const ComparedGroup& group,
@@ -203,6 +186,18 @@ double place_on(const Position& position, const CurveAxis& axis, double gradient
                                  : std::numeric_limits<double>::quiet_NaN();
 }
 
+Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric) {
+  const ComparedGroup& of = data.comparison.groups[group];
+  const std::string name(metric);
+  if (const auto known = of.metrics.find(name); known != of.metrics.end()) return known->second;
+  std::vector<double> values;
+  for (const RunSummary& run : of.runs)
+    if (const auto found = run.metrics.find(name);
+        found != run.metrics.end() && std::isfinite(found->second))
+      values.push_back(found->second);
+  return values.empty() ? Estimate{} : estimate(values);
+}
+
 ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
                        const ReportOptions& options) {
   ReportData data;
@@ -230,7 +225,9 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
     gather_group(data, group, ends.at(group.group), runs);
   drop_idle(data);
   for (ReadRun& run : runs) data.runs.push_back(std::move(run.detail));
-  data.styles = styles_of(data.comparison);
+  std::vector<std::string> labels;
+  for (const ComparedGroup& group : data.comparison.groups) labels.push_back(group.label);
+  data.styles = styles_of_labels(labels);
   add_group_facts(data, store);
   return data;
 }

@@ -95,6 +95,10 @@ struct ReportData {
 /// have no meaning.
 double place_on(const Position& position, const CurveAxis& axis, double gradients_per_epoch);
 
+/// What a page calls final: over the seeds that finished, the last value of each run; n = 0 where
+/// none has one.
+Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric);
+
 /// Reads the runs on several threads and keeps only what is drawn, so that memory stays small.
 ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
                        const ReportOptions& options = {});

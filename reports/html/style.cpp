@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "reports/html/looks.hpp"
+
 namespace acid {
 namespace {
 
-// Strokes inside scale(.1) are in tenths of a unit. Dark colours are the Okabe–Ito ones that keep
-// a contrast of 3:1 on the dark background, light ones likewise on white.
+// Strokes inside scale(.1) are in tenths of a unit.
 constexpr std::string_view kStyleSheet = R"css(
 :root{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
---wash:#f6f6f4;--k0:#1a1a1a;--k1:#0072b2;--k2:#d55e00;--k3:#009e73;--k4:#cc79a7;--warn:#8a4b00}
+--wash:#f6f6f4;--warn:#8a4b00}
 @media (prefers-color-scheme:dark){:root{--ink:#e8e6e3;--soft:#a5a29d;--rule:#3a3a38;
---paper:#161616;--wash:#1f1f1e;--k0:#e8e6e3;--k1:#56b4e9;--k2:#e69f00;--k3:#00b484;--k4:#d894ba;
---warn:#f0b060}}
+--paper:#161616;--wash:#1f1f1e;--warn:#f0b060}}
 *{box-sizing:border-box}
 html{background:var(--paper);color:var(--ink);-webkit-text-size-adjust:100%}
 body{max-width:66rem;margin:0 auto;padding:2.5rem 1.25rem 4rem;
@@ -85,14 +85,7 @@ svg.line{max-width:31rem}
 svg .label{fill:var(--c);font-weight:600;font-size:10.5px}
 .grid{stroke:var(--rule);stroke-width:.8;fill:none}
 .axis{stroke:var(--soft);stroke-width:1;fill:none}
-.s0,.s5{--c:var(--k0)}.s1,.s6{--c:var(--k1)}.s2,.s7{--c:var(--k2)}.s3,.s8{--c:var(--k3)}
-.s4,.s9{--c:var(--k4)}
 .mean{stroke:var(--c);stroke-width:19;fill:none;stroke-linejoin:round}
-.mean.s1{stroke-dasharray:90 28}.mean.s2{stroke-dasharray:34 26}
-.mean.s3{stroke-dasharray:120 28 24 28}.mean.s4{stroke-dasharray:18 22}
-.mean.s5{stroke-dasharray:60 20 18 20 18 20}.mean.s6{stroke-dasharray:40 60}
-.mean.s7{stroke-dasharray:150 40}.mean.s8{stroke-dasharray:20 50}
-.mean.s9{stroke-dasharray:70 18 70 50}
 .seed{stroke:var(--c);stroke-width:7;fill:none;opacity:.3;stroke-linejoin:round}
 .band{fill:var(--c);opacity:.13}
 .reference{stroke:var(--c);stroke-width:9;fill:none;stroke-dasharray:36 30}
@@ -109,9 +102,8 @@ gap:1.6rem 2rem;margin:1rem 0}
 .graph text{font-size:8.5px;fill:var(--ink)}
 .bar{fill:var(--c)}.hollow{fill:none;stroke:var(--c);stroke-width:1}
 .headline{font-size:1.12rem;margin:.4rem 0 .7rem;max-width:none}
-.beside,.forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+.forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:.6rem 0 1.4rem;align-items:start}
-.beside>div>:first-child,.beside .forests{margin-top:0}
 .mark{fill:var(--c)}.whisker{fill:none;stroke:var(--c);stroke-width:1.5}
 .zero{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3}
 svg .heading{fill:var(--ink);font-weight:600}svg .figures{fill:var(--ink)}
@@ -134,8 +126,7 @@ svg text,svg .label{font-size:12px}.graph text{font-size:8.5px}
 .forest text,.forest .label{font-size:10.5px}}
 @media screen and (min-width:120rem){:root{font-size:115%}body{max-width:80rem}}
 @media screen and (min-width:200rem){:root{font-size:165%}}
-@media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4;--k0:#000;
---k1:#0072b2;--k2:#d55e00;--k3:#009e73;--k4:#cc79a7}@page{margin:16mm}
+@media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4}@page{margin:16mm}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}
 figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:pre-wrap}
 .panel{grid-template-columns:1fr 1fr;padding-right:1rem}figure details{display:none}
@@ -144,13 +135,19 @@ figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:
 
 }  // namespace
 
-std::string_view style_sheet() { return kStyleSheet; }
+std::string_view style_sheet() {
+  static const std::string sheet = fmt::format(
+      ":root{{{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
+      "@media print{{:root{{{0}}}}}\n{2}{3}",
+      colour_rules(kLightColours), colour_rules(kDarkColours), style_rules(), kStyleSheet);
+  return sheet;
+}
 
 std::string swatch(int style) {
   return fmt::format(
       "<svg class=\"swatch s{0}\" viewBox=\"0 0 300 90\" aria-hidden=\"true\">"
-      "<path class=\"mean s{0}\" d=\"M0 45h300\"/></svg>",
-      style);
+      "<path class=\"mean s{0}\" d=\"M0 45h300\"/>{1}</svg>",
+      style, draw_marker(style, 150, 45, 42));
 }
 
 }  // namespace acid

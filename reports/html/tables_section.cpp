@@ -107,7 +107,7 @@ std::string seeds_section(const ReportData& data) {
   const std::vector<std::string> metrics = all_metrics(data);
   HtmlTable table;
   table.csv = "runs";
-  table.caption = "Last values; of runs that are not finished, as far as they came.";
+  table.caption = "Final values; of runs that are not finished, as far as they came.";
   table.head = {"run", "algorithm"};
   for (const auto& [key, value] : data.comparison.points.front().settings)
     table.head.push_back(key);

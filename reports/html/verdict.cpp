@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
+#include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
-#include "reports/known_metrics.hpp"
-#include "reports/numbers.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
@@ -22,23 +19,34 @@ std::string list_of(const std::vector<std::string>& sentences) {
   return out + "</ul>\n";
 }
 
-/// Of many points only the winners stand open.
-constexpr std::size_t kMostOpenVerdicts = 4;
+/// How many seeds there are at most, where no test of the primary outcome could tell anything with
+/// them; else 0.
+int too_few_seeds(const Comparison& comparison) {
+  int most = 0;
+  for (const ComparedDifference& difference : comparison.differences) {
+    if (difference.metric != comparison.primary) continue;
+    const bool too_few =
+        difference.value.pairs == 1 || judge(difference) == Judgement::too_few_seeds;
+    if (!too_few) return 0;
+    most = std::max(most, difference.value.pairs);
+  }
+  return most;
+}
 
+/// What the tests show; their numbers stand in the pictures and the table.
 std::string verdict_in_words(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  if (const int seeds = too_few_seeds(comparison); seeds > 0)
+    return fmt::format(
+        "<p class=\"headline\"><strong>No verdict: {} too few.</strong></p>\n",
+        counted(static_cast<std::size_t>(seeds), "seed") + (seeds == 1 ? " is" : " are"));
   std::string out;
-  const std::vector<ComparedPoint>& points = data.comparison.points;
-  for (const ComparedPoint& point : points) {
-    const std::vector<std::string> sentences = verdict_sentences(data.comparison, point);
-    const Headline head = headline(data.comparison, point);
-    if (sentences.empty() && head.result.empty()) continue;
+  for (const ComparedPoint& point : comparison.points) {
+    const Headline head = headline(comparison, point);
+    if (head.result.empty()) continue;
     if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(point_title(point)));
-    if (!head.result.empty())
-      out += fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(head.result),
-                         escaped(head.rest));
-    if (sentences.empty()) continue;
-    const std::string list = list_of(sentences);
-    out += points.size() <= kMostOpenVerdicts ? list : details("Against the baseline", list);
+    out += fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(head.result),
+                       escaped(head.rest));
   }
   return out;
 }
@@ -50,11 +58,7 @@ std::string verdict_section(const ReportData& data) {
   const std::string words = verdict_in_words(data), forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  const bool beside = data.comparison.points.size() == 1 && !words.empty() && !forests.empty();
-  if (beside)
-    out += fmt::format("<div class=\"beside\">\n<div>\n{}</div>\n{}</div>\n", words, pictures);
-  else
-    out += words + pictures;
+  out += words + pictures;
   out += verdict_table(data);
   const std::vector<std::string> doubts = warnings(data);
   if (!doubts.empty()) out += "<div class=\"warnings\">\n" + list_of(doubts) + "</div>\n";

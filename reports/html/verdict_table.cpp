@@ -9,6 +9,7 @@
 #include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -55,6 +56,16 @@ Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
   Markup cell = number_text(words, e.mean);
   if (!reached.empty()) cell.html += fmt::format("<br><small>{}</small>", reached);
   return cell;
+}
+
+/// What the test of the primary outcome says of a group.
+Markup tested_cell(const Comparison& comparison, std::size_t g) {
+  const auto* const tested =
+      find_difference(comparison, comparison.groups[g].group, comparison.primary);
+  if (tested == nullptr) return {is_baseline(comparison, g) ? "baseline" : "–"};
+  const std::string words(name_of(judge(*tested)));
+  if (!tested->p_holm) return text(words);
+  return number_text(fmt::format("{}, p = {}", words, format_p(tested->p_holm)), *tested->p_holm);
 }
 
 /// What the first column of every table by group holds.
@@ -119,9 +130,9 @@ std::string verdict_table(const ReportData& data) {
   table.csv = "verdict";
   table.caption =
       "Means over the seeds that finished, ± the half-width of the 95 % t interval. Accuracy and "
-      "losses are last values; mid-run consensus is the mean of (1/n) Σ ‖xᵢ − x̄‖² between 20 and "
-      "50 % of the "
-      "budget.";
+      "losses are final: the last value of each run. Mid-run consensus is the mean of (1/n) Σ ‖xᵢ "
+      "− x̄‖² between 20 and "
+      "50 % of the budget. The exact p against the baseline are adjusted by Holm.";
   table.head = group_heads(comparison);
   table.first_number = table.head.size() - 1;
   std::vector<std::string> metrics;
@@ -129,12 +140,15 @@ std::string verdict_table(const ReportData& data) {
     if (is_compared(comparison, column.metric)) {
       metrics.emplace_back(column.metric);
       table.head.emplace_back(column.head);
+      if (column.metric == comparison.primary) table.head.emplace_back("against the baseline");
     }
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       std::vector<Markup> row = group_cells(data, point, g);
-      for (const std::string& metric : metrics)
+      for (const std::string& metric : metrics) {
         row.push_back(metric_cell(metric, comparison.groups[g]));
+        if (metric == comparison.primary) row.push_back(tested_cell(comparison, g));
+      }
       table.rows.push_back(std::move(row));
     }
   return table.html() + spread_table(data);

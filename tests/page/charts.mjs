@@ -13,7 +13,7 @@ export async function drawnPlots(page) {
 export const plotTitled = (page, title) => page.locator("figure.plot:visible")
   .filter({ has: page.locator("figcaption", { hasText: new RegExp(`^${title}$`) }) }).first();
 
-/// Pixels of a chart in each of the page's five colours, as they are in the present scheme.
+/// Pixels of a chart in each of the page's eight colours, as they are in the present scheme.
 export const inkOf = (plot) => plot.locator("canvas").first().evaluate((canvas) => {
   const toRead = (width, height) =>
     new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
@@ -21,7 +21,7 @@ export const inkOf = (plot) => plot.locator("canvas").first().evaluate((canvas) 
   copy.drawImage(canvas, 0, 0);
   const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
   const root = getComputedStyle(document.documentElement);
-  return [0, 1, 2, 3, 4].map((k) => {
+  return [0, 1, 2, 3, 4, 5, 6, 7].map((k) => {
     one.fillStyle = root.getPropertyValue(`--k${k}`).trim();
     one.fillRect(0, 0, 1, 1);
     const [r, g, b] = one.getImageData(0, 0, 1, 1).data;

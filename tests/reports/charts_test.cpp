@@ -1,8 +1,12 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "reports/html/encoding.hpp"
 #include "reports/html/line_chart.hpp"
+#include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/network_charts.hpp"
 #include "reports/html/scale.hpp"
@@ -43,6 +47,25 @@ TEST_CASE("every character that means something in HTML is escaped, and broken U
 TEST_CASE("a policy allows exactly one content, by its SHA-256 in base64") {
   CHECK(content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
   CHECK(content_hash("abc") == "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
+}
+
+TEST_CASE("an algorithm has one look in every report, and no two of a report share one") {
+  const std::vector<std::string> known{"AR-SGD",   "D-PSGD", "AD-PSGD", "A²CiD²",
+                                       "SwarmSGD", "SGP",    "DiLoCo",  "Local SGD"};
+  const std::vector<int> alone = styles_of_labels(known);
+  CHECK(alone[0] == 0);
+  CHECK(std::set<int>(alone.begin(), alone.end()).size() == known.size());
+  for (std::size_t k = 0; k < known.size(); ++k)
+    CHECK(styles_of_labels({"another", known[k]})[1] == alone[k]);
+  CHECK(styles_of_labels({"AR-SGD, lr 0.1", "AR-SGD"})[1] == alone[0]);
+  std::vector<std::string> more = known;
+  for (int k = 0; k < 50; ++k) more.push_back(fmt::format("AR-SGD, {}", k));
+  const std::vector<int> styles = styles_of_labels(more);
+  CHECK(std::set<int>(styles.begin(), styles.end()).size() == more.size());
+  std::set<std::pair<int, int>> looks;
+  for (const int style : styles) looks.emplace(colour_of(style), shape_of(style));
+  CHECK(looks.size() == more.size());
+  CHECK(styles_of_labels({"AR-SGD", "AR-SGD"}) == std::vector<int>{0, 0});
 }
 
 TEST_CASE("linear ticks are round and within the scale") {

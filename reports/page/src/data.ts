@@ -27,6 +27,8 @@ export interface ChartGroup {
   label: string;
   style: number;
   n: number;
+  /// Mean, low and high of the runs' last values; null without any.
+  final: [number | null, number | null, number | null];
   band: Record<string, BandData>;
   seeds: SeedData[];
 }
@@ -63,7 +65,13 @@ export interface TimelineData {
   end: string;
 }
 
-export interface PageData {
+/// Dashes in tenths of a pixel, and path data about 0 0, as far as 100 from it; by number.
+export interface Looks {
+  dashes: string[];
+  markers: string[];
+}
+
+export interface PageData extends Looks {
   schema: 1;
   live: boolean;
   axes: AxisData[];

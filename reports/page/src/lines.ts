@@ -1,7 +1,9 @@
 // What a chart draws under its means: bands, seeds and bounds, each on its own grid.
-import { visible, type Band, type ChartCurves, type Line } from "./curve";
+import { nearest, visible, type Band, type ChartCurves, type Line } from "./curve";
 import type { Range } from "./range";
-import type { Theme } from "./theme";
+import { kColours, markerOf, type Theme } from "./theme";
+
+const kMarkers = 5;
 
 /// From values to canvas pixels. Values at or below `floor` cannot be placed: a gap.
 export interface Projection {
@@ -19,6 +21,11 @@ export interface Box {
   top: number;
   width: number;
   height: number;
+}
+
+export interface Place {
+  x: number;
+  y: number;
 }
 
 /// How values become pixels in a box, for a pair of ranges.
@@ -130,6 +137,43 @@ export function drawUnderMeans(
   for (const bound of curves.bounds) {
     context.strokeStyle = theme.colour(bound.style);
     context.stroke(linePath(bound.line, at));
+  }
+  context.restore();
+}
+
+/// Where a group's mean has its markers, in canvas pixels: each style at other places of the box, so
+/// that equal curves show both.
+export function markerPlaces(box: Box, at: Projection, style: number, band: Band): Place[] {
+  const places: Place[] = [];
+  for (let k = 0; k < kMarkers; ++k) {
+    const share = (k + ((style % kColours) + 0.5) / kColours) / kMarkers;
+    const wanted = box.left + share * box.width;
+    const line = Array.from(band.x, (x) => at.x(x));
+    const j = nearest(line, wanted);
+    const [x, mean] = [line[j] ?? NaN, band.mean[j] ?? NaN];
+    if (!(Math.abs(x - wanted) <= box.width / kMarkers / 2) || !(mean > at.floor)) continue;
+    const y = at.y(mean);
+    if (y >= box.top && y <= at.bottom && x >= box.left && x <= box.left + box.width)
+      places.push({ x, y });
+  }
+  return places;
+}
+
+export function drawMarkers(
+  context: CanvasRenderingContext2D,
+  box: Box,
+  at: Projection,
+  curves: ChartCurves,
+  theme: Theme,
+): void {
+  context.save();
+  for (const { style, band } of curves.groups) {
+    context.fillStyle = theme.colour(style);
+    const marker = new Path2D(markerOf(style));
+    for (const { x, y } of markerPlaces(box, at, style, band)) {
+      context.setTransform(0.037 * at.ratio, 0, 0, 0.037 * at.ratio, x, y);
+      context.fill(marker);
+    }
   }
   context.restore();
 }

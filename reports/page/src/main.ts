@@ -6,7 +6,7 @@ import { readPageData, type PageData } from "./data";
 import { Live } from "./live";
 import { Point } from "./point";
 import { addCsvButtons } from "./tables";
-import { onThemeChange } from "./theme";
+import { onThemeChange, setLooks } from "./theme";
 import { Timelines } from "./timeline";
 
 const points = new Map<number, Point>();
@@ -30,6 +30,7 @@ function draw(data: PageData): void {
 
 function start(): void {
   const data = readPageData(document);
+  setLooks(data);
   if (data.live) new Live(draw);
   draw(data);
   onThemeChange(() => {

@@ -5,10 +5,10 @@ import { chartTable } from "./chart_table";
 import { curvesOf, heights, nearest, type ChartCurves } from "./curve";
 import type { AxisData, ChartData } from "./data";
 import { make } from "./dom";
-import { drawUnderMeans, projection } from "./lines";
+import { drawMarkers, drawUnderMeans, projection, type Projection } from "./lines";
 import { formatPlace } from "./numbers";
 import { fitted, type Range } from "./range";
-import { fillReadout, lastValues, valuesAt } from "./readout";
+import { fillReadout, finalValues, lastValues, valuesAt, type Reading } from "./readout";
 import { addCsvButtons } from "./tables";
 import { swatch, theme } from "./theme";
 
@@ -147,8 +147,8 @@ export class Plot {
     if (place === undefined)
       fillReadout(
         this.readout,
-        window ? "at the right edge" : "at the end",
-        lastValues(curves, this.window().max),
+        window ? "at the right edge" : "final",
+        this.lastReadings(),
       );
     else
       fillReadout(
@@ -158,20 +158,24 @@ export class Plot {
       );
   }
 
+  /// The page's final values; zoomed in, what the curves show at the right edge.
+  private lastReadings(): Reading[] {
+    const { window } = this.owner.state;
+    return window ? lastValues(this.curves(), window.max) : finalValues(this.chart.groups);
+  }
+
   private describe(): void {
     const { axis } = this.owner.state;
-    const values = lastValues(this.curves(), this.window().max).map(
-      ({ label, text }) => `${label} ${text}`,
-    );
+    const values = this.lastReadings().map(({ label, text }) => `${label} ${text}`);
     const scale = this.logarithmic ? ", logarithmic scale" : "";
     this.surface.setAttribute(
       "aria-label",
       `${this.chart.title} against ${axis.label}${scale}. ` +
-        `Last values: ${values.join("; ") || "none"}.`,
+        `${this.owner.state.window ? "At the right edge" : "Final values"}: ${values.join("; ") || "none"}.`,
     );
     this.notes.replaceChildren(
       ...this.curves().bounds.map((bound) =>
-        make("p", { class: "note bound" }, ...swatch(bound.style), `${bound.label}: ${bound.note}`),
+        make("p", { class: "note bound" }, swatch(bound.style), `${bound.label}: ${bound.note}`),
       ),
     );
     this.tabulate();
@@ -240,6 +244,7 @@ export class Plot {
       axes: [placeAxis(this.owner.state.axis, logarithmicX), valueAxis(logarithmicY)],
       hooks: {
         drawAxes: [(plot) => this.drawUnder(plot)],
+        draw: [(plot) => drawMarkers(plot.ctx, plot.bbox, this.placement(plot), this.curves(), theme())],
         setCursor: [(plot) => this.cursorMoved(plot)],
         setSelect: [(plot) => this.selected(plot)],
       },
@@ -252,17 +257,20 @@ export class Plot {
     return [this.height.min, this.height.max];
   }
 
-  private drawUnder(plot: uPlot): void {
-    const { state } = this.owner;
-    const at = projection(
+  private placement(plot: uPlot): Projection {
+    return projection(
       plot.bbox,
       this.window(),
       this.height,
-      state.logarithmicX,
+      this.owner.state.logarithmicX,
       this.logarithmic,
       devicePixelRatio,
     );
-    drawUnderMeans(plot.ctx, plot.bbox, at, this.curves(), theme(), state);
+  }
+
+  private drawUnder(plot: uPlot): void {
+    const at = this.placement(plot);
+    drawUnderMeans(plot.ctx, plot.bbox, at, this.curves(), theme(), this.owner.state);
   }
 
   private cursorMoved(plot: uPlot): void {

@@ -1,5 +1,6 @@
 // What a chart says in words at a place: every group's mean with its interval, every bound's value.
 import { firstAtLeast, interpolated, type ChartCurves } from "./curve";
+import type { ChartGroup } from "./data";
 import { make } from "./dom";
 import { formatInterval, formatNumber } from "./numbers";
 import { swatch } from "./theme";
@@ -28,6 +29,15 @@ export function valuesAt(curves: ChartCurves, k: number, geometric: boolean): Re
   ];
 }
 
+/// What the page calls final: each group's mean over its runs' last values.
+export function finalValues(groups: ChartGroup[]): Reading[] {
+  return groups.map(({ label, style, final: [mean, low, high] }) => ({
+    label,
+    style,
+    text: formatInterval(mean ?? NaN, low ?? NaN, high ?? NaN),
+  }));
+}
+
 /// Each group's last value not after `end`; groups without one are left out.
 export function lastValues(curves: ChartCurves, end: number): Reading[] {
   return curves.groups.flatMap(({ label, style, band: { x, mean, low, high } }) => {
@@ -46,7 +56,7 @@ export function fillReadout(into: HTMLElement, place: string, readings: Reading[
       make(
         "span",
         bound ? { class: "bound" } : {},
-        ...swatch(style),
+        swatch(style),
         make("b", { dir: "auto" }, label),
         " ",
         text,

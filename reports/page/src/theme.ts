@@ -1,4 +1,7 @@
-// Colours and dashes as the style sheet has them now: canvases cannot inherit them.
+// How styles look: colours as the style sheet has them now, since canvases cannot inherit them;
+// dashes and markers as the data block has them (reports/html/looks.hpp).
+import type { Looks } from "./data";
+import { makeSvg } from "./dom";
 
 export interface Theme {
   ink: string;
@@ -10,13 +13,29 @@ export interface Theme {
   dash(style: number): number[];
 }
 
-const kColours = 5;
+export const kColours = 8;
+let looks: Looks = { dashes: [], markers: [] };
+
+/// Before anything is drawn.
+export function setLooks(those: Looks): void {
+  looks = those;
+}
+
+/// The dash and the marker of a style have the same number.
+function shapeOf(style: number): number {
+  return ((style % kColours) + Math.floor(style / kColours)) % kColours;
+}
+
+/// Path data about 0 0, as far as 100 from it.
+export function markerOf(style: number): string {
+  return looks.markers[shapeOf(style)] ?? "";
+}
 const kFamilies =
   "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
 
-/// "90px, 28px" → [9, 2.8]: the swatches are drawn in tenths of a pixel.
-export function dashOf(strokeDasharray: string): number[] {
-  const numbers = strokeDasharray.split(/[\s,]+/).map(parseFloat);
+/// "90 28" → [9, 2.8]: dashes are in tenths of a pixel.
+export function dashOf(tenths: string): number[] {
+  const numbers = tenths.split(" ").map(parseFloat);
   return numbers.every((value) => value >= 0) ? numbers.map((value) => value / 10) : [];
 }
 
@@ -24,7 +43,6 @@ function readTheme(): Theme {
   const root = getComputedStyle(document.documentElement);
   const colour = (name: string) => root.getPropertyValue(name).trim() || "#888";
   const colours = Array.from({ length: kColours }, (_, k) => colour(`--k${k}`));
-  const dashes = new Map<number, number[]>();
   return {
     ink: colour("--ink"),
     soft: colour("--soft"),
@@ -32,15 +50,7 @@ function readTheme(): Theme {
     paper: colour("--paper"),
     font: `11px ${kFamilies}`,
     colour: (style) => colours[style % kColours] ?? "#888",
-    dash(style) {
-      let dash = dashes.get(style);
-      if (!dash) {
-        const line = document.querySelector(`svg.swatch.s${style} .mean`);
-        dash = line ? dashOf(getComputedStyle(line).strokeDasharray) : [];
-        dashes.set(style, dash);
-      }
-      return dash;
-    },
+    dash: (style) => dashOf(looks.dashes[shapeOf(style)] ?? ""),
   };
 }
 
@@ -59,8 +69,16 @@ export function onThemeChange(changed: () => void): void {
   });
 }
 
-/// A copy of the legend's line for a style, to stand before text; nothing where there is none.
-export function swatch(style: number): Node[] {
-  const drawn = document.querySelector(`svg.swatch.s${style}`);
-  return drawn ? [drawn.cloneNode(true)] : [];
+/// The legend's line for a style, to stand before text.
+export function swatch(style: number): SVGElement {
+  return makeSvg(
+    "svg",
+    { class: `swatch s${style}`, viewBox: "0 0 300 90", "aria-hidden": "true" },
+    makeSvg("path", { class: `mean s${style}`, d: "M0 45h300" }),
+    makeSvg("path", {
+      class: `mark s${style}`,
+      transform: "translate(150 45) scale(.42)",
+      d: markerOf(style),
+    }),
+  );
 }

@@ -6,7 +6,7 @@ import { foldKeys } from "../src/keep";
 import { actionOf } from "../src/keys";
 import { lostText } from "../src/live";
 import { keyOf } from "../src/parts";
-import { lastValues, valuesAt } from "../src/readout";
+import { finalValues, lastValues, valuesAt } from "../src/readout";
 import { dashOf } from "../src/theme";
 import { bandData, chartData, encode } from "./synthetic";
 
@@ -51,6 +51,9 @@ describe("readings", () => {
       "bound: 10",
     ]);
   });
+  test("final: the means over last values that the page's tables have", () => {
+    expect(finalValues(chart.groups).map(({ text }) => text)).toEqual(["0.0 ± 1.0", "1.0 ± 1.0"]);
+  });
   test("at the end: each group's own last value in the window", () => {
     expect(lastValues(curves, 3).map(({ text }) => text)).toEqual(["6.0 ± 1.0", "9"]);
     expect(lastValues(curves, 1).map(({ text }) => text)).toEqual(["5.0 ± 1.0", "9"]);
@@ -72,9 +75,9 @@ test("a chart's table gives the ends of an interval only to groups that have one
   expect(names([5, 6])).toEqual(["A", "A, low", "A, high"]);
 });
 
-test("dashes are the swatches' in pixels", () => {
-  expect(dashOf("90px, 28px")).toEqual([9, 2.8]);
-  expect(dashOf("none")).toEqual([]);
+test("dashes are in tenths of a pixel", () => {
+  expect(dashOf("90 28")).toEqual([9, 2.8]);
+  expect(dashOf("")).toEqual([]);
 });
 
 test("folds of the same name are told apart", () => {

@@ -27,6 +27,7 @@ export function chartData(bands: BandData[], rest: Partial<ChartData> = {}): Cha
       label: `group ${k}`,
       style: k,
       n: 3,
+      final: [k, k - 1, k + 1],
       band: { gradients: band },
       seeds: [],
     })),

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace acid {
+
+/// How an algorithm looks, in every chart: a style s has the colour s % 8, and a dash and a marker
+/// of its own, those of number (s % 8 + s / 8) % 8. Two styles never share all three.
+inline constexpr int kColours = 8;
+inline constexpr int kStyles = kColours * kColours;
+constexpr int colour_of(int style) { return style % kColours; }
+constexpr int shape_of(int style) { return (style % kColours + style / kColours) % kColours; }
+
+/// The colours of --k0 to --k7 on white and on the dark page. All but ink and violet are those of
+/// Okabe and Ito, or darkened from them, so that colour-blind readers tell them apart; each has a
+/// contrast of 3:1 at least to its paper.
+inline constexpr std::array<std::string_view, kColours> kLightColours{
+    "#1a1a1a", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8f6f00", "#5e3c99", "#0098a8"};
+inline constexpr std::array<std::string_view, kColours> kDarkColours{
+    "#e8e6e3", "#56b4e9", "#e69f00", "#00b484", "#d894ba", "#d8c84a", "#a78bea", "#4fd0d8"};
+
+/// Dashes in tenths of a unit; empty: solid.
+inline constexpr std::array<std::string_view, kColours> kDashes{
+    "", "90 28", "34 26", "120 28 24 28", "18 22", "60 20 18 20 18 20", "40 60", "150 40"};
+
+/// Path data of the markers about 0 0, as far as 100 from it.
+inline constexpr std::array<std::string_view, kColours> kMarkers{
+    "M-85 0a85 85 0 1 0 170 0a85 85 0 1 0-170 0z",
+    "M-75-75h150v150h-150z",
+    "M0-100l95 165h-190z",
+    "M0-105l95 105l-95 105l-95-105z",
+    "M0 100l95-165h-190z",
+    "M-32-95h64v63h63v64h-63v63h-64v-63h-63v-64h63z",
+    "M-50-87h100l50 87l-50 87h-100l-50-87z",
+    "M-90-50l40-40l50 50l50-50l40 40l-50 50l50 50l-40 40l-50-50l-50 50l-40-40l50-50z"};
+
+/// A style for each label. It follows from the label alone, so that an algorithm looks the same in
+/// every report; where two labels of a report would have one colour, the first in alphabetical
+/// order keeps it and the other gets the next one that no label of the report has. No two labels
+/// get one style while there are no more than kStyles.
+std::vector<int> styles_of_labels(const std::vector<std::string>& labels);
+
+/// The rules of the classes s0 … s63, and the colours of each scheme.
+std::string style_rules();
+std::string colour_rules(const std::array<std::string_view, kColours>& colours);
+
+/// A marker in a style's shape about a place, `radius` in the units of the drawing.
+std::string draw_marker(int style, double x, double y, double radius);
+
+}  // namespace acid
