@@ -86,7 +86,7 @@ class Consensus {
     const nlohmann::json task =
         with_fallbacks(quadratic->fields,
                        {{"dimension", kParameters}, {"curvature", 0.0}, {"initial_spread", 1.0}});
-    const auto objective = quadratic->make(task, spec_.workers, 1, nullptr, spec_.seeds, 1);
+    const auto objective = quadratic->make(task, spec_.workers, 1, nullptr, 0, spec_.seeds, 1);
     Progress progress;
     run_virtual({spec_, *objective, progress}, virtual_);
     megabytes_ = std::max(megabytes_, 1e-6 * (progress.resident() - before));

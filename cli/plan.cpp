@@ -93,6 +93,21 @@ Table table_of(const Plan& plan, bool exact) {
   return table;
 }
 
+// What is held out, each data set once.
+std::string text_of_examples(const Plan& plan) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PlannedRun& run : plan.runs) {
+    if (!run.examples || run.examples->validation == 0) continue;
+    std::string line =
+        fmt::format("\nExamples of {}: {} to train on, {} held out for validation, {} to test on\n",
+                    value_text(value_at(flatten(run.settings), "task.dataset.kind")),
+                    run.examples->train, run.examples->validation, run.examples->test);
+    if (told.insert(line).second) text += line;
+  }
+  return text;
+}
+
 // What is known of graphs that change, each once.
 std::string text_of_schedules(const Plan& plan) {
   std::set<std::string> told;
@@ -142,7 +157,8 @@ Exit plan(const PlanOptions& options) {
     print_data(
         fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
                     compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
-    print_data(text_of_schedules(compiled) + text_of_agreement(compiled));
+    print_data(text_of_examples(compiled) + text_of_schedules(compiled) +
+               text_of_agreement(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

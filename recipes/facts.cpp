@@ -23,10 +23,10 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
     const std::string kind = text(options, "kind");
     if (const AnalyticEntry* analytic = find_analytic(kind)) {
       const AnalyticEntry::Info info = analytic->inspect(options);
-      return Task{info.dimension, info.train_size, info.files};
+      return Task{info.dimension, info.train_size, info.test_size, info.files};
     }
     const DataInfo info = find_dataset(kind)->inspect(options);
-    return Task{0, info.train_size, info.files};
+    return Task{0, info.train_size, info.test_size, info.files};
   });
 }
 

@@ -20,6 +20,7 @@ class Facts {
   struct Task {
     std::int64_t parameters = 0;
     std::int64_t train_size = 0;  // 0: epochs have no meaning
+    std::int64_t test_size = 0;
     std::vector<std::string> files;
   };
   /// Sizes and files of a data set; `parameters` only for analytic ones.

@@ -52,7 +52,8 @@ class RecipeError : public UsageError {
 ///   arguments, all_reduce, ports, interface, on_loss, slow_workers, start_seconds}},
 ///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
 ///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
-///   partition {kind, …}, buffers}, topology {kind, …}, workers {count}.
+///   partition {kind, …}, buffers, validation (how many examples; only where some are held out)},
+///   topology {kind, …}, workers {count}.
 /// Tables that may be written as a bare name ("cnn") are always objects with "kind" here.
 /// Analytic tasks have task.model = null, and batch_size = partition = null unless they use
 /// batches.
@@ -73,9 +74,14 @@ struct PlannedRun {
   std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up;
                                       // 0: the run has none, only exchanges
   std::optional<double> gradients_per_epoch;  // absent where epochs have no meaning
-  std::optional<double> chi1, chi2;           // absent for n = 1 and patterns without a rate
-  std::map<std::string, double> numbers;      // the method's own, Method::derived
-  double bytes = 0;                           // expected to move over the whole budget
+  /// Of tasks with a data set.
+  struct Examples {
+    std::int64_t train = 0, validation = 0, test = 0;
+  };
+  std::optional<Examples> examples;
+  std::optional<double> chi1, chi2;       // absent for n = 1 and patterns without a rate
+  std::map<std::string, double> numbers;  // the method's own, Method::derived
+  double bytes = 0;                       // expected to move over the whole budget
   /// How the graph changes, of methods of rounds that hear neighbours; absent: it does not.
   std::optional<ScheduleNumbers> schedule;
   /// What an exchange of rounds leaves of the workers' differences, AlgorithmEntry::agreement.
@@ -114,9 +120,9 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
                  const std::string& copy_of = {});
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
-/// seed, digest, group, settings, budget_gradients, gradients_per_epoch, chi1, chi2, bytes, load,
-/// warnings, schedule {…}, agreement {left, exchanges_per_gradient}, and each number that some
-/// method shows}]}; what is absent is null.
+/// seed, digest, group, settings, examples {train, validation, test}, budget_gradients,
+/// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
+/// exchanges_per_gradient}, and each number that some method shows}]}; what is absent is null.
 nlohmann::json to_json(const Plan& plan);
 
 }  // namespace acid

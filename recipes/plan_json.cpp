@@ -13,6 +13,13 @@ nlohmann::json agreement_json(const PlannedRun& run) {
   return {{"left", *run.left}, {"exchanges_per_gradient", run.exchanges_per_gradient}};
 }
 
+nlohmann::json examples_json(const PlannedRun& run) {
+  if (!run.examples) return nullptr;
+  return {{"train", run.examples->train},
+          {"validation", run.examples->validation},
+          {"test", run.examples->test}};
+}
+
 nlohmann::json run_json(const PlannedRun& run) {
   nlohmann::json document;
   for (const Shown& shown : shown_by_any()) document[std::string(shown.key)] = nullptr;
@@ -26,6 +33,7 @@ nlohmann::json run_json(const PlannedRun& run) {
                    {"settings", run.settings},
                    {"workers", run.workers},
                    {"parameters", run.parameters},
+                   {"examples", examples_json(run)},
                    {"budget_gradients", run.budget_gradients},
                    {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
                    {"chi1", or_null(run.chi1)},

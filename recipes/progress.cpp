@@ -44,7 +44,8 @@ constexpr std::array kTarget = {
           .fallback = {},
           .help = "what to watch, such as eval_accuracy",
           .choices = "eval_loss,eval_accuracy,train_loss_at_mean,worker_loss,worker_loss_worst,"
-                     "worker_accuracy,worker_accuracy_worst,consensus_distance"},
+                     "worker_accuracy,worker_accuracy_worst,validation_loss,validation_accuracy,"
+                     "consensus_distance"},
     Field{.name = "value",
           .type = FieldType::number,
           .fallback = {},

@@ -91,6 +91,11 @@ const std::vector<ByHand>& by_hand() {
       {"",
        {"methods", "a list of tables", "–",
         "methods of your own (docs/METHODS.md), or file = \"…\" that has them", "[[methods]]"}},
+      {"task",
+       {"validation", "a whole number, or a share below 1", "–",
+        "examples taken out of the training set and never trained on, for validation_loss and "
+        "validation_accuracy; the same for all methods, workers and seeds",
+        "validation = 0.1"}},
       {"algorithms",
        {"label", "text", "–", "what tables and pictures call it; else by its method's name",
         "label = \"AD-PSGD, rate 2\""}},

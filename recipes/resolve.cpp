@@ -21,6 +21,9 @@ void Resolver::look_at_task() {
                          [&] { return facts_.dataset(task["dataset"]); });
   if (!facts) return;
   train_size_ = facts->train_size;
+  look_at_validation();
+  if (facts->train_size > 0)
+    plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
   model_ = Facts::Model{facts->parameters, 0, true};
   if (!task["model"].is_null())
     model_ = ask("task.model", "choose a model that fits the data set",
@@ -40,6 +43,25 @@ void Resolver::look_at_task() {
           fmt::format("a batch of {} examples is more than a worker has: {}",
                       batch.get<std::int64_t>(), share),
           "use a smaller batch, fewer workers or more data");
+}
+
+// From here on the training set is what is left of it.
+void Resolver::look_at_validation() {
+  json& task = s_["task"];
+  if (!task.contains("validation")) return;
+  const double asked = number(task, "validation");
+  const double count =
+      asked < 1 ? std::round(asked * static_cast<double>(*train_size_)) : std::floor(asked);
+  if (asked > 1 && asked != count)
+    return error("task.validation",
+                 fmt::format("{} is neither a number of examples nor a share of them", asked),
+                 "write a whole number, or a share below 1");
+  if (count < 1 || count >= static_cast<double>(*train_size_))
+    return error("task.validation",
+                 fmt::format("{:.0f} of {} training examples for validation", count, *train_size_),
+                 "hold out at least one, and leave some to train on");
+  task["validation"] = static_cast<std::int64_t>(count);
+  *train_size_ -= static_cast<std::int64_t>(count);
 }
 
 void Resolver::look_at_topology() {
@@ -190,6 +212,9 @@ void Resolver::look_at_target(bool has_accuracy) {
   if (metric.find("accuracy") != std::string::npos && !has_accuracy)
     error("budget.target", "the task has no accuracy, so this target can never be reached",
           "aim at eval_loss or consensus_distance");
+  else if (metric.starts_with("validation_") && !s_["task"].contains("validation"))
+    error("budget.target", fmt::format("{} needs examples for validation", metric),
+          "add validation = 0.1 to [task]");
   else if (metric.starts_with("worker_") && draft_.sound({"evaluation"}) &&
            s_["evaluation"]["workers"] != "always")
     error("budget.target",

@@ -83,6 +83,7 @@ class Resolver {
   }
 
   void look_at_task();
+  void look_at_validation();
   void look_at_topology();
   void look_at_workers();
   void look_at_algorithm();

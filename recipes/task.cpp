@@ -25,8 +25,15 @@ constexpr Field kBatchSize = {.name = "batch_size",
                               .help = "examples per gradient and worker",
                               .minimum = 1,
                               .maximum = 1e9};
-constexpr std::array<std::string_view, 4> kTaskElsewhere = {"dataset", "model", "batch_size",
-                                                            "partition"};
+constexpr Field kValidation = {.name = "validation",
+                               .type = FieldType::number,
+                               .fallback = "null",
+                               .help = "examples held out: how many or, below 1, which share",
+                               .minimum = 0,
+                               .maximum = 1e9,
+                               .minimum_excluded = true};
+constexpr std::array<std::string_view, 5> kTaskElsewhere = {"dataset", "model", "batch_size",
+                                                            "partition", "validation"};
 
 nlohmann::json dataset_of(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(dataset_catalog());
@@ -83,12 +90,17 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
 
   const Node* batch_size = node->find("batch_size");
   const Node* partition = node->find("partition");
+  const Node* validation = node->find("validation");
   task["batch_size"] = task["partition"] = nullptr;
   if (!batches) {
     refuse(checker, batch_size, *analytic);
     refuse(checker, partition, *analytic);
+    refuse(checker, validation, *analytic);
     return task;
   }
+  // Left out it is no setting, so that runs without it keep their digests.
+  if (auto asked = checker.value_or_fallback(validation, kValidation, "task"); !asked.is_null())
+    task["validation"] = std::move(asked);
   task["batch_size"] = checker.value_or_fallback(batch_size, kBatchSize, "task");
   task["partition"] =
       checker.kinded(partition, "task.partition", kinds_of(partition_catalog()), "shared");

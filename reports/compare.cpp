@@ -34,8 +34,9 @@ constexpr std::array<std::string_view, 14> kDefaultMetrics{"eval_accuracy",
                                                            "seconds",
                                                            "bytes",
                                                            "gradients_per_second"};
-constexpr std::array<std::string_view, 7> kFurtherMetrics{
-    "worker_accuracy",     "worker_loss",       "worker_loss_worst", "train_loss",
+constexpr std::array<std::string_view, 9> kFurtherMetrics{
+    "worker_accuracy",     "worker_loss",       "worker_loss_worst",
+    "train_loss",          "validation_loss",   "validation_accuracy",
     "exchanges_to_target", "auc_eval_accuracy", "auc_eval_loss"};
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};

@@ -22,6 +22,7 @@ TaskSettings task_of(const json& section) {
           .model = section.at("model"),
           .partition = section.at("partition"),
           .batch_size = optional_of<int>(section.at("batch_size")),
+          .validation = section.value("validation", std::int64_t{0}),
           .average_buffers = section.at("buffers") == "average"};
 }
 

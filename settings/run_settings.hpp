@@ -25,6 +25,7 @@ struct TaskSettings {
   nlohmann::json model;           // null for analytic tasks
   nlohmann::json partition;       // null where there are no batches
   std::optional<int> batch_size;  // examples per gradient and worker; absent as above
+  std::int64_t validation = 0;    // training examples held out
   bool average_buffers = true;    // false: each worker keeps its own
 };
 

@@ -55,14 +55,16 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     if (cheap(*entry, info, batch_size)) run.options.virtual_time.threads = 0;
     for (const std::string& file : info.files)
       run.file_digests.emplace_back(file, sha256_file(file));
-    run.objective = entry->make(task.dataset, spec.workers, batch_size, task.partition, spec.seeds,
-                                lanes_of(run, rank));
+    run.objective = entry->make(task.dataset, spec.workers, batch_size, task.partition,
+                                task.validation, spec.seeds, lanes_of(run, rank));
     return;
   }
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
   Dataset data = entry->load(task.dataset);
   for (const FileDigest& file : data.files) run.file_digests.emplace_back(file.path, file.sha256);
+  if (task.validation > 0)
+    data = hold_out(std::move(data), task.validation, validation_key(task.dataset));
   ModelRuntime& runtime = load_model_runtime();
   // So that what is recorded is what is in effect.
   runtime.pin_threads(spec.threads_per_worker);
@@ -127,6 +129,8 @@ nlohmann::json derived_seeds(const RunSettings& settings) {
       all[name] = data_key(dataset["seed"].get<std::uint64_t>(), part);
   else if (find_analytic(text(dataset, "kind")) != nullptr)
     of_each.push_back(Purpose::data_set);
+  if (settings.task.validation > 0)
+    all[std::string(purpose_name(Purpose::validation))] = validation_key(dataset);
   if (settings.topology.contains("seed"))
     all[std::string(purpose_name(Purpose::topology))] =
         derive_seed(settings.topology["seed"].get<std::uint64_t>(), 0, Purpose::topology);

@@ -57,6 +57,8 @@ std::string_view purpose_name(Purpose purpose) {
       return "topology";
     case Purpose::training_sample:
       return "training_sample";
+    case Purpose::validation:
+      return "validation";
   }
   ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
 }

@@ -22,6 +22,7 @@ enum class Purpose : std::uint32_t {
   initial_spread = 12,
   topology = 13,
   training_sample = 14,
+  validation = 15,
 };
 std::string_view purpose_name(Purpose purpose);
 

@@ -30,11 +30,12 @@ struct AnalyticEntry {
   Info (*inspect)(const nlohmann::json& options);
   /// The objective of a run, pure in options and seeds; results depend on no lane. `batch_size` and
   /// `partition` (an object with "kind") are ignored unless uses_batches; then step k of a worker
-  /// reads positions kB to kB + B - 1 of its DataOrder. Throws Error for a malformed file and
-  /// UsageError for more workers than examples.
+  /// reads positions kB to kB + B - 1 of its DataOrder, and `validation` training examples are
+  /// held out (hold_out(), validation_key()). Throws Error for a malformed file and UsageError for
+  /// more workers than examples.
   std::unique_ptr<Objective> (*make)(const nlohmann::json& options, int workers, int batch_size,
-                                     const nlohmann::json& partition, const Seeds& seeds,
-                                     int lanes);
+                                     const nlohmann::json& partition, std::int64_t validation,
+                                     const Seeds& seeds, int lanes);
 };
 std::span<const AnalyticEntry> analytic_catalog();
 const AnalyticEntry* find_analytic(std::string_view name);

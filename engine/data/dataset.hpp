@@ -49,7 +49,8 @@ struct Dataset {
   DataShape shape;
   std::shared_ptr<const Split> train;
   std::shared_ptr<const Split> test;
-  std::vector<FileDigest> files;
+  std::shared_ptr<const Split> validation = {};  // nullptr: none was held out
+  std::vector<FileDigest> files = {};
 };
 
 /// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
@@ -72,6 +73,20 @@ struct DatasetEntry {
 };
 std::span<const DatasetEntry> dataset_catalog();
 const DatasetEntry* find_dataset(std::string_view name);
+
+/// Key of the order from which validation examples are taken: of the task's own data seed, the
+/// field "seed" of `dataset`, else 0, so that it is the same for every method, worker and seed of a
+/// run.
+std::uint64_t validation_key(const nlohmann::json& dataset);
+
+/// A training set cut in two; both ascend and hold each example once.
+struct HeldOut {
+  std::vector<std::int32_t> train, validation;
+};
+/// The first `count` of a random order of the examples are for validation; 0 ≤ count < train_size.
+HeldOut hold_out(std::int64_t train_size, std::int64_t count, std::uint64_t key);
+/// The same of a data set: what is held out is in `train` no more, whoever looks at it.
+Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key);
 
 /// Which training examples each worker draws from.
 struct PartitionEntry {

@@ -32,7 +32,7 @@ constexpr auto kLogisticFields = std::to_array<Field>({
 });
 
 struct Examples {
-  std::shared_ptr<const SparseRows> train, test;
+  std::shared_ptr<const SparseRows> train, test, validation;
 };
 
 // x = ± separation/2 · u + N(0, I) for a random unit vector u; the classes take turns.
@@ -65,12 +65,18 @@ std::int64_t test_share(const nlohmann::json& options, std::int64_t total) {
   return std::llround(number(options, "test_fraction") * static_cast<double>(total));
 }
 
+void add_row(SparseRows& to, const SparseRows& from, std::int64_t example) {
+  const SparseRows::Row row = from.row(example);
+  for (std::size_t k = 0; k < row.values.size(); ++k) to.add_entry(row.columns[k], row.values[k]);
+  to.end_row(from.label(example));
+}
+
 // The first `test_share` of a random order are the test set.
 Examples split_rows(SparseRows all, const nlohmann::json& options) {
   const std::int64_t total = all.size(), held_out = test_share(options, total);
   if (held_out == 0) {
     const auto shared = std::make_shared<SparseRows>(std::move(all));
-    return {shared, shared};
+    return {shared, shared, nullptr};
   }
   auto train = std::make_shared<SparseRows>(all.columns());
   auto test = std::make_shared<SparseRows>(all.columns());
@@ -78,13 +84,9 @@ Examples split_rows(SparseRows all, const nlohmann::json& options) {
                           static_cast<std::uint64_t>(total));
   for (std::int64_t i = 0; i < total; ++i) {
     const auto e = static_cast<std::int64_t>(order.at(static_cast<std::uint64_t>(i)));
-    const SparseRows::Row row = all.row(e);
-    SparseRows& target = i < held_out ? *test : *train;
-    for (std::size_t k = 0; k < row.values.size(); ++k)
-      target.add_entry(row.columns[k], row.values[k]);
-    target.end_row(all.label(e));
+    add_row(i < held_out ? *test : *train, all, e);
   }
-  return {train, test};
+  return {train, test, nullptr};
 }
 
 bool from_file(const nlohmann::json& options) { return !options.at("path").is_null(); }
@@ -99,11 +101,25 @@ SparseRows read_file(const nlohmann::json& options) {
   return rows;
 }
 
-Examples make_examples(const nlohmann::json& options) {
-  if (from_file(options)) return split_rows(read_file(options), options);
-  return {draw_rows(options, DataPart::train, integer(options, "train"),
-                    number(options, "label_noise")),
-          draw_rows(options, DataPart::test, integer(options, "test"), 0)};
+Examples make_examples(const nlohmann::json& options, std::int64_t validation) {
+  Examples examples;
+  if (from_file(options)) {
+    examples = split_rows(read_file(options), options);
+  } else {
+    examples.train = draw_rows(options, DataPart::train, integer(options, "train"),
+                               number(options, "label_noise"));
+    examples.test = draw_rows(options, DataPart::test, integer(options, "test"), 0);
+  }
+  if (validation == 0) return examples;
+  const HeldOut parts = hold_out(examples.train->size(), validation, validation_key(options));
+  const auto some = [&](const std::vector<std::int32_t>& numbers) {
+    auto rows = std::make_shared<SparseRows>(examples.train->columns());
+    for (const std::int32_t example : numbers) add_row(*rows, *examples.train, example);
+    return rows;
+  };
+  examples.validation = some(parts.validation);
+  examples.train = some(parts.train);
+  return examples;
 }
 
 // log(1 + e^−m), without overflow.
@@ -180,7 +196,9 @@ class Logistic final : public Objective {
                              std::span<const float>) override {
     ACID_ASSERT(chunk >= 0 && chunk < evaluation_chunks(set), "chunk {}", chunk);
     const bool training = set == EvaluationSet::training;
-    const SparseRows& rows = training ? *examples_.train : *examples_.test;
+    const SparseRows& rows = training                           ? *examples_.train
+                             : set == EvaluationSet::validation ? *examples_.validation
+                                                                : *examples_.test;
     const double penalty = training ? regularisation_ / 2 * squared_weights(x) : 0;
     const std::int64_t begin = chunk * kChunk;
     const std::int64_t end = std::min(begin + kChunk, size_of(set));
@@ -196,10 +214,13 @@ class Logistic final : public Objective {
     return sum;
   }
   bool has_accuracy() const override { return true; }
+  bool has_validation() const override { return examples_.validation != nullptr; }
 
  private:
   std::int64_t size_of(EvaluationSet set) const {
-    return set == EvaluationSet::training ? std::ssize(sample_) : examples_.test->size();
+    if (set == EvaluationSet::training) return std::ssize(sample_);
+    if (set == EvaluationSet::test) return examples_.test->size();
+    return examples_.validation ? examples_.validation->size() : 0;
   }
   static double squared_weights(std::span<const float> x) {
     double sum = 0;
@@ -262,15 +283,16 @@ AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
 }
 
 std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int workers, int batch_size,
-                                         const nlohmann::json& partition, const Seeds& seeds, int) {
-  return std::make_unique<Logistic>(make_examples(options), options, workers, batch_size, partition,
-                                    seeds);
+                                         const nlohmann::json& partition, std::int64_t validation,
+                                         const Seeds& seeds, int) {
+  return std::make_unique<Logistic>(make_examples(options, validation), options, workers,
+                                    batch_size, partition, seeds);
 }
 
 }  // namespace
 
 /// Binary logistic regression. The training loss includes the regularisation, as the gradient does;
-/// evaluation on the test set reports the plain log loss and the accuracy.
+/// evaluation on other examples reports the plain log loss and the accuracy.
 AnalyticEntry analytic_logistic() {
   return {"logistic",       "binary logistic regression, synthetic or on a LIBSVM file",
           kLogisticFields,  true,

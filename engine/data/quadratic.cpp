@@ -168,7 +168,8 @@ AnalyticEntry::Info inspect_quadratic(const nlohmann::json& options) {
 }
 
 std::unique_ptr<Objective> make_quadratic(const nlohmann::json& options, int workers, int,
-                                          const nlohmann::json&, const Seeds& seeds, int) {
+                                          const nlohmann::json&, std::int64_t, const Seeds& seeds,
+                                          int) {
   return std::make_unique<Quadratic>(options, workers, seeds);
 }
 

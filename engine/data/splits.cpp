@@ -1,10 +1,59 @@
 #include "engine/data/splits.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
 
 namespace acid {
+namespace {
+
+/// Some examples of a split.
+class SomeExamples final : public Split {
+ public:
+  SomeExamples(std::shared_ptr<const Split> all, std::vector<std::int32_t> examples)
+      : all_(std::move(all)), examples_(std::move(examples)) {}
+
+  std::int64_t size() const override { return std::ssize(examples_); }
+  int label(std::int64_t example) const override { return all_->label(number_of(example)); }
+  void copy_features(std::int64_t example, std::span<float> out) const override {
+    all_->copy_features(number_of(example), out);
+  }
+
+ private:
+  std::int64_t number_of(std::int64_t example) const {
+    return examples_[static_cast<std::size_t>(example)];
+  }
+
+  std::shared_ptr<const Split> all_;
+  std::vector<std::int32_t> examples_;
+};
+
+}  // namespace
+
+std::uint64_t validation_key(const nlohmann::json& dataset) {
+  return derive_seed(dataset.value("seed", std::uint64_t{0}), 0, Purpose::validation);
+}
+
+HeldOut hold_out(std::int64_t train_size, std::int64_t count, std::uint64_t key) {
+  ACID_ASSERT(count >= 0 && count < train_size, "{} of {} examples for validation", count,
+              train_size);
+  std::vector<bool> held(static_cast<std::size_t>(train_size));
+  const Permutation order(key, static_cast<std::uint64_t>(train_size));
+  for (std::int64_t k = 0; k < count; ++k) held[order.at(static_cast<std::uint64_t>(k))] = true;
+  HeldOut out;
+  for (std::int64_t e = 0; e < train_size; ++e)
+    (held[static_cast<std::size_t>(e)] ? out.validation : out.train)
+        .push_back(static_cast<std::int32_t>(e));
+  return out;
+}
+
+Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key) {
+  HeldOut parts = hold_out(dataset.train->size(), count, key);
+  dataset.validation = std::make_shared<SomeExamples>(dataset.train, std::move(parts.validation));
+  dataset.train = std::make_shared<SomeExamples>(dataset.train, std::move(parts.train));
+  return dataset;
+}
 
 ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
                        std::vector<std::uint8_t> labels,

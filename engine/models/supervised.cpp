@@ -94,17 +94,19 @@ class Supervised : public Objective {
     const std::int64_t rows = std::min(kEvaluationChunk, size_of(set) - first);
     ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks(set));
     resize(lane.minibatch, rows);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      if (set == EvaluationSet::training)
-        copy_example(*dataset_.train, sample_[static_cast<std::size_t>(first + row)],
-                     lane.minibatch, row);
-      else
-        copy_example(*dataset_.test, first + row, lane.minibatch, row);
-    }
+    const Split& split = set == EvaluationSet::training     ? *dataset_.train
+                         : set == EvaluationSet::validation ? *dataset_.validation
+                                                            : *dataset_.test;
+    for (std::int64_t row = 0; row < rows; ++row)
+      copy_example(split,
+                   set == EvaluationSet::training ? sample_[static_cast<std::size_t>(first + row)]
+                                                  : first + row,
+                   lane.minibatch, row);
     return lane.model->evaluate(x, buffers, lane.minibatch.batch());
   }
 
   bool has_accuracy() const override { return true; }
+  bool has_validation() const override { return dataset_.validation != nullptr; }
 
  private:
   struct Lane {
@@ -113,7 +115,9 @@ class Supervised : public Objective {
   };
 
   std::int64_t size_of(EvaluationSet set) const {
-    return set == EvaluationSet::training ? std::ssize(sample_) : dataset_.test->size();
+    if (set == EvaluationSet::training) return std::ssize(sample_);
+    if (set == EvaluationSet::test) return dataset_.test->size();
+    return dataset_.validation ? dataset_.validation->size() : 0;
   }
 
   void resize(Minibatch& minibatch, std::int64_t rows) const {

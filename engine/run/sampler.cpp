@@ -141,6 +141,12 @@ void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
   values.add("train_loss_at_mean", training);
   if (!std::isfinite(training)) diverge(fmt::format("the mean's training loss is {}", training));
+  if (!objective_.has_validation()) return;
+  const Evaluation held_out = evaluate(objective_, EvaluationSet::validation, mean, parallel_for_);
+  values.add("validation_loss", held_out.loss);
+  if (!std::isfinite(held_out.loss))
+    diverge(fmt::format("the mean's validation loss is {}", held_out.loss));
+  if (objective_.has_accuracy()) values.add("validation_accuracy", held_out.accuracy);
 }
 
 void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models) {

@@ -25,6 +25,8 @@ enum class EvaluationSet {
   /// engine/data/dataset.hpp), or all of it where that costs no more. The loss is the training
   /// loss, with whatever gradients are of besides the data (regularisation), but without noise.
   training,
+  /// Training examples that no gradient is of, where some were held out.
+  validation,
 };
 
 /// A sum over one chunk of an evaluation set.
@@ -81,6 +83,8 @@ class Objective {
                                      std::span<const float> x, std::span<const float> buffers) = 0;
   /// False: `correct` is meaningless and no accuracy is reported.
   virtual bool has_accuracy() const = 0;
+  /// Whether there is something to evaluate on for EvaluationSet::validation.
+  virtual bool has_validation() const { return false; }
 };
 
 }  // namespace acid

@@ -27,6 +27,8 @@ inline constexpr std::array kCurveMetrics{
     CurveMetric{"train_loss_at_mean", "Training loss of the mean", false, false},
     CurveMetric{"train_loss", "Minibatch loss of the workers, each at its own model", false, false},
     CurveMetric{"consensus_distance", "Consensus distance", true, false},
+    CurveMetric{"validation_loss", "Validation loss", false, true},
+    CurveMetric{"validation_accuracy", "Validation accuracy", false, true},
     CurveMetric{"worker_loss", "Loss of the workers’ own models", false, true},
     CurveMetric{"worker_loss_worst", "Loss of the worst worker’s own model", false, true},
     CurveMetric{"worker_accuracy", "Accuracy of the workers’ own models", false, true},

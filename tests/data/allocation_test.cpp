@@ -41,7 +41,7 @@ TEST_CASE("Analytic gradients allocate nothing after the first") {
     INFO(c.task << " " << c.options.dump());
     const AnalyticEntry* entry = find_analytic(c.task);
     const auto objective = entry->make(with_fallbacks(entry->fields, c.options), 2,
-                                       /*batch_size=*/70, {{"kind", "shared"}}, Seeds(3), 1);
+                                       /*batch_size=*/70, {{"kind", "shared"}}, 0, Seeds(3), 1);
     std::vector<float> x(objective->dimension()), g(x.size());
     objective->start(0, x, {});
     objective->gradient(0, 0, 0, x, {}, g);

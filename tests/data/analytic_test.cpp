@@ -11,11 +11,12 @@ using Vector = std::vector<float>;
 
 std::unique_ptr<Objective> make(const std::string& name, const nlohmann::json& given, int workers,
                                 int batch_size = 1, std::uint64_t seed = 11,
-                                const nlohmann::json& partition = {{"kind", "shared"}}) {
+                                const nlohmann::json& partition = {{"kind", "shared"}},
+                                std::int64_t validation = 0) {
   const AnalyticEntry* entry = find_analytic(name);
   REQUIRE(entry != nullptr);
   return entry->make(with_fallbacks(entry->fields, given), workers, batch_size, partition,
-                     Seeds(seed), 1);
+                     validation, Seeds(seed), 1);
 }
 
 Vector start(const Objective& objective, int worker) {
@@ -342,6 +343,44 @@ TEST_CASE("Gradient descent on the logistic task beats chance by far, and honour
   const auto sorted = make("logistic", {{"dimension", 3}}, 2, 8, 11, {{"kind", "sorted"}});
   CHECK(gradient(*sorted, 0, 0, Vector(4)).back() == Approx(0.5));
   CHECK(gradient(*sorted, 1, 0, Vector(4)).back() == Approx(-0.5));
+}
+
+// Every example of the file has a column of its own, so that gradients tell which they are of.
+TEST_CASE("No gradient of the logistic task is of a validation example, and all others are used") {
+  constexpr int kExamples = 40, kHeldOut = 11, kWorkers = 3, kBatch = 3;
+  const ScratchFolder folder;
+  std::string content;
+  for (int e = 0; e < kExamples; ++e) content += fmt::format("{} {}:1\n", e % 2, e + 1);
+  folder.write("d", content);
+  const nlohmann::json given{
+      {"path", folder.path("d")}, {"test_fraction", 0.0}, {"regularisation", 0.0}};
+  const HeldOut parts = hold_out(kExamples, kHeldOut, validation_key({{"seed", 0}}));
+  const std::set<std::int32_t> left(parts.train.begin(), parts.train.end());
+  for (const char* kind : {"shared", "iid", "sorted"})
+    for (const std::uint64_t seed : {1, 2}) {
+      INFO(kind << ", seed " << seed);
+      const auto objective =
+          make("logistic", given, kWorkers, kBatch, seed, {{"kind", kind}}, kHeldOut);
+      std::set<std::int32_t> seen;
+      for (int worker = 0; worker < kWorkers; ++worker)
+        for (int step = 0; step < kExamples; ++step) {
+          const Vector g = gradient(*objective, worker, step, Vector(kExamples + 1));
+          for (std::int32_t k = 0; k < kExamples; ++k)
+            if (g[static_cast<std::size_t>(k)] != 0) seen.insert(k);
+        }
+      CHECK(seen == left);
+      CHECK(objective->has_validation());
+      // A weight on the held out columns moves their loss alone.
+      Vector x(kExamples + 1);
+      for (const std::int32_t k : parts.validation) x[static_cast<std::size_t>(k)] = 1;
+      const PartialEvaluation held = evaluate(*objective, x, EvaluationSet::validation);
+      CHECK(held.count == kHeldOut);
+      CHECK(held.loss_sum != Approx(kHeldOut * std::log(2)));
+      const PartialEvaluation training = evaluate(*objective, x, EvaluationSet::training);
+      CHECK(training.count == kExamples - kHeldOut);
+      CHECK(training.loss_sum == Approx((kExamples - kHeldOut) * std::log(2)));
+    }
+  CHECK_FALSE(make("logistic", given, 1)->has_validation());
 }
 
 }  // namespace acid::testing

@@ -175,4 +175,25 @@ TEST_CASE("Workers that share their examples see them in different orders") {
   CHECK(same < 20);
 }
 
+TEST_CASE("What is held out and what is left hold every example once, by the key alone") {
+  for (const std::int64_t size : {1, 2, 3, 10, 1000})
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, size / 3, size - 1}) {
+      if (count >= size) continue;
+      INFO(count << " of " << size);
+      const HeldOut parts = hold_out(size, count, 7);
+      CHECK(std::ssize(parts.validation) == count);
+      CHECK(std::is_sorted(parts.train.begin(), parts.train.end()));
+      std::vector<std::int32_t> all;
+      std::merge(parts.train.begin(), parts.train.end(), parts.validation.begin(),
+                 parts.validation.end(), std::back_inserter(all));
+      std::vector<std::int32_t> expected(static_cast<std::size_t>(size));
+      std::iota(expected.begin(), expected.end(), 0);
+      CHECK(all == expected);
+      CHECK(hold_out(size, count, 7).validation == parts.validation);
+    }
+  CHECK(hold_out(1000, 100, 7).validation != hold_out(1000, 100, 8).validation);
+  CHECK(validation_key({{"kind", "mnist"}}) == validation_key({{"seed", 0}}));
+  CHECK(validation_key({{"seed", 1}}) != validation_key({{"seed", 0}}));
+}
+
 }  // namespace acid::testing

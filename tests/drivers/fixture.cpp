@@ -43,7 +43,7 @@ double MemoryRecorder::at(const std::string& metric, double time) const {
 std::unique_ptr<Objective> quadratic(const nlohmann::json& given, int workers, const Seeds& seeds,
                                      int lanes) {
   const AnalyticEntry* entry = find_analytic("quadratic");
-  return entry->make(with_fallbacks(entry->fields, given), workers, 1, nullptr, seeds, lanes);
+  return entry->make(with_fallbacks(entry->fields, given), workers, 1, nullptr, 0, seeds, lanes);
 }
 
 namespace {

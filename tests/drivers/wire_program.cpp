@@ -61,7 +61,7 @@ Bytes bytes_of_run(MpiRuntime& mpi, const char* algorithm, const json& codec, in
   const json task = {{"dimension", kDimension}, {"noise", 0.0}, {"heterogeneity", 1.0}};
   const AnalyticEntry* const analytic = find_analytic("quadratic");
   const auto objective = analytic->make(with_fallbacks(analytic->fields, task), spec.workers, 1,
-                                        {{"kind", "iid"}}, spec.seeds, 2);
+                                        {{"kind", "iid"}}, 0, spec.seeds, 2);
   const auto transport = mpi.connect({});
   NullRecorder recorder;
   mpi.gather("");

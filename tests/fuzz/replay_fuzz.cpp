@@ -36,7 +36,7 @@ struct FuzzedRun {
     spec.cadence.evaluate_every = 2;
     const AnalyticEntry* task = find_analytic("quadratic");
     objective = task->make(with_fallbacks(task->fields, {{"dimension", 4}, {"noise", 0.5}}),
-                           kWorkers, 1, nullptr, spec.seeds, 2);
+                           kWorkers, 1, nullptr, 0, spec.seeds, 2);
   }
 };
 

@@ -1,4 +1,5 @@
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "engine/models/model.hpp"
@@ -170,6 +171,43 @@ TEST_CASE("the training loss is taken of the sample of the training examples") {
                 1e3 * dataset.train->label(example);
   }
   CHECK(sum == Approx(expected));
+}
+
+TEST_CASE("no minibatch has a validation example, and evaluation on them has all") {
+  constexpr int kExamples = 60, kHeldOut = 17, kWorkers = 4;
+  EchoRuntime runtime;
+  const Dataset whole = make_dataset(kTiny, kExamples, 5);
+  const HeldOut parts = hold_out(kExamples, kHeldOut, 3);
+  // What the model says of each example alone tells which it was given.
+  std::vector<float> features(static_cast<std::size_t>(kTiny.features()));
+  const auto echo_of = [&](std::int32_t example) {
+    whole.train->copy_features(example, features);
+    return std::accumulate(features.begin(), features.end(), 0.0) +
+           1e3 * whole.train->label(example);
+  };
+  std::set<double> left;
+  for (const std::int32_t example : parts.train) left.insert(echo_of(example));
+  double held = 0;
+  for (const std::int32_t example : parts.validation) held += echo_of(example);
+  for (const char* kind : {"shared", "iid", "sorted"})
+    for (const bool prefetch : {false, true}) {
+      INFO(kind);
+      const auto task =
+          make_supervised(runtime, model_options("linear"), hold_out(whole, kHeldOut, 3),
+                          {{"kind", kind}}, 1, kWorkers, 1, "cpu", Seeds(1), 1, prefetch);
+      std::vector<float> x(task->dimension()), g(x.size());
+      std::set<double> seen;
+      for (int worker = 0; worker < kWorkers; ++worker)
+        for (int step = 0; step < kExamples; ++step)
+          seen.insert(task->gradient(0, worker, step, x, {}, g));
+      CHECK(seen == left);
+      REQUIRE(task->has_validation());
+      CHECK(task->evaluation_chunks(EvaluationSet::validation) == 1);
+      const PartialEvaluation part = task->evaluate(0, EvaluationSet::validation, 0, x, {});
+      CHECK(part.count == kHeldOut);
+      CHECK(part.loss_sum == Approx(held));
+    }
+  CHECK_FALSE(make_linear(runtime, whole, 1, 1, 1)->has_validation());
 }
 
 TEST_CASE("every thread pins its thread count once, before its first gradient") {
