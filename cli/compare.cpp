@@ -5,6 +5,7 @@
 
 #include "cli/terminal/commands.hpp"
 #include "reports/compare_settings.hpp"
+#include "reports/pivot.hpp"
 
 namespace acid {
 namespace {
@@ -15,6 +16,8 @@ struct Options {
   std::string at = "last", target;
   Format format;
   bool latex = false;
+  bool details = false;
+  std::optional<std::string> pivot;  // "true": --pivot without =ROWS:COLUMNS
   bool only_changed = false;
 };
 
@@ -30,6 +33,21 @@ void print_result(const Result& result, const Format& format) {
     print_data(to_text(result, colour_on_standard_output()));
 }
 
+// One table per metric.
+void print_pivots(const Comparison& comparison, const Options& options) {
+  const PivotKeys keys = *options.pivot == "true" ? PivotKeys{} : parse_pivot(*options.pivot);
+  std::string text;
+  for (const std::string& metric : pivot_metrics(comparison, options.compare.metrics)) {
+    const Pivot pivot = pivot_of(comparison, metric, keys);
+    if (!text.empty()) text += "\n";
+    text += options.latex             ? to_latex(pivot, comparison)
+            : options.format.csv      ? to_csv(pivot, comparison)
+            : options.format.markdown ? to_markdown(pivot, comparison)
+                                      : to_text(pivot, comparison, colour_on_standard_output());
+  }
+  print_data(text);
+}
+
 Exit compare_runs(const Session& session, const Options& options) {
   CompareOptions asked = options.compare;
   asked.at = parse_read_at(options.at);
@@ -42,10 +60,16 @@ Exit compare_runs(const Session& session, const Options& options) {
     return Exit::ok;
   }
   const Comparison comparison = compare(store, runs, asked);
-  if (options.latex)
+  const Format& format = options.format;
+  if (options.pivot)
+    print_pivots(comparison, options);
+  else if (options.latex)
     print_data(to_latex(comparison));
+  else if (options.details || format.json || format.csv || format.markdown)
+    print_result(comparison, format);
   else
-    print_result(comparison, options.format);
+    print_data(to_screen(comparison, colour_on_standard_output(),
+                         session.command_line + " --details", asked.metrics));
   return Exit::ok;
 }
 
@@ -83,12 +107,24 @@ void add_layout_options(CLI::App& command, Options& options) {
   command
       .add_option("--by", options.compare.by,
                   "One table for each value of these settings (topology.kind,workers.count);\n"
-                  "others that a sweep varies become columns. Nothing is averaged over them, and\n"
-                  "differences stay to the baseline at the same settings")
+                  "others that a sweep varies become columns. Nothing is averaged over them,\n"
+                  "and differences stay to the baseline at the same settings")
       ->type_name("KEY[,KEY]")
       ->delimiter(',')
       ->take_all()
       ->allow_extra_args(false);
+  command.add_flag("--details", options.details,
+                   "Every metric and verdict of each setting; with more than four settings\n"
+                   "compare otherwise prints an overview");
+  command
+      .add_flag("--pivot", options.pivot,
+                "One table of the whole sweep for each --metric (default: the primary\n"
+                "outcome), the best of a setting marked where a test shows it. Settings are its\n"
+                "rows and algorithms its columns, or =ROWS:COLUMNS, keys that vary and\n"
+                "\"algorithm\", as in --pivot=topology.kind:workers.count,algorithm")
+      ->type_name("[=ROWS:COLUMNS]")
+      ->excludes("--json")
+      ->excludes("--details");
   command.add_flag("--latex", options.latex, "Print a LaTeX table (booktabs)")
       ->excludes("--json")
       ->excludes("--csv")
@@ -97,7 +133,8 @@ void add_layout_options(CLI::App& command, Options& options) {
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"
       "were asked for and executed (overrides, acid, host, CPU)");
-  for (const char* other : {"--baseline", "--metric", "--at", "--target", "--by", "--latex"})
+  for (const char* other :
+       {"--baseline", "--metric", "--at", "--target", "--by", "--latex", "--details", "--pivot"})
     changed->excludes(other);
 }
 

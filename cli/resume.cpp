@@ -9,7 +9,7 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/names.hpp"
-#include "reports/compare.hpp"
+#include "reports/pivot.hpp"
 #include "store/existing_store.hpp"
 
 namespace acid {
@@ -82,7 +82,8 @@ Exit resume(const Session& session, const ResumeOptions& options) {
   if (executed.interrupted) return executed.exit;
   std::vector<std::string> ids;
   for (const RunSummary& run : wanted) ids.push_back(run.id);
-  print_data(to_text(compare(store, ids), colour_on_standard_output()));
+  print_data(to_screen(compare(store, ids), colour_on_standard_output(),
+                       fmt::format("acid compare {} --details", wanted.front().experiment)));
   return executed.exit;
 }
 

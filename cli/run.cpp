@@ -15,7 +15,7 @@
 #include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
 #include "engine/models/model.hpp"
-#include "reports/compare.hpp"
+#include "reports/pivot.hpp"
 
 namespace acid {
 namespace {
@@ -129,7 +129,8 @@ Exit run(const Session& session, const RunOptions& options) {
   Executed executed;
   if (!work.to_do.empty()) executed = execute(executor, store, work.to_do);
   if (executed.interrupted) return executed.exit;
-  print_data(to_text(compare(store, ids), colour_on_standard_output()));
+  print_data(to_screen(compare(store, ids), colour_on_standard_output(),
+                       fmt::format("acid compare {} --details", quoted_for_shell(plan.name))));
   return work.diverged > 0 ? worse(executed.exit, Exit::run_failed) : executed.exit;
 }
 

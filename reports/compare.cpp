@@ -41,9 +41,6 @@ constexpr std::array<std::string_view, 9> kFurtherMetrics{
 constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
                                                         "consensus_distance_mid"};
 
-/// Relative: values that differ by less are equal as far as parameters of 32 bits can tell.
-constexpr double kRounding = 1e-6;
-
 /// Of runs with an outcome.
 std::vector<std::string> recorded_metrics(const Comparison& comparison,
                                           const std::vector<ComparedRun>& runs) {
@@ -286,6 +283,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   Comparison comparison;
   comparison.heading = heading_of(runs);
+  comparison.read_at = describe(options.at);
   form_groups(comparison, runs);
   settle_baseline(comparison, options);
   form_points(comparison);

@@ -65,6 +65,9 @@ struct ComparedGroup {
   std::set<std::uint64_t> seeds() const;  // with an outcome
 };
 
+/// Relative: values that differ by less are equal as far as parameters of 32 bits can tell.
+inline constexpr double kRounding = 1e-6;
+
 /// The value of a metric that a seed of the group ended with, for figures that rest on order alone.
 /// A run that diverged is worse than every one that finished, and one that did not reach a target
 /// infinitely late: both are infinite, on the worse side. Absent when the run has no outcome or not
@@ -120,6 +123,7 @@ struct ComparedSection {
 
 struct Comparison {
   std::string heading;                          // what was compared (reports/heading.hpp)
+  std::string read_at;                          // describe(CompareOptions::at)
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;

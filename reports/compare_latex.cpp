@@ -2,45 +2,13 @@
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/latex.hpp"
 #include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
-
-std::string latex_text(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    constexpr std::string_view kPlusMinus = "±";
-    const char c = text[at];
-    if (text.substr(at, kPlusMinus.size()) == kPlusMinus) {
-      result += "$\\pm$";
-      at += kPlusMinus.size() - 1;
-    } else if (c == '\\') {
-      result += "\\textbackslash{}";
-    } else if (c == '~') {
-      result += "\\textasciitilde{}";
-    } else if (c == '^') {
-      result += "\\textasciicircum{}";
-    } else if (c == '<' || c == '>' || c == '|') {
-      result += fmt::format("${}$", c);
-    } else if (c == '\n') {
-      result += ' ';
-    } else {
-      if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result += '\\';
-      result += c;
-    }
-  }
-  return result;
-}
-
-// A comment must not end before its line does.
-std::string latex_comment(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r') c = ' ';
-  return "% " + text + "\n";
-}
 
 void start_row(std::string& text, const Comparison& comparison, const ComparedGroup& group) {
   const FlatSettings flat = flatten(group.settings);
@@ -67,8 +35,8 @@ std::string difference_table(const Comparison& comparison, const ComparedSection
       const ComparedDifference* const d = find_difference(comparison, group.group, metric);
       if (d == nullptr) continue;
       start_row(rows, comparison, group);
-      rows += fmt::format(" & {} & {} & {} & {} \\\\\n", latex_text(metric), d->value.difference.n,
-                          latex_text(difference_cell(*d)),
+      rows += fmt::format(" & {} & {} & {} & {} \\\\\n", latex_text(readable_name(metric)),
+                          d->value.difference.n, latex_number(difference_cell(*d)),
                           d->p_holm ? latex_text(format_p(d->p_holm)) : "--");
     }
   if (rows.empty()) return "";
@@ -89,7 +57,8 @@ std::string to_latex(const Comparison& comparison) {
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));
     text += begin_table(comparison, 1 + comparison.metrics.size()) + " & $n$";
-    for (const std::string& metric : comparison.metrics) text += " & " + latex_text(metric);
+    for (const std::string& metric : comparison.metrics)
+      text += " & " + latex_text(readable_name(metric));
     text += kEndHead;
     for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];
@@ -97,7 +66,7 @@ std::string to_latex(const Comparison& comparison) {
       text += " & " + count_cell(group);
       for (const std::string& metric : comparison.metrics)
         text += " & " + (group.metrics.contains(metric) || censored(group, metric) > 0
-                             ? latex_text(estimate_cell(group, metric))
+                             ? latex_number(estimate_cell(group, metric))
                              : "--");
       text += " \\\\\n";
     }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace acid {
+
+/// Text as LaTeX prints it, also at the start of a row of a tabular: special characters escaped, ±
+/// and superscript two in mathematics.
+std::string latex_text(std::string_view text);
+/// A line of comment. Line breaks in the text become blanks.
+std::string latex_comment(std::string text);
+/// "0.9369 ± 0.0012" or "(1.2 ± 0.3)e-07", as a report prints it, with minus signs and powers of
+/// ten.
+std::string latex_number(std::string_view formatted);
+/// A metric's or setting's name for readers: "Test accuracy" of eval_accuracy, "Learning rate" of
+/// learning_rate. Plain text.
+std::string readable_name(std::string_view name);
+
+}  // namespace acid

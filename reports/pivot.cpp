@@ -1,0 +1,236 @@
+// Which rows and columns a sweep has, what stands where, and which entries are marked.
+#include "reports/pivot.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+std::string above(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string leaf(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string axis_title(const PivotAxis& axis) {
+  const std::string& key = axis.keys.front();
+  const bool named_by_table = leaf(key) == "kind" || leaf(key) == "count";
+  return named_by_table && key.find('.') != std::string::npos ? leaf(above(key)) : leaf(key);
+}
+
+const nlohmann::json& value_of(const ComparedPoint& point, const std::string& key) {
+  static const nlohmann::json kNone;
+  for (const auto& [name, value] : point.settings)
+    if (name == key) return value;
+  return kNone;
+}
+
+std::vector<std::string> keys_of_list(const std::string& text) {
+  std::vector<std::string> keys;
+  std::istringstream list(text);
+  for (std::string key; std::getline(list, key, ',');)
+    if (!key.empty()) keys.push_back(key);
+  return keys;
+}
+
+/// Takes the axis that has this key out of those that are left.
+PivotAxis take(std::vector<PivotAxis>& left, const std::vector<PivotAxis>& all,
+               const std::string& key) {
+  const auto is_it = [&](const PivotAxis& axis) {
+    return axis.title == key || std::ranges::find(axis.keys, key) != axis.keys.end();
+  };
+  const auto found = std::ranges::find_if(left, is_it);
+  if (found != left.end()) {
+    PivotAxis axis = *found;
+    left.erase(found);
+    return axis;
+  }
+  if (std::ranges::any_of(all, is_it))
+    throw UsageError(fmt::format("--pivot: '{}' is named twice", key));
+  std::vector<std::string> known;
+  for (const PivotAxis& axis : all) known.insert(known.end(), axis.keys.begin(), axis.keys.end());
+  throw UsageError(
+      fmt::format("--pivot: '{}' does not vary here; {}", key, did_you_mean(key, known)));
+}
+
+/// Texts of one side's axes for every group, and the order of those that differ: values in the
+/// order in which they first come, the first axis slowest.
+struct Side {
+  std::vector<std::vector<std::string>> of_group, ordered;
+};
+
+Side side_of(const Comparison& comparison, const std::vector<PivotAxis>& axes) {
+  Side side;
+  side.of_group.resize(comparison.groups.size());
+  std::vector<std::map<std::string, std::size_t>> ranks(axes.size());
+  std::set<std::vector<std::size_t>> places;
+  std::map<std::vector<std::size_t>, std::vector<std::string>> texts;
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      std::vector<std::size_t> place;
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        const std::string text = axes[a].title == kAlgorithmAxis ? comparison.groups[g].label
+                                                                 : axis_text(axes[a], point);
+        place.push_back(ranks[a].emplace(text, ranks[a].size()).first->second);
+        side.of_group[g].push_back(text);
+      }
+      texts[place] = side.of_group[g];
+    }
+  for (const auto& [place, text] : texts) side.ordered.push_back(text);
+  return side;
+}
+
+std::size_t index_in(const std::vector<std::vector<std::string>>& all,
+                     const std::vector<std::string>& one) {
+  return static_cast<std::size_t>(std::ranges::find(all, one) - all.begin());
+}
+
+struct Contest {
+  std::size_t a, b;  // groups
+  PairedDifference difference;
+};
+
+/// All pairs of groups with outcomes that share a point.
+std::vector<Contest> contests_of(const Comparison& comparison, const std::string& metric) {
+  std::vector<Contest> contests;
+  for (const ComparedPoint& point : comparison.points)
+    for (std::size_t i = 0; i < point.groups.size(); ++i)
+      for (std::size_t j = i + 1; j < point.groups.size(); ++j) {
+        const std::size_t a = point.groups[i], b = point.groups[j];
+        if (comparison.groups[a].outcomes() == 0 || comparison.groups[b].outcomes() == 0) continue;
+        const PairedValues pairs =
+            paired_by_seed(comparison.groups[a], comparison.groups[b], metric);
+        contests.push_back({a, b, paired_difference(pairs.a, pairs.b, kRounding)});
+      }
+  return contests;
+}
+
+void find_best(Pivot& pivot, const Comparison& comparison) {
+  pivot.best.assign(comparison.groups.size(), false);
+  const int better = better_direction(pivot.metric);
+  if (better == 0) return;
+  const std::vector<Contest> contests = contests_of(comparison, pivot.metric);
+  std::vector<double> p;
+  for (const Contest& contest : contests)
+    if (contest.difference.p) p.push_back(*contest.difference.p);
+  pivot.tests = p.size();
+  const std::vector<double> adjusted = holm(p);
+  std::map<std::size_t, int> rivals, won;
+  std::size_t next = 0;
+  for (const Contest& contest : contests) {
+    ++rivals[contest.a];
+    ++rivals[contest.b];
+    if (!contest.difference.p) continue;
+    if (adjusted[next++] > ComparedDifference::kSignificance) continue;
+    if (contest.difference.sign != 0)
+      ++won[contest.difference.sign == better ? contest.a : contest.b];
+  }
+  for (const auto& [group, count] : won) pivot.best[group] = count == rivals[group];
+}
+
+}  // namespace
+
+std::vector<PivotAxis> axes_of(const Comparison& comparison) {
+  std::vector<PivotAxis> axes;
+  const auto& settings = comparison.points.front().settings;
+  const auto is_swept = [&](const std::string& key) {
+    return std::ranges::any_of(settings, [&](const auto& one) { return one.first == key; });
+  };
+  for (const auto& [key, value] : settings) {
+    const std::string kind = above(key) + ".kind";
+    const bool of_kind = is_swept(kind);
+    const auto known = std::ranges::find_if(
+        axes, [&](const PivotAxis& axis) { return of_kind && axis.keys.front() == kind; });
+    if (known == axes.end()) {
+      axes.push_back({"", {of_kind ? kind : key}});
+      if (of_kind && key != kind) axes.back().keys.push_back(key);
+    } else if (key != kind) {
+      known->keys.push_back(key);
+    }
+  }
+  std::map<std::string, int> titles{{std::string(kAlgorithmAxis), 1}};
+  for (PivotAxis& axis : axes) ++titles[axis.title = axis_title(axis)];
+  std::map<std::string, std::size_t> values;
+  for (PivotAxis& axis : axes) {
+    if (titles[axis.title] > 1) axis.title = axis.keys.front();
+    std::set<std::string> texts;
+    for (const ComparedPoint& point : comparison.points) texts.insert(axis_text(axis, point));
+    values[axis.title] = texts.size();
+  }
+  std::ranges::stable_sort(axes, {}, [&](const PivotAxis& axis) { return values[axis.title]; });
+  return axes;
+}
+
+std::string axis_text(const PivotAxis& axis, const ComparedPoint& point) {
+  std::string text;
+  for (const std::string& key : axis.keys) {
+    const nlohmann::json& value = value_of(point, key);
+    if (value.is_null()) continue;
+    if (key != axis.keys.front()) text += " " + leaf(key) + " ";
+    // Exact, so that no two settings share a cell.
+    text += value.is_number_float() ? fmt::format("{}", value.get<double>()) : value_text(value);
+  }
+  return text.empty() ? "–" : text;
+}
+
+PivotKeys parse_pivot(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    throw UsageError(
+        fmt::format("--pivot={}: rows and columns are divided by a colon, as in "
+                    "--pivot=topology.kind:algorithm",
+                    text));
+  return {keys_of_list(text.substr(0, colon)), keys_of_list(text.substr(colon + 1))};
+}
+
+Pivot pivot_of(const Comparison& comparison, const std::string& metric, const PivotKeys& keys) {
+  Pivot pivot;
+  pivot.metric = metric;
+  std::vector<PivotAxis> left = axes_of(comparison);
+  left.push_back({std::string(kAlgorithmAxis), {std::string(kAlgorithmAxis)}});
+  const std::vector<PivotAxis> all = left;
+  for (const std::string& key : comparison.by)
+    if (std::ranges::any_of(left, [&](const PivotAxis& axis) {
+          return std::ranges::find(axis.keys, key) != axis.keys.end();
+        }))
+      pivot.row_axes.push_back(take(left, all, key));
+  pivot.leading = pivot.row_axes.size();
+  for (const std::string& key : keys.rows) pivot.row_axes.push_back(take(left, all, key));
+  for (const std::string& key : keys.columns) pivot.column_axes.push_back(take(left, all, key));
+  for (PivotAxis& axis : left)
+    (axis.title == kAlgorithmAxis ? pivot.column_axes : pivot.row_axes).push_back(axis);
+
+  const Side rows = side_of(comparison, pivot.row_axes);
+  const Side columns = side_of(comparison, pivot.column_axes);
+  pivot.rows = rows.ordered;
+  pivot.columns = columns.ordered;
+  pivot.cells.assign(pivot.rows.size(),
+                     std::vector<std::optional<std::size_t>>(pivot.columns.size()));
+  for (std::size_t g = 0; g < comparison.groups.size(); ++g)
+    pivot.cells[index_in(pivot.rows, rows.of_group[g])]
+               [index_in(pivot.columns, columns.of_group[g])] = g;
+  find_best(pivot, comparison);
+  return pivot;
+}
+
+std::vector<std::string> pivot_metrics(const Comparison& comparison,
+                                       const std::vector<std::string>& named) {
+  if (!named.empty()) return named;
+  if (!comparison.primary.empty()) return {comparison.primary};
+  if (comparison.metrics.empty()) return {};
+  return {comparison.metrics.front()};
+}
+
+}  // namespace acid

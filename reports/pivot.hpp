@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// Something that varies, as one heading of a table: a swept setting, or "algorithm". A kind and
+/// what that kind takes are one: "partition", whose values are "iid" and "dirichlet alpha 0.1".
+struct PivotAxis {
+  std::string title;              // "partition", "workers", "learning_rate"; unique
+  std::vector<std::string> keys;  // dotted
+};
+inline constexpr std::string_view kAlgorithmAxis = "algorithm";
+/// Of what a sweep varies, those with the fewest values first. Without the algorithm.
+std::vector<PivotAxis> axes_of(const Comparison& comparison);
+/// "dirichlet alpha 0.1", "0.05"; "–" where the point has no such setting.
+std::string axis_text(const PivotAxis& axis, const ComparedPoint& point);
+
+/// Which keys, or "algorithm", make rows and columns. What is left out goes to the rows, and the
+/// algorithm to the columns.
+struct PivotKeys {
+  std::vector<std::string> rows, columns;
+};
+/// "topology.kind,workers.count:algorithm"; both sides may be empty. UsageError without a colon.
+PivotKeys parse_pivot(const std::string& text);
+
+/// One metric of a whole sweep as one table. Every group is in one cell; a cell may have none.
+struct Pivot {
+  std::string metric;
+  std::vector<PivotAxis> row_axes, column_axes;
+  std::vector<std::vector<std::string>> rows, columns;         // each with a text per axis
+  std::vector<std::vector<std::optional<std::size_t>>> cells;  // [row][column]: index of a group
+  /// By group: better than every other group of its point that has an outcome. Exact paired tests
+  /// of all pairs of groups of a point, p adjusted by Holm over the pairs of all points together,
+  /// at most 0.05: with as much certainty no mark is wrong.
+  std::vector<bool> best;
+  std::size_t tests = 0;    // pairs that have a p
+  std::size_t leading = 0;  // so many row axes divide a printed table into parts
+};
+
+/// `by` as CompareOptions has it: these axes are the first of the rows, and `leading`. Without
+/// keys, settings make rows and algorithms columns. UsageError for a key that is not swept.
+Pivot pivot_of(const Comparison& comparison, const std::string& metric, const PivotKeys& keys = {});
+
+/// Those named or, where none are, the primary outcome, else the first metric there is.
+std::vector<std::string> pivot_metrics(const Comparison& comparison,
+                                       const std::vector<std::string>& named);
+
+/// A group's mean and, where it has one and it is wanted, half of its interval, both times `scale`;
+/// `decimals` are those of a mean alone. "(2 of 3)" behind it where others diverged or did not
+/// reach a target.
+std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bool interval,
+                       double scale = 1, std::optional<int> decimals = std::nullopt);
+/// For a terminal 80 columns wide: means with half of their interval, or means alone where they do
+/// not fit. "†" marks the best.
+std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);
+/// The row axes, and for each column mean, half of the 95 % interval and whether it is the best.
+std::string to_csv(const Pivot& pivot, const Comparison& comparison);
+std::string to_markdown(const Pivot& pivot, const Comparison& comparison);
+/// A table environment for the booktabs package, with a caption that says what its numbers are.
+std::string to_latex(const Pivot& pivot, const Comparison& comparison);
+
+/// From how many sweep points on a screen shows an overview.
+inline constexpr std::size_t kMostDetailedPoints = 4;
+/// What a screen shows of a comparison: to_text() of up to kMostDetailedPoints; of more a table of
+/// the primary outcome, how many differences were shown, what notes are not of one setting, and
+/// `command`, which shows the rest.
+std::string to_screen(const Comparison& comparison, bool colour, const std::string& command,
+                      const std::vector<std::string>& metrics = {});
+
+}  // namespace acid

@@ -1,0 +1,167 @@
+// A sweep as one table for a paper.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/names.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/latex.hpp"
+#include "reports/numbers.hpp"
+#include "reports/pivot.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+bool is_share(std::string_view metric) {
+  return metric.ends_with("accuracy") || metric.find("_accuracy_") != std::string_view::npos;
+}
+
+/// "Test accuracy (%)", "Seconds to target".
+std::string metric_title(const std::string& metric) {
+  return readable_name(metric) + (is_share(metric) ? " (%)" : "");
+}
+
+/// "1 seed", "3 seeds", "2 to 5 seeds".
+std::string seeds_of(const Comparison& comparison) {
+  std::size_t least = SIZE_MAX, most = 0;
+  for (const ComparedGroup& group : comparison.groups) {
+    least = std::min(least, group.outcomes());
+    most = std::max(most, group.outcomes());
+  }
+  return least == most ? counted(most, "seed")
+                       : fmt::format("{} to {}", least, counted(most, "seed"));
+}
+
+/// "at 160 seconds, …" where --at says so, else the budgets that runs had.
+std::string place_text(const Comparison& comparison) {
+  if (!comparison.read_at.empty()) return "read " + comparison.read_at;
+  std::set<std::string> budgets;
+  for (const ComparedGroup& group : comparison.groups) {
+    std::vector<std::string> parts;
+    const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json& settings = group.settings.is_object() ? group.settings : none;
+    const nlohmann::json budget = settings.value("budget", none);
+    for (const auto& [key, unit] :
+         {std::pair("gradients", "gradients"), std::pair("normalised_time", "gradients per worker"),
+          std::pair("seconds", "seconds"), std::pair("bytes", "bytes")})
+      if (budget.contains(key) && budget.at(key).is_number())
+        parts.push_back(fmt::format("{} {}", value_text(budget.at(key)), unit));
+    if (!parts.empty()) budgets.insert(fmt::format("{}", fmt::join(parts, " or ")));
+  }
+  constexpr std::size_t kMostBudgets = 3;
+  if (budgets.empty() || budgets.size() > kMostBudgets) return "at the end of each run";
+  return fmt::format("after {}", fmt::join(budgets, ", "));
+}
+
+std::string caption(const Pivot& pivot, const Comparison& comparison) {
+  const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
+  const bool intervals = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    const auto found = group.metrics.find(pivot.metric);
+    return found != group.metrics.end() && found->second.ci_high;
+  });
+  std::string heading = comparison.heading;
+  for (std::size_t dot = heading.find(" · "); dot != std::string::npos; dot = heading.find(" · "))
+    heading.replace(dot, std::string_view(" · ").size(), ", ");
+  std::string text = fmt::format(
+      "{}, {}, over {}{} ({}).", metric_title(pivot.metric), place_text(comparison),
+      seeds_of(comparison),
+      intervals ? ": mean ± half of the 95 % Student-t interval" : ", without an interval",
+      heading);
+  const std::string test =
+      fmt::format("exact paired tests by seed, p ≤ {} after Holm's correction over {}",
+                  ComparedDifference::kSignificance, counted(pivot.tests, "comparison"));
+  if (pivot.tests > 0)
+    text += any ? fmt::format(" Bold: better than all others of its setting ({}).", test)
+                : fmt::format(
+                      " None is bold: none was shown to be better than all others of its "
+                      "setting ({}).",
+                      test);
+  return latex_text(text);
+}
+
+/// A column's word for one of its axes: "ring", "Workers 8".
+std::string column_word(const PivotAxis& axis, const std::string& text) {
+  const bool number = text.find_first_not_of("0123456789.e+-") == std::string::npos;
+  return latex_text(number ? readable_name(axis.title) + " " + text : text);
+}
+
+/// One line of heads for each column axis; equal neighbours share one above those of the last.
+std::string head(const Pivot& pivot) {
+  std::string text;
+  const std::size_t levels = std::max<std::size_t>(1, pivot.column_axes.size());
+  for (std::size_t level = 0; level < levels; ++level) {
+    const bool last = level + 1 == levels;
+    std::vector<std::string> cells;
+    std::string rules;
+    for (const PivotAxis& axis : pivot.row_axes)
+      cells.push_back(last ? latex_text(readable_name(axis.title)) : "");
+    for (std::size_t c = 0, next = 0; c < pivot.columns.size(); c = next) {
+      const auto upper = [&](std::size_t column) {
+        return std::vector<std::string>(
+            pivot.columns[column].begin(),
+            pivot.columns[column].begin() + static_cast<std::ptrdiff_t>(level) + 1);
+      };
+      next = c + 1;
+      while (!last && next < pivot.columns.size() && upper(next) == upper(c)) ++next;
+      const std::string word = pivot.column_axes.empty()
+                                   ? latex_text(metric_title(pivot.metric))
+                                   : column_word(pivot.column_axes[level], pivot.columns[c][level]);
+      const std::size_t place = pivot.row_axes.size() + c + 1;
+      cells.push_back(last ? word : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", next - c, word));
+      if (!last) rules += fmt::format("\\cmidrule(lr){{{}-{}}}", place, place + next - c - 1);
+    }
+    text += fmt::format("{} \\\\\n{}{}", fmt::join(cells, " & "), rules, rules.empty() ? "" : "\n");
+  }
+  return text;
+}
+
+std::string body(const Pivot& pivot, const Comparison& comparison) {
+  const double scale = is_share(pivot.metric) ? 100 : 1;
+  std::string text;
+  for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
+    std::vector<std::string> cells;
+    bool same = r > 0;
+    for (std::size_t a = 0; a < pivot.row_axes.size(); ++a) {
+      same = same && pivot.rows[r][a] == pivot.rows[r - 1][a];
+      cells.push_back(same ? "" : latex_text(pivot.rows[r][a]));
+      if (a == 0 && r > 0 && !same && pivot.row_axes.size() > 1) text += "\\addlinespace\n";
+    }
+    for (const auto& group : pivot.cells[r]) {
+      const std::string number =
+          group ? latex_number(pivot_cell(comparison.groups[*group], pivot.metric, true, scale))
+                : "--";
+      cells.push_back(group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number);
+    }
+    text += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
+  }
+  return text;
+}
+
+/// What follows may be put after \label and \ref.
+std::string label_of(const Comparison& comparison, const std::string& metric) {
+  std::string name = comparison.heading.substr(0, comparison.heading.find(' ')) + "-" + metric;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  return name;
+}
+
+}  // namespace
+
+std::string to_latex(const Pivot& pivot, const Comparison& comparison) {
+  std::string text = latex_comment("needs \\usepackage{booktabs}");
+  for (const std::string& note : comparison.notes) text += latex_comment(note);
+  const std::string columns =
+      std::string(pivot.row_axes.size(), 'l') + std::string(pivot.columns.size(), 'r');
+  return text +
+         fmt::format(
+             "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
+             "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n"
+             "\\end{{table}}\n",
+             caption(pivot, comparison), label_of(comparison, pivot.metric), columns, head(pivot),
+             body(pivot, comparison));
+}
+
+}  // namespace acid

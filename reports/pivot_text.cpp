@@ -1,0 +1,301 @@
+// A sweep as one table for a screen, a spreadsheet, a page; and what a screen shows of a sweep.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/base/names.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/pivot.hpp"
+#include "reports/text_table.hpp"
+#include "reports/verdict.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kPivotColumns = 80;
+constexpr std::string_view kBestMark = "†";
+
+std::string bold(const std::string& text, bool colour) {
+  return colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
+}
+
+std::string column_title(const Pivot& pivot, std::size_t column) {
+  const std::string title = fmt::format("{}", fmt::join(pivot.columns[column], ", "));
+  return title.empty() ? pivot.metric : title;
+}
+
+/// How means alone are printed: so many decimals for all where that shows four digits of the
+/// largest, else each as it comes.
+struct MeanFormat {
+  bool interval = true;
+  std::optional<int> decimals;
+};
+
+MeanFormat mean_format(const Pivot& pivot, const Comparison& comparison) {
+  double largest = 0, smallest = INFINITY;
+  for (const ComparedGroup& group : comparison.groups)
+    if (const auto found = group.metrics.find(pivot.metric); found != group.metrics.end()) {
+      const double size = std::abs(found->second.mean);
+      largest = std::max(largest, size);
+      if (size != 0) smallest = std::min(smallest, size);
+    }
+  const bool has_unit = pivot.metric.starts_with("bytes") || pivot.metric.starts_with("seconds");
+  if (has_unit || !(largest < 1e4) || !(smallest >= 1e-3)) return {false, {}};
+  return {false, largest < 1 ? 4 : 3 - static_cast<int>(std::floor(std::log10(largest)))};
+}
+
+/// Rows [first, last) and columns [left, right). Row texts that repeat those above are left out.
+TextTable table_of_part(const Pivot& pivot, const Comparison& comparison,
+                        std::array<std::size_t, 2> rows, std::array<std::size_t, 2> columns,
+                        const MeanFormat& format) {
+  TextTable table;
+  table.indent = "  ";
+  table.total = kPivotColumns;
+  table.rows.emplace_back();
+  for (std::size_t a = pivot.leading; a < pivot.row_axes.size(); ++a) {
+    table.rows.front().push_back(pivot.row_axes[a].title);
+    table.alignment.push_back(TextTable::Align::left);
+  }
+  for (std::size_t c = columns[0]; c < columns[1]; ++c) {
+    table.rows.front().push_back(column_title(pivot, c));
+    table.alignment.push_back(TextTable::Align::right);
+  }
+  for (std::size_t r = rows[0]; r < rows[1]; ++r) {
+    std::vector<std::string> line;
+    bool same = r > rows[0];
+    for (std::size_t a = pivot.leading; a < pivot.row_axes.size(); ++a) {
+      same = same && pivot.rows[r][a] == pivot.rows[r - 1][a];
+      line.push_back(same ? "" : pivot.rows[r][a]);
+    }
+    for (std::size_t c = columns[0]; c < columns[1]; ++c) {
+      const auto& group = pivot.cells[r][c];
+      std::string text = group ? pivot_cell(comparison.groups[*group], pivot.metric,
+                                            format.interval, 1, format.decimals)
+                               : "–";
+      line.push_back(text + (group && pivot.best[*group] ? std::string(kBestMark) : ""));
+    }
+    table.rows.push_back(std::move(line));
+  }
+  return table;
+}
+
+/// All columns beside each other or, where they do not fit, as many as do and the others below.
+std::string part_text(const Pivot& pivot, const Comparison& comparison,
+                      std::array<std::size_t, 2> rows, const MeanFormat& format) {
+  std::string text;
+  for (std::size_t left = 0; left < pivot.columns.size();) {
+    std::size_t right = pivot.columns.size();
+    const auto table = [&] {
+      return table_of_part(pivot, comparison, rows, {left, right}, format);
+    };
+    while (right > left + 1 && !table().fits_whole()) --right;
+    text += (left == 0 ? "" : "\n") + table().str();
+    left = right;
+  }
+  return text;
+}
+
+bool fits(const Pivot& pivot, const Comparison& comparison, const MeanFormat& format) {
+  return table_of_part(pivot, comparison, {0, pivot.rows.size()}, {0, pivot.columns.size()}, format)
+      .fits_whole();
+}
+
+bool has_intervals(const Pivot& pivot, const Comparison& comparison) {
+  return std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    const auto found = group.metrics.find(pivot.metric);
+    return found != group.metrics.end() && found->second.ci_high;
+  });
+}
+
+/// What the numbers and the mark are.
+std::string legend(const Pivot& pivot, const Comparison& comparison, bool interval) {
+  std::string text = !has_intervals(pivot, comparison) ? "values of one seed"
+                     : interval ? "means ± half of the 95 % interval over seeds"
+                                : "means over seeds; their intervals are in the details";
+  if (pivot.tests == 0) return text;
+  const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
+  return text + fmt::format(
+                    "; {}better than all others of its setting, p ≤ {} (paired by seed, "
+                    "Holm over {})",
+                    any ? std::string(kBestMark) + " " : "no entry was shown to be ",
+                    ComparedDifference::kSignificance, counted(pivot.tests, "comparison"));
+}
+
+/// Per algorithm, in how many settings its difference to the baseline was shown.
+std::string judgements(const Comparison& comparison, const std::string& metric) {
+  constexpr std::array kAll{Judgement::better, Judgement::worse, Judgement::equal,
+                            Judgement::not_shown, Judgement::too_few_seeds};
+  std::string baseline = comparison.baseline;
+  std::vector<std::string> labels;
+  std::vector<std::array<int, kAll.size()>> counts;
+  std::array<int, kAll.size()> sums{1, 1, 0, 1, 0};  // better, worse, not shown are always told
+  int family = 0;
+  for (const ComparedDifference& one : comparison.differences) {
+    if (one.metric != metric) continue;
+    family = one.family;
+    baseline = group_of(comparison, one.baseline).label;
+    const std::string& label = group_of(comparison, one.group).label;
+    const auto row = static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
+    if (row == labels.size()) {
+      labels.push_back(label);
+      counts.emplace_back();
+    }
+    const auto which = static_cast<std::size_t>(std::ranges::find(kAll, judge(one)) - kAll.begin());
+    ++counts[row][which];
+    ++sums[which];
+  }
+  if (labels.empty() || better_direction(metric) == 0) return {};
+  TextTable table;
+  table.indent = "  ";
+  table.rows.push_back({""});
+  for (std::size_t k = 0; k < kAll.size(); ++k)
+    if (sums[k] > 0) table.rows.front().emplace_back(name_of(kAll[k]));
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    table.rows.push_back({labels[row]});
+    for (std::size_t k = 0; k < kAll.size(); ++k)
+      if (sums[k] > 0) table.rows.back().push_back(std::to_string(counts[row][k]));
+  }
+  table.alignment.assign(table.rows.front().size(), TextTable::Align::right);
+  table.alignment.front() = TextTable::Align::left;
+  return wrapped(fmt::format("in how many settings a difference to {} was shown (Holm over {})",
+                             baseline, counted(static_cast<std::size_t>(family), "comparison")),
+                 kPivotColumns, "  ") +
+         "\n" + table.str();
+}
+
+/// Notes that are not of one setting, and how many others there are.
+std::string general_notes(const Comparison& comparison) {
+  std::string text;
+  std::size_t others = 0;
+  for (const std::string& note : comparison.notes) {
+    const bool of_one = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
+      return note.find(" at " + point_title(point)) != std::string::npos;
+    });
+    if (of_one)
+      ++others;
+    else
+      text += wrapped("note: " + note, kPivotColumns, "  ") + "\n";
+  }
+  if (others > 0)
+    text += fmt::format("note: {} on single settings {} in the details\n", counted(others, "note"),
+                        others == 1 ? "is" : "are");
+  return text;
+}
+
+std::string csv_value(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+}  // namespace
+
+std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bool interval,
+                       double scale, std::optional<int> decimals) {
+  const auto found = group.metrics.find(metric);
+  Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
+  e.mean *= scale;
+  if (e.ci_low) *e.ci_low *= scale;
+  if (e.ci_high) *e.ci_high *= scale;
+  const std::string text = e.n == 0 || (interval && e.ci_high) ? format_metric(metric, e)
+                           : decimals ? fmt::format("{:.{}f}", e.mean, *decimals)
+                                      : format_metric_value(metric, e.mean);
+  if (group.diverged.empty() && censored(group, metric) == 0) return text;
+  return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
+}
+
+std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour) {
+  const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, {});
+  const MeanFormat format = interval ? MeanFormat{} : mean_format(pivot, comparison);
+  std::string text = bold(pivot.metric, colour);
+  if (const int better = better_direction(pivot.metric); better != 0)
+    text += better > 0 ? "  higher is better" : "  lower is better";
+  text += "\n";
+  for (std::size_t first = 0, last = 0; first < pivot.rows.size(); first = last) {
+    const auto lead = [&](std::size_t row) {
+      return std::vector<std::string>(
+          pivot.rows[row].begin(),
+          pivot.rows[row].begin() + static_cast<std::ptrdiff_t>(pivot.leading));
+    };
+    while (last < pivot.rows.size() && lead(last) == lead(first)) ++last;
+    std::string title;
+    for (std::size_t a = 0; a < pivot.leading; ++a)
+      title += fmt::format("{}{} = {}", a == 0 ? "" : ", ", pivot.row_axes[a].title,
+                           pivot.rows[first][a]);
+    if (!title.empty())
+      text += (first == 0 ? "" : "\n") + bold(wrapped(title, kPivotColumns), colour) + "\n";
+    text += part_text(pivot, comparison, {first, last}, format);
+  }
+  return text + wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
+}
+
+std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
+  std::vector<std::string> header;
+  for (const PivotAxis& axis : pivot.row_axes) header.push_back(axis.title);
+  for (std::size_t c = 0; c < pivot.columns.size(); ++c)
+    for (const char* what : {"", " half_width", " best"})
+      header.push_back(column_title(pivot, c) + what);
+  std::string text = csv_line(header);
+  for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
+    std::vector<std::string> fields = pivot.rows[r];
+    for (const auto& group : pivot.cells[r]) {
+      Estimate e;
+      if (group)
+        if (const auto& metrics = comparison.groups[*group].metrics; metrics.contains(pivot.metric))
+          e = metrics.at(pivot.metric);
+      fields.push_back(e.n > 0 ? csv_value(e.mean) : "");
+      fields.push_back(e.ci_high ? csv_value(*e.ci_high - e.mean) : "");
+      fields.emplace_back(group && pivot.best[*group] ? "1" : "");
+    }
+    text += csv_line(fields);
+  }
+  return text;
+}
+
+std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
+  std::string text = markdown_cell(comparison.heading) + "\n\n" + pivot.metric + "\n\n|",
+              rule = "|";
+  for (const PivotAxis& axis : pivot.row_axes) {
+    text += fmt::format(" {} |", markdown_cell(axis.title));
+    rule += "---|";
+  }
+  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
+    text += fmt::format(" {} |", markdown_cell(column_title(pivot, c)));
+    rule += "--:|";
+  }
+  text += "\n" + rule + "\n";
+  for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
+    text += "|";
+    for (const std::string& cell : pivot.rows[r]) text += fmt::format(" {} |", markdown_cell(cell));
+    for (const auto& group : pivot.cells[r]) {
+      const std::string cell =
+          group ? pivot_cell(comparison.groups[*group], pivot.metric, true) : "–";
+      const char* const mark = group && pivot.best[*group] ? "**" : "";
+      text += fmt::format(" {0}{1}{0} |", mark, cell);
+    }
+    text += "\n";
+  }
+  text += "\n- " + legend(pivot, comparison, true) + "\n";
+  for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
+  return text;
+}
+
+std::string to_screen(const Comparison& comparison, bool colour, const std::string& command,
+                      const std::vector<std::string>& metrics) {
+  const std::vector<std::string> shown = pivot_metrics(comparison, metrics);
+  if (comparison.points.size() <= kMostDetailedPoints || shown.empty())
+    return to_text(comparison, colour);
+  std::string text = bold(wrapped(comparison.heading, kPivotColumns, "  "), colour) + "\n";
+  for (const std::string& metric : shown) {
+    text += "\n" + to_text(pivot_of(comparison, metric), comparison, colour);
+    if (const std::string counts = judgements(comparison, metric); !counts.empty())
+      text += "\n" + counts;
+  }
+  if (const std::string notes = general_notes(comparison); !notes.empty()) text += "\n" + notes;
+  return text + fmt::format("\n{} settings; every metric and verdict of each: {}\n",
+                            comparison.points.size(), command);
+}
+
+}  // namespace acid
