@@ -37,7 +37,7 @@ void Resolver::look_at_exchanges(const Method& method) {
     plan_.chi2 = nominal.chi2;
   }
   const bool simulated = settings_.execution.driver == DriverKind::virtual_time;
-  if (method.has_server() && !simulated)
+  if (method.has_server() && settings_.execution.driver == DriverKind::mpi)
     error("execution.driver",
           fmt::format("{} has a server, and the {} driver has none yet", entry_->name,
                       driver_name(settings_.execution.driver)),

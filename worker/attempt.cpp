@@ -184,7 +184,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   AttemptResult result = result_of(outcome, run_.spec);
   // In virtual time, and between rounds, nothing is late.
   const bool against_the_clock =
-      run_.driver() != DriverKind::virtual_time && run_.spec.method.has_meetings();
+      run_.driver() != DriverKind::virtual_time && run_.spec.method.is_asynchronous();
   result.checkpoints_skipped = against_the_clock ? checkpoints.skipped(outcome.position) : 0;
   note_skipped(writer, result);
   writer.flush();

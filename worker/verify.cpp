@@ -62,7 +62,7 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
         "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
         "with the acid that recorded it, or run its recipe again with --force",
         summary.id, environment.value("acid_version", "of an unknown version")));
-  if (version == kEventVersion || !run.spec.method.has_meetings()) return;
+  if (version == kEventVersion || !run.spec.method.is_asynchronous()) return;
   if (version < kEventVersion && !run.spec.method.rules.floats->drifts() && from == 0) return;
   throw UsageError(fmt::format(
       "run {} was recorded by acid {} with events of version {}, in which a gradient may begin at "
@@ -172,7 +172,7 @@ class Reexecution {
         spec, *run_.objective, comparison_, {&comparison_, file_.get()}, enough_.get_token()};
     if (run_.driver() == DriverKind::virtual_time)
       return run_virtual(run, run_.options.virtual_time);
-    if (spec.method.has_meetings())
+    if (spec.method.is_asynchronous())
       return run_replay(run, script_of(recording_, from_, run_.driver()), ended(),
                         std::min(usable_cores(), spec.workers));
     // Rounds depend on nothing but themselves, whether their workers are threads or processes;

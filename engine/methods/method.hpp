@@ -45,6 +45,8 @@ struct Method {
 
   bool has_meetings() const { return meets(peers); }
   bool has_server() const { return peers == Peers::server; }
+  /// Whether workers go on at their own pace, so that what they learn depends on who is faster.
+  bool is_asynchronous() const { return has_meetings() || has_server(); }
   Message message() const { return rules.floats->message(); }
   /// Of exchange `number`, from 0.
   Peers peers_in(std::int64_t number) const {

@@ -37,9 +37,12 @@ const char* event_name(EventKind kind);
 /// One event of one worker, in the order the worker saw them.
 struct Event {
   EventKind kind = EventKind::begin_gradient;
-  double time = 0;                // normalised
-  std::uint64_t exchange = 0;     // exchange, offer, apply: number of the edge in the drawn list;
-                                  // lost: of its last marks, those that were taken without it
+  double time = 0;  // normalised
+  /// exchange, offer, apply: number of the edge in the drawn list, or, where there is a server, of
+  /// the message's arrival there, from 1 (in `virtual` of apply alone). Commits where there is a
+  /// server: the gradient's staleness (in `virtual` 0). lost: of its last marks, those that were
+  /// taken without it.
+  std::uint64_t exchange = 0;
   std::uint32_t fingerprint = 0;  // of the worker's x after the event
   template <class Archive>
   void persist(Archive& archive) {

@@ -24,7 +24,7 @@ bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& r
   record.staleness = worker.keeps_snapshots() ? worker.staleness() : 0;
   if (what.staleness) record.staleness = *what.staleness;
   log.add(what.worker, what.begins_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
-          what.time, worker);
+          what.time, worker, what.logs_staleness ? static_cast<std::uint64_t>(*what.staleness) : 0);
   return std::isfinite(what.loss);
 }
 

@@ -11,8 +11,8 @@ namespace acid {
 /// A gradient that its worker commits.
 struct Commit {
   int worker = 0;
-  double time = 0;    // normalised, of the event
-  Position position;  // of the run right after it, as far as the driver can tell
+  double time = 0;         // normalised, of the event
+  Position position = {};  // of the run right after it, as far as the driver can tell
   double learning_rate = 0;
   double loss = 0;
   std::span<const float> gradient = {};   // the worker's own
@@ -22,6 +22,7 @@ struct Commit {
   std::optional<double> norm = {};        // of the gradient, where it has changed since
   /// Where there is a server: what it heard since its last reply, until the gradient was done.
   std::optional<std::int64_t> staleness = {};
+  bool logs_staleness = false;  // that, in the event
 };
 
 /// Of the worker's gradient in flight, where what the worker hears changes it before its step;

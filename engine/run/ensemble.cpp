@@ -147,8 +147,7 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.backend = spec.backend;
   settings.threads = spec.threads_per_worker;
   settings.gradients = gradients;
-  settings.snapshots = spec.method.has_meetings() || spec.method.has_server() ||
-                       !spec.method.rules.floats->point_is_x();
+  settings.snapshots = spec.method.is_asynchronous() || !spec.method.rules.floats->point_is_x();
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
   for (int w = 0; w < spec.workers; ++w)
     settings.degrees.push_back(spec.topology->neighbour_count(w));

@@ -119,6 +119,9 @@ std::vector<Variant> virtual_variants() {
 std::vector<Variant> threads_variants() {
   return {
       {"a2cid2", recipe({.algorithms = algorithm("a2cid2", 1), .rest = kThreads})},
+      {"a server", recipe({.algorithms = algorithm("a-psgd"),
+                           .optimizer = "learning_rate = 0.01",
+                           .rest = kThreads})},
       {"ad-psgd", recipe({.algorithms = algorithm("ad-psgd", 2), .rest = kThreads})},
       {"ar-sgd", recipe({.algorithms = algorithm("ar-sgd"), .rest = kThreads})},
       {"d-psgd on logistic", recipe({.algorithms = algorithm("d-psgd"),

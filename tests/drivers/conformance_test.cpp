@@ -189,9 +189,9 @@ class Trial {
     ended.outcome = run_replay({spec, *objective, ended.recorder}, script, true, 2);
   }
   /// Its bits depend on the seed alone, whichever driver executes it.
-  bool synchronous() const { return !spec.method.has_meetings() && !only_simulated(); }
-  /// The other drivers refuse it.
-  bool only_simulated() const { return spec.method.has_server(); }
+  bool synchronous() const { return !spec.method.is_asynchronous(); }
+  /// The mpi driver refuses it.
+  bool without_processes() const { return spec.method.has_server(); }
   std::unique_ptr<Objective> make_objective(int lanes) const {
     return quadratic(task, spec.workers, spec.seeds, lanes);
   }
@@ -255,32 +255,27 @@ std::vector<double> mean_start(const Trial& trial) {
   return mean;
 }
 
+void check_replays(const Trial& trial, const Ended& ended, bool shared_clock) {
+  Ended again;
+  trial.replay(ended.recorder, shared_clock, again);
+  check_same_bits(again, ended);
+  CHECK(again.outcome.position.bytes == ended.outcome.position.bytes);
+}
+
 void check_drivers_agree(const Trial& trial) {
   Ended simulated, threads, processes;
   trial.simulate(simulated);
-  if (trial.only_simulated()) {
-    check_whole(trial, simulated.outcome);
-    CHECK_THROWS_AS(trial.run_on_threads(threads), UsageError);
-    return;
-  }
   trial.run_on_threads(threads);
-  trial.run_as_processes(processes);
   check_whole(trial, threads.outcome);
+  if (!trial.synchronous()) check_replays(trial, threads, true);
+  if (trial.without_processes()) return;
+  trial.run_as_processes(processes);
   check_whole(trial, processes.outcome);
-  if (trial.synchronous()) {
-    check_same_bits(threads, simulated);
-    check_same_bits(processes, simulated);
-    CHECK(threads.outcome.position.bytes == simulated.outcome.position.bytes);
-    CHECK(processes.outcome.position.bytes == simulated.outcome.position.bytes);
-    return;
-  }
-  Ended threads_again, processes_again;
-  trial.replay(threads.recorder, true, threads_again);
-  trial.replay(processes.recorder, false, processes_again);
-  check_same_bits(threads_again, threads);
-  check_same_bits(processes_again, processes);
-  CHECK(threads_again.outcome.position.bytes == threads.outcome.position.bytes);
-  CHECK(processes_again.outcome.position.bytes == processes.outcome.position.bytes);
+  if (!trial.synchronous()) return check_replays(trial, processes, false);
+  check_same_bits(threads, simulated);
+  check_same_bits(processes, simulated);
+  CHECK(threads.outcome.position.bytes == simulated.outcome.position.bytes);
+  CHECK(processes.outcome.position.bytes == simulated.outcome.position.bytes);
 }
 
 }  // namespace
@@ -391,8 +386,8 @@ TEST_CASE("conformance: every form stops when it is asked to, under every driver
       CHECK(ended.outcome.ending == Ending::stopped);
     };
     stopped([&](Ended& ended, std::stop_token stop) { trial.simulate(ended, 0, {}, stop); });
-    if (trial.only_simulated()) return;
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_on_threads(ended, stop); });
+    if (trial.without_processes()) return;
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_as_processes(ended, stop); });
   });
 }

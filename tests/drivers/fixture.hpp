@@ -36,7 +36,9 @@ class MemoryRecorder final : public Recorder {
     double value = 0;
   };
   void sample(const Position& position, std::span<const Value> values) override;
-  void progress(const Position&) override {}
+  void progress(const Position& here) override {
+    if (when_progress) when_progress(here);
+  }
   void note(Severity, std::string_view) override {}
   /// Insists that a worker's events come without gaps.
   void events(int worker, std::int64_t first, std::span<const Event> events) override;
@@ -48,6 +50,9 @@ class MemoryRecorder final : public Recorder {
     samples_left_ = count;
     stop_ = std::move(source);
   }
+
+  /// Called with whatever progress is told, by the thread that tells it.
+  std::function<void(const Position&)> when_progress = {};
 
   /// Of the whole run, or of one worker.
   const std::vector<Point>& series(const std::string& metric, int worker = kWholeRun) const;

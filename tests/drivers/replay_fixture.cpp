@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "engine/base/digest.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/topology/spectral.hpp"
 #include "tests/catch.hpp"
 #include "tests/waiting.hpp"
@@ -21,18 +22,36 @@ Replayable::Replayable(const Settings& settings)
   spec.workers = settings.workers;
   spec.topology = &graph;
   spec.seeds = Seeds(settings.seed);
-  const AlgorithmEntry* entry = find_algorithm(settings.algorithm);
-  const nlohmann::json options_given = {{"communication_rate", settings.rate}};
+  const AlgorithmEntry* const entry =
+      settings.entry != nullptr ? settings.entry : find_algorithm(settings.algorithm);
+  nlohmann::json options_given = nlohmann::json::object();
   std::optional<Spectral> nominal;
-  if (settings.workers > 1) nominal = spectral(graph, settings.rate);
-  spec.method =
-      entry->make(with_fallbacks(entry->fields, options_given), nominal ? &*nominal : nullptr);
+  if (meets(entry->peers)) {
+    options_given["communication_rate"] = settings.rate;
+    if (settings.workers > 1) nominal = spectral(graph, settings.rate);
+  }
+  spec.method = method_of(*entry, with_fallbacks(entry->fields, options_given),
+                          nominal ? &*nominal : nullptr);
   spec.schedule.kind = ScheduleKind::cosine;  // so that the numbers of commits matter
   spec.optimizer.momentum = 0.9;
   spec.budget.gradients = settings.gradients;
   spec.cadence.consensus_every = 20;
   spec.cadence.evaluate_every = 100;
   spec.keep_events = true;
+}
+
+const AlgorithmEntry& served_late() {
+  std::vector<Finding> findings;
+  const auto listing = read_listing(
+      {{"name", "served late"},
+       {"peers", "server"},
+       {"round", "gradient step say gradient step hear"},
+       {"hear", "x = x + (theirs(0) - mine(0))"},
+       {"server", {{"hear", "x = x + min(0.5, 10 * lr) / (1 + stale) * (theirs(0) - x)"}}}},
+      findings);
+  INFO((findings.empty() ? "" : findings.front().message));
+  REQUIRE(listing.has_value());
+  return listed_entry(*listing);
 }
 
 Outcome Replayable::record(MemoryRecorder& recorder, const Checkpointing& checkpointing,

@@ -14,6 +14,7 @@ namespace acid::test {
 struct Replayable {
   struct Settings {
     std::string algorithm = "a2cid2";
+    const AlgorithmEntry* entry = nullptr;  // instead
     int workers = 3;
     double rate = 2;
     std::int64_t gradients = 2000;
@@ -34,6 +35,9 @@ struct Replayable {
   ThreadsOptions options;
   BeforeGradient before_gradient = {};  // where it is recorded
 };
+
+/// A method with a server, whose answers are heard a gradient later.
+const AlgorithmEntry& served_late();
 
 /// What the store keeps of the events: no more than is said to count.
 ReplayScript script_of(const MemoryRecorder& recorder, int workers);

@@ -32,6 +32,11 @@ bool continues(const MemoryRecorder& later, const MemoryRecorder& whole,
                      all.end() - static_cast<std::ptrdiff_t>(end.size() - 1), all.end());
 }
 
+/// One of each kind of asynchronous method, by its name or its entry.
+std::vector<Replayable::Settings> kinds() {
+  return {{.algorithm = "a2cid2"}, {.algorithm = "a-psgd"}, {.entry = &test::served_late()}};
+}
+
 /// Records `run` and replays it on one thread and on two.
 void check_replay(Replayable& run) {
   MemoryRecorder recorder;
@@ -66,6 +71,21 @@ TEST_CASE("replay: bits, events and samples are those of the recorded run") {
         }
 }
 
+TEST_CASE("replay: bits, events and samples are those of the recorded run with a server") {
+  for (Replayable::Settings settings : kinds())
+    for (const int workers : {1, 2, 3, 8}) {
+      settings.workers = workers;
+      settings.gradients = 1000;
+      Replayable run(settings);
+      if (!run.spec.method.has_server()) continue;
+      INFO(run.spec.method.kind << ", n = " << workers);
+      run.spec.schedule.learning_rate = 0.01;
+      if (workers > 2) run.options.slow_factors.assign(static_cast<std::size_t>(workers), 1);
+      if (workers > 2) run.options.slow_factors[1] = 4;
+      check_replay(run);
+    }
+}
+
 TEST_CASE("replay: a single worker, slow workers and exchange threads") {
   Replayable alone({.algorithm = "ad-psgd", .workers = 1});
   check_replay(alone);
@@ -91,9 +111,11 @@ TEST_CASE("replay: a limit or a target that ended the run is not needed to end i
 }
 
 TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
-  for (const char* algorithm : {"ad-psgd", "a2cid2"}) {
-    INFO(algorithm);
-    Replayable run({.algorithm = algorithm, .workers = 4, .dimension = kLongVector});
+  for (Replayable::Settings settings : kinds()) {
+    settings.workers = 4;
+    settings.dimension = kLongVector;
+    Replayable run(settings);
+    INFO(run.spec.method.kind);
     CheckpointFolder then(75), now(1);
     run.before_gradient = waiting_for(then, 400, 2);
     MemoryRecorder recorder, again;
@@ -115,8 +137,10 @@ TEST_CASE("replay: every checkpoint mark is a cut with the recorded bits") {
   }
 }
 
-TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") {
-  Replayable run({.workers = 4, .dimension = kLongVector});
+namespace {
+
+void check_goes_on_from_checkpoints(Replayable& run) {
+  INFO(run.spec.method.kind);
   run.spec.cadence.evaluate_every = 20;  // so that samples follow a first cut that comes late
   CheckpointFolder then(75), now(1);
   run.before_gradient = waiting_for(then, 400, 3);
@@ -150,6 +174,17 @@ TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") 
     }
 }
 
+}  // namespace
+
+TEST_CASE("replay: goes on from any checkpoint, the recorded run's or its own") {
+  for (Replayable::Settings settings : kinds()) {
+    settings.workers = 4;
+    settings.dimension = kLongVector;
+    Replayable run(settings);
+    check_goes_on_from_checkpoints(run);
+  }
+}
+
 TEST_CASE("replay: a checkpoint of another moment is refused") {
   Replayable run({.dimension = kLongVector});
   CheckpointFolder folder(75);
@@ -166,8 +201,10 @@ TEST_CASE("replay: a checkpoint of another moment is refused") {
                     ContainsSubstring("checkpoint mark"));
 }
 
-TEST_CASE("replay: a run of several attempts is one run") {
-  Replayable run({.workers = 4, .gradients = 4000, .dimension = 2000});
+namespace {
+
+void check_attempts_are_one_run(Replayable& run) {
+  INFO(run.spec.method.kind);
   MemoryRecorder recorder;
   CheckpointFolder folder(125);
   Outcome recorded;
@@ -214,10 +251,24 @@ TEST_CASE("replay: a run of several attempts is one run") {
   CHECK(other_series(again, recorder) == "");
 }
 
+}  // namespace
+
+TEST_CASE("replay: a run of several attempts is one run") {
+  for (Replayable::Settings settings : kinds()) {
+    settings.workers = 4;
+    settings.gradients = 4000;
+    settings.dimension = 2000;
+    Replayable run(settings);
+    check_attempts_are_one_run(run);
+  }
+}
+
 TEST_CASE("replay: a run that diverged diverges again, at the same gradient") {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO("seed " << seed);
-    Replayable run({.algorithm = seed % 2 == 0 ? "ad-psgd" : "a2cid2", .seed = seed});
+    Replayable::Settings settings = kinds()[seed % 3];
+    settings.seed = seed;
+    Replayable run(settings);
     run.spec.schedule.learning_rate = 1000;
     run.spec.cadence.consensus_every = seed % 3 == 0 ? 0.5 : 500;
     MemoryRecorder recorder, again;

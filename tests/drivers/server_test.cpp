@@ -1,10 +1,11 @@
-// Methods with a server, in virtual time.
+// Methods with a server, in virtual time and on threads.
 #include <nlohmann/json.hpp>
 
 #include "engine/base/digest.hpp"
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/drivers/take_turns.hpp"
 
 using namespace acid;
 using test::Setup;
@@ -137,8 +138,34 @@ TEST_CASE("a worker that pauses before its first gradient leaves the clock of gr
   CHECK(outcome.position.gradients <= 42);
 }
 
-TEST_CASE("a server listens to no driver but the virtual one") {
+TEST_CASE("CORRECTNESS 23: workers that take turns have that staleness on threads") {
   Setup setup;
-  a_psgd(setup).on_threads = true;
-  CHECK_THROWS_AS(setup.run(), UsageError);
+  a_psgd(setup).options = {{"staleness_aware", 1.0}};
+  setup.on_threads = true;
+  test::TakeTurns turns(kWorkers, 20);
+  setup.before_gradient = [&turns](int w, std::int64_t step) { turns.wait(w, step); };
+  setup.recorder.when_progress = [&turns](const Position& here) { turns.look(here); };
+  const Outcome outcome = setup.run();
+  REQUIRE(outcome.staleness.size() == kWorkers);
+  for (int stale = 0; stale < kWorkers; ++stale)
+    CHECK(outcome.staleness[static_cast<std::size_t>(stale)] ==
+          (stale < kWorkers - 1 ? 1 : 1 + 19 * kWorkers));
+  CHECK(outcome.mean == in_turn(setup, 20, true));
+}
+
+TEST_CASE("with one worker a server's method has the same bits on threads as simulated") {
+  for (const char* algorithm : {"a-psgd", "async-diloco"}) {
+    Setup simulated, threads;
+    for (Setup* const setup : {&simulated, &threads}) {
+      a_psgd(*setup, 1).algorithm = algorithm;
+      if (setup->algorithm == "async-diloco") setup->options = {{"steps", 5}};
+    }
+    threads.on_threads = true;
+    const Outcome expected = simulated.run(), outcome = threads.run();
+    CHECK(outcome.mean_digest == expected.mean_digest);
+    CHECK(outcome.worker_digests == expected.worker_digests);
+    CHECK(outcome.position.bytes == expected.position.bytes);
+    CHECK(outcome.exchanges_done == expected.exchanges_done);
+    CHECK(outcome.staleness == expected.staleness);
+  }
 }

@@ -11,7 +11,9 @@ ReplayOrder::ReplayOrder(const RunSpec& spec, const ReplayScript& script, bool c
     : complete_(complete),
       workers_(spec.workers, script),
       clocks_(workers_, script.shared_clock, complete),
-      schedule_(*spec.topology, spec.method.rate, spec.seeds) {}
+      schedule_(*spec.topology, spec.method.rate, spec.seeds) {
+  if (spec.method.has_server()) arrivals_.emplace(spec, workers_, clocks_);
+}
 
 std::optional<ReplayStep> ReplayOrder::next() {
   do {
@@ -33,8 +35,9 @@ std::optional<ReplayStep> ReplayOrder::step_of(int worker) {
   }
   clocks_.check_time(worker);
   if (c.lost && c.at + 1 == c.events->size()) return lost_step(worker);
-  if (clocks_.waits(worker)) return std::nullopt;
   const EventKind kind = c.event().kind;
+  if (arrivals_ && !is_mark(kind)) return arrivals_->step_of(worker);
+  if (clocks_.waits(worker)) return std::nullopt;
   if (is_mark(kind)) return arrive_at_mark(worker);
   if (kind == EventKind::exchange || kind == EventKind::offer) return exchange_step(worker);
   if (kind == EventKind::apply) return apply_step(worker);

@@ -5,27 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "engine/drivers/replay/arrivals.hpp"
 #include "engine/drivers/replay/commit_clocks.hpp"
 #include "engine/drivers/replay/replay.hpp"
+#include "engine/drivers/replay/replay_step.hpp"
 #include "engine/drivers/replay/script_cursors.hpp"
 #include "engine/topology/edge_schedule.hpp"
 
 namespace acid {
-
-/// The next thing that a script asks for: an event of one worker, an exchange or the offers of two,
-/// or a mark that all of them have reached.
-struct ReplayStep {
-  EventKind kind = EventKind::begin_gradient;
-  double time = 0;
-  int worker = 0;              // not of marks; of an exchange and of offers the lower one
-  int partner = 0;             // of exchange and offer
-  std::uint64_t exchange = 0;  // of exchange, offer, apply: the edge's number in the drawn list
-  std::int64_t gradient = 0;   // of commits: how many there were by its clock, this one included
-  bool computes = false;       // a gradient begins here that the script commits later
-  /// offer, apply: of this worker by itself, because it or its partner is lost later. measured,
-  /// checkpoint: in the log of this worker only, which was lost before the mark was taken.
-  bool alone = false;
-};
 
 /// Brings the events of all workers into one order that respects that of each worker, the meeting
 /// of partners and the marks, and makes sure that they are what a run may have done: state machines
@@ -33,8 +20,9 @@ struct ReplayStep {
 /// drawn list. Where workers have clocks of their own, an event comes once as many gradients are
 /// committed as its time tells of; a script for which no order allows that is broken. A worker
 /// whose events end with `lost` is at no later mark; exchanges with it may be left out, or offered
-/// and not applied, and both partners offer when they come to it, without a meeting. O(log n) per
-/// event besides the drawing of edges. Not thread-safe.
+/// and not applied, and both partners offer when they come to it, without a meeting. Where the
+/// method has a server the order is that of Arrivals. O(log n) per event besides the drawing of
+/// edges. Not thread-safe.
 class ReplayOrder {
  public:
   /// Both outlive it. `complete`: the script tells the whole run; otherwise the workers' events may
@@ -45,7 +33,8 @@ class ReplayOrder {
   std::optional<ReplayStep> next();
 
   std::int64_t commits() const { return clocks_.commits(); }  // so far, of all workers
-  std::int64_t exchanges() const { return halves_ / 2; }      // each has two workers who apply it
+  /// Each has two workers who apply it, or is an arrival at the server.
+  std::int64_t exchanges() const { return arrivals_ ? arrivals_->count() : halves_ / 2; }
   /// The last mark. Of lost workers that had no part in it, all that they ever did counts.
   struct Mark {
     std::int64_t commits = 0, exchanges = 0;
@@ -87,7 +76,8 @@ class ReplayOrder {
   ScriptCursors workers_;
   CommitClocks clocks_;
   EdgeSchedule schedule_;
-  int at_mark_ = 0, ended_ = 0;  // workers
+  std::optional<Arrivals> arrivals_;  // where there is a server
+  int at_mark_ = 0, ended_ = 0;       // workers
   std::int64_t halves_ = 0;
   Mark mark_;
   /// Offers that were made alone, by the edge's number.

@@ -77,7 +77,7 @@ bool ReplayOrder::may_break_off() const { return !complete_ && ended_ > 0; }
 const ReplayOrder::Cursor* ReplayOrder::first_at_exchange() const {
   const Cursor* first = nullptr;
   for (const Cursor& c : workers_.all())
-    if (c.state == State::at_exchange &&
+    if (c.state == State::at_exchange && !c.edges.empty() &&
         (first == nullptr || c.edges.front().number < first->edges.front().number))
       first = &c;
   return first;
@@ -97,6 +97,11 @@ void ReplayOrder::stuck() const {
       workers_.broken(
           w, fmt::format("exchange {} is applied, and worker {}, who was lost, never offered it",
                          c.offered->number, other(*c.offered, w)));
+  for (int w = 0; w < workers_.size(); ++w)
+    if (workers_.at(w).state == State::at_exchange && arrivals_)
+      workers_.broken(w, fmt::format("what it says does not arrive at the server: nobody's arrival "
+                                     "is number {}",
+                                     arrivals_->count() + 1));
   if (const CommitClocks::Waiting* const first = clocks_.first_waiting())
     workers_.broken(
         first->second,

@@ -35,7 +35,9 @@ class Replay {
         unheard_(losses_.size()),
         sampler_(run.spec, run.objective, run.recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
-        player_(run, threads, /*keeps_events=*/true) {}
+        player_(run, threads, /*keeps_events=*/true) {
+    if (run.spec.method.has_server()) messages_.emplace(run.spec, run.objective.dimension());
+  }
 
   Outcome execute();
 
@@ -49,6 +51,8 @@ class Replay {
   void offer(const ReplayStep& step);
   void apply(const ReplayStep& step);
   void offer_alone(const ReplayStep& step);
+  void arrive(const ReplayStep& step);
+  void hear_reply(const ReplayStep& step);
   void count_edge(const ReplayStep& step);
   void mark_alone(const ReplayStep& step);
   Offers* free_offers();
@@ -73,6 +77,7 @@ class Replay {
   std::deque<Offers> offers_;     // as many as were ever in use at a time
   std::vector<Offers*> offered_;  // by worker: of its exchange in flight
   OffersAlone alone_;
+  std::optional<ServerMessages> messages_;
   std::vector<double> losses_;           // of the gradients in flight
   GradientRecords notes_;                // since the last sample; filled in on the workers' chains
   std::vector<bool> noted_;              // workers that have a note there
@@ -127,6 +132,7 @@ void Replay::resume(const CheckpointFile& file) {
   ArchiveReader state(file.state());
   ensemble_.persist(state);
   ensemble_.restore(file);
+  if (messages_) messages_->restore(file);
   ArchiveWriter numbers;  // of the events that come next, as the log keeps them
   for (int w = 0; w < spec_.workers; ++w) {
     check_standing(w);
@@ -162,9 +168,10 @@ void Replay::take(const ReplayStep& step) {
     case EventKind::exchange:
       return player_.exchange(step.worker, step.partner, step.time, step.exchange);
     case EventKind::offer:
+      if (messages_) return arrive(step);
       return step.alone ? offer_alone(step) : offer(step);
     case EventKind::apply:
-      return apply(step);
+      return messages_ ? hear_reply(step) : apply(step);
     case EventKind::measured:
       return step.alone ? mark_alone(step) : measure(step.time);
     case EventKind::checkpoint:
@@ -196,7 +203,9 @@ void Replay::commit(const ReplayStep& step) {
                   .position = here,
                   .learning_rate = spec_.learning_rate(here),
                   .begins_next = step.kind == EventKind::commit_and_begin,
-                  .is_first = first},
+                  .is_first = first,
+                  .staleness = messages_ ? std::optional(step.staleness) : std::nullopt,
+                  .logs_staleness = messages_.has_value()},
                  losses_[index], note);
   if (step.computes) compute(w);
   if (order_.commits() % 16 == 0) run_.recorder.progress(position());
@@ -243,6 +252,20 @@ void Replay::offer_alone(const ReplayStep& step) {
       });
 }
 
+void Replay::arrive(const ReplayStep& step) {
+  const int w = step.worker;
+  const double learning_rate =
+      step.gradient == 0 ? 0 : spec_.learning_rate(position(step.gradient, 0));
+  player_.say(w, step.time, messages_->said(w), step.exchange);
+  player_.serve(w, step.time, messages_->said(w), messages_->reply(w),
+                {learning_rate, static_cast<std::int64_t>(step.exchange), step.staleness});
+}
+
+void Replay::hear_reply(const ReplayStep& step) {
+  const int w = step.worker;
+  player_.hear(w, step.time, messages_->said(w), messages_->reply(w), step.exchange);
+}
+
 void Replay::mark_alone(const ReplayStep& step) {
   pool_.submit(step.worker, ChainPool::kNoChain, ChainPool::Weight::light, [this, step](int) {
     log_.mark(step.worker, step.kind, step.time, ensemble_.worker(step.worker));
@@ -251,6 +274,7 @@ void Replay::mark_alone(const ReplayStep& step) {
 
 // Of the exchanges with a lost worker those that the other has applied, as it reports them.
 void Replay::count_edge(const ReplayStep& step) {
+  if (messages_) return;  // no graph has a part in it
   const bool met =
       step.kind == EventKind::exchange || (step.kind == EventKind::offer && !step.alone);
   const bool outlived = step.kind == EventKind::apply && step.alone && !order_.is_lost(step.worker);
@@ -328,7 +352,9 @@ void Replay::save_cut(double time) {
       log_.mark(w, EventKind::checkpoint, time, ensemble_.worker(w));
   if (run_.checkpointing.checkpoints == nullptr || !all_at_mark()) return;
   log_.flush();
-  run_.checkpointing.save(order_.last_mark().commits, position_at_mark(time), ensemble_.vectors(),
+  std::vector<StateVectors> vectors = ensemble_.vectors();
+  if (messages_) messages_->add_to(vectors);
+  run_.checkpointing.save(order_.last_mark().commits, position_at_mark(time), std::move(vectors),
                           kLayout, ensemble_);
 }
 
@@ -347,7 +373,7 @@ Outcome Replay::finish(const GradientRecords& notes) {
 }  // namespace
 
 Outcome run_replay(const Run& run, const ReplayScript& script, bool complete, int threads) {
-  ACID_ASSERT(run.spec.method.has_meetings() && threads >= 1,
+  ACID_ASSERT(run.spec.method.is_asynchronous() && threads >= 1,
               "replay of a synchronous method or on {} threads", threads);
   return Replay(run, script, complete, threads).execute();
 }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 
 #include "engine/drivers/shared/chain_pool.hpp"
+#include "engine/drivers/shared/server_messages.hpp"
 #include "engine/run/commit.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
@@ -67,28 +67,25 @@ class Player {
       log_.add(j, EventKind::exchange, t, ensemble_.worker(j), number);
     });
   }
-  /// `own` ← what worker w says.
-  void say(int w, double t, std::span<float> own) {
-    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own](int) {
+  /// `own` ← what worker w says. `number`: for the log, of its arrival at the server.
+  void say(int w, double t, std::span<float> own, std::uint64_t number = 0) {
+    pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, number](int) {
       ensemble_.worker(w).offer(t, own);
-      log_.add(w, EventKind::offer, t, ensemble_.worker(w));
+      log_.add(w, EventKind::offer, t, ensemble_.worker(w), number);
     });
   }
   /// The server hears what worker w has said; `reply` ← what it answers.
   void serve(int w, double t, std::span<const float> said, std::span<float> reply,
              const StepSize& arrival) {
     pool_.submit(w, 2 * workers_, ChainPool::Weight::light, [this, t, said, reply, arrival](int) {
-      const std::array<kernels::Weighted<float>, 2> sources{{{said.data(), 0}, {said.data(), 1}}};
-      ensemble_.server().hear(t, {.sources = sources, .arrival = &arrival});
-      ensemble_.server().offer(t, reply);
+      acid::serve(ensemble_.server(), t, said, reply, arrival);
     });
   }
   /// Worker w hears the reply to what it has said, its arrival number `number` at the server.
   void hear(int w, double t, std::span<const float> own, std::span<const float> reply,
             std::uint64_t number) {
     pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, reply, number](int) {
-      const std::array<kernels::Weighted<float>, 2> sources{{{own.data(), 1}, {reply.data(), 1}}};
-      ensemble_.worker(w).hear(t, {.sources = sources});
+      hear_reply(ensemble_.worker(w), t, own, reply);
       log_.add(w, EventKind::apply, t, ensemble_.worker(w), number);
     });
   }

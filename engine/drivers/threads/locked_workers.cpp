@@ -1,7 +1,5 @@
 #include "engine/drivers/threads/locked_workers.hpp"
 
-#include "engine/run/commit.hpp"
-
 namespace acid {
 
 LockedWorkers::LockedWorkers(const Run& run)
@@ -46,21 +44,19 @@ std::optional<Position> LockedWorkers::count_commit() {
 }
 
 bool LockedWorkers::commit(int w, const Position& here, double loss, double started,
-                           bool begins_next) {
+                           const Commit& more) {
   Own& o = own(w);
-  Position noted = here;
-  noted.bytes = 0;  // which exchanges came before is no fact while others are under way
-  const Commit what{.worker = w,
-                    .time = here.normalised_time,
-                    .position = noted,
-                    .learning_rate = spec_.learning_rate(here),
-                    .loss = loss,
-                    .gradient = ensemble_.gradient(w),
-                    .direction = ensemble_.gradient(w),
-                    .begins_next = begins_next,
-                    .is_first = o.notes.empty()};
+  Commit what = more;
+  what.worker = w;
+  what.time = here.normalised_time;
+  what.position = here;
+  what.position.bytes = 0;  // which exchanges came before is no fact while others are under way
+  what.learning_rate = spec_.learning_rate(here);
+  what.loss = loss;
+  what.gradient = what.direction = ensemble_.gradient(w);
+  what.is_first = o.notes.empty();
   const bool finite = acid::commit(what, ensemble_.worker(w), log_, o.notes.emplace_back());
-  o.computing = begins_next;
+  o.computing = what.begins_next;
   timeline_.add(w, SpanKind::compute, started, here.seconds);
   run_.recorder.progress(here);
   return finite;
@@ -90,6 +86,12 @@ void LockedWorkers::waited(int w, double since) {
   const double until = seconds();
   own(w).idle_seconds += until - since;
   timeline_.add(w, SpanKind::wait, since, until);
+}
+
+void LockedWorkers::waited_at_server(int w, double since, double begun) {
+  own(w).idle_seconds += begun - since;
+  timeline_.add(w, SpanKind::wait, since, begun);
+  timeline_.add(w, SpanKind::exchange, begun, seconds());
 }
 
 GradientRecords LockedWorkers::collect_notes() {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/base/mutex.hpp"
+#include "engine/run/commit.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/outcome.hpp"
@@ -40,6 +41,9 @@ class LockedWorkers {
 
   // Any thread.
   std::int64_t commits() const { return commits_.load(); }
+  std::int64_t exchanges() const { return exchanges_.load(); }
+  /// A server has heard another message.
+  void arrive() { exchanges_.fetch_add(1); }
   double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
   double trained_seconds() const { return trained_seconds_.load(); }  // at the latest commit
@@ -56,8 +60,11 @@ class LockedWorkers {
   /// Counts a gradient that the worker commits next. Returns where the run is right after it;
   /// nothing when the budget has none left.
   std::optional<Position> count_commit();
-  /// False where the loss is not finite. `started`: seconds() when it began to be computed.
-  bool commit(int w, const Position& here, double loss, double started, bool begins_next);
+  /// False where the loss is not finite. `started`: seconds() when it began to be computed. Of
+  /// `more` counts what only the caller knows: begins_next and the staleness.
+  bool commit(int w, const Position& here, double loss, double started, const Commit& more);
+  /// The worker waited for the server, which then heard and answered it, by seconds().
+  void waited_at_server(int w, double since, double begun);
 
   // Whoever holds no mutex.
   void exchange(const DueEdge& edge);
@@ -96,8 +103,9 @@ class LockedWorkers {
   EventLog log_;                // worker i's: likewise
   Timeline timeline_;           // likewise
   std::unique_ptr<Own[]> own_;
-  std::atomic<std::int64_t> commits_{0};     // changes only under a worker's mutex
-  std::atomic<std::int64_t> exchanges_{0};   // changes only under two workers' mutexes
+  std::atomic<std::int64_t> commits_{0};  // changes only under a worker's mutex
+  std::atomic<std::int64_t> exchanges_{
+      0};  // changes only under two workers' mutexes, or a server's
   std::atomic<std::int64_t> sent_again_{0};  // bytes; likewise
   std::atomic<double> trained_seconds_{0};
 };

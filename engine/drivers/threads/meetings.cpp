@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace acid {
 
@@ -14,9 +15,11 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
       workers_(run),
       exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(run.spec.workers)) {
+  if (spec_.method.has_server()) server_.emplace(spec_, workers_);
   if (run.checkpointing.resume == nullptr) return;
-  load_state(*run.checkpointing.resume, kLayout, *this);
+  load_state(*run.checkpointing.resume, layout(spec_.method), *this);
   workers_.ensemble().restore(*run.checkpointing.resume);
+  if (server_) server_->messages().restore(*run.checkpointing.resume);
 }
 
 void ThreadsAsync::close() {
@@ -78,6 +81,7 @@ Outcome ThreadsAsync::finish(const Position& end, std::int64_t waiting) {
   Outcome outcome = conclude(workers_.ensemble(), sampler_, workers_.now(), workers_.totals(end),
                              workers_.collect_notes());
   exchanges_.tell(outcome);
+  if (server_) outcome.exchanges_drawn = outcome.exchanges_done;
   outcome.exchanges_waiting = waiting;
   outcome.skipped = sampler_.skipped();
   workers_.tell_times(end.seconds, outcome);  // an exchange may go on, or be drained
@@ -99,7 +103,7 @@ void ThreadsAsync::work(int w) {
 
 bool ThreadsAsync::begin_once_caught_up(int w) {
   for (bool held = false; !begin(w); held = true) {
-    if (closing_.is_set()) return false;
+    if (closing_.is_set() || server_) return false;
     if (!held) exchanges_.count_hold();
     const double since = workers_.seconds();
     exchanges_.catch_up(w);
@@ -110,6 +114,7 @@ bool ThreadsAsync::begin_once_caught_up(int w) {
 
 bool ThreadsAsync::begin(int w) {
   MutexLock lock(workers_.own(w).mutex);
+  if (server_) return !closing_.is_set() && server_->begin(w);
   const double t = workers_.now();
   if (exchanges_.behind(w)) return false;
   workers_.begin(w, t);
@@ -126,8 +131,10 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   }
   const std::optional<Position> here = workers_.count_commit();
   if (!here) return false;
-  const bool begins_next = !exchanges_.behind(w);
-  if (!workers_.commit(w, *here, loss, started, begins_next)) {
+  const bool finite =
+      server_ ? server_->go_on(w, {*here, loss, started})
+              : workers_.commit(w, *here, loss, started, {.begins_next = !exchanges_.behind(w)});
+  if (!finite) {
     diverged_.store(true);
     closing_.set();
   }
@@ -198,7 +205,9 @@ void ThreadsAsync::save_paused() {
   const Position here = workers_.position(workers_.commits());
   workers_.log().mark(EventKind::checkpoint, here.normalised_time, workers_.ensemble());
   workers_.log().flush();
-  run_.checkpointing.save(here.gradients, here, workers_.ensemble().vectors(), kLayout, *this);
+  std::vector<StateVectors> vectors = workers_.ensemble().vectors();
+  if (server_) server_->messages().add_to(vectors);
+  run_.checkpointing.save(here.gradients, here, std::move(vectors), layout(spec_.method), *this);
 }
 
 }  // namespace acid

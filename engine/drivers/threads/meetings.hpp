@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "engine/base/cyclic_barrier.hpp"
 #include "engine/base/stop_latch.hpp"
@@ -8,6 +9,7 @@
 #include "engine/drivers/threads/due_exchanges.hpp"
 #include "engine/drivers/threads/locked_workers.hpp"
 #include "engine/drivers/threads/pace.hpp"
+#include "engine/drivers/threads/server.hpp"
 #include "engine/run/outcome.hpp"
 #include "engine/run/run.hpp"
 
@@ -15,14 +17,17 @@ namespace acid {
 
 /// One asynchronous run on threads: a thread per worker computes its gradients, some execute
 /// exchanges where that is asked for, and the calling thread takes samples and cuts when they are
-/// due and sees the ends that no worker sees coming. What they share has locks of its own: the
-/// workers first, then what is due.
+/// due and sees the ends that no worker sees coming. Where the method has a server no exchange is
+/// ever due, and the workers' threads come to the server instead. What they share has locks of its
+/// own: the workers first, then what is due, or the server.
 class ThreadsAsync {
  public:
   ThreadsAsync(const Run& run, const ThreadsOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "threads-async/4";
+  static std::string_view layout(const Method& method) {
+    return method.has_server() ? "threads-server/1" : "threads-async/4";
+  }
 
   /// The state, the vectors apart, while nothing happens: no exchange is in flight, and the caller
   /// holds every worker's mutex or is the only thread there is.
@@ -30,6 +35,7 @@ class ThreadsAsync {
   void persist(Archive& archive) {
     archive(workers_, exchanges_, sampler_);
     for (int w = 0; w < spec_.workers; ++w) archive(workers_.own(w));
+    if (server_) archive(*server_);
   }
 
  private:
@@ -66,6 +72,7 @@ class ThreadsAsync {
   std::atomic<bool> diverged_{false};
   LockedWorkers workers_;
   DueExchanges exchanges_;
+  std::optional<ThreadsServer> server_;
   Sampler sampler_;             // calling thread only
   double sampled_seconds_ = 0;  // of the latest sample; calling thread only
 };

@@ -7,13 +7,12 @@
 namespace acid {
 
 Outcome run_threads(const Run& run, const ThreadsOptions& options) {
-  refuse_server(run.spec, "threads");
-  if (run.spec.method.has_meetings()) return ThreadsAsync(run, options).execute();
+  if (run.spec.method.is_asynchronous()) return ThreadsAsync(run, options).execute();
   return ThreadsSync(run, options).execute();
 }
 
 std::string_view threads_state_layout(const RunSpec& spec) {
-  return spec.method.has_meetings() ? ThreadsAsync::kLayout : ThreadsSync::kLayout;
+  return spec.method.is_asynchronous() ? ThreadsAsync::layout(spec.method) : ThreadsSync::kLayout;
 }
 
 }  // namespace acid

@@ -20,12 +20,9 @@ VirtualServer::VirtualServer(const Run& run, const VirtualOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(with_durations(options)),
-      said_size_(spec_.method.message().floats(run.objective.dimension())),
-      reply_size_(spec_.method.server->floats->message().floats(run.objective.dimension())),
       workers_(run, options_, timetable_, player_),
       walks_(static_cast<std::size_t>(spec_.workers)),
-      said_(walks_.size() * said_size_, *spec_.backend),
-      replies_(walks_.size() * reply_size_, *spec_.backend),
+      messages_(spec_, run.objective.dimension()),
       player_(run, options.threads, run.spec.keep_events),
       sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { player_.pool().parallel_for(count, body); }) {
@@ -44,37 +41,10 @@ void VirtualServer::persist(Archive& archive) {
   for (int w = 0; w < spec_.workers; ++w) archive(workers_.state(w));
 }
 
-std::span<float> VirtualServer::said(int w) {
-  return said_.span().subspan(static_cast<std::size_t>(w) * said_size_, said_size_);
-}
-std::span<float> VirtualServer::reply(int w) {
-  return replies_.span().subspan(static_cast<std::size_t>(w) * reply_size_, reply_size_);
-}
-
-void VirtualServer::add_messages(std::vector<StateVectors>& vectors) {
-  const auto add = [&](const char* name, std::size_t size, const auto& of) {
-    const auto floats = static_cast<std::int64_t>(size);
-    StateVectors& messages = vectors.emplace_back();
-    messages.name = name;
-    messages.segments = {{.name = "message", .shape = {floats}, .offset = 0, .size = floats}};
-    messages.compared = false;  // they are past
-    for (int w = 0; w < spec_.workers; ++w) messages.values.push_back(of(w));
-  };
-  add("server.said", said_size_, [this](int w) { return said(w); });
-  add("server.reply", reply_size_, [this](int w) { return reply(w); });
-}
-
 void VirtualServer::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   player_.ensemble().restore(file);
-  std::vector<StateVectors> messages;
-  add_messages(messages);
-  for (const StateVectors& each : messages) {
-    std::vector<std::span<float>> out;
-    for (const std::span<const float> values : each.values)
-      out.emplace_back(const_cast<float*>(values.data()), values.size());
-    file.read(each.name, each.segments, out);
-  }
+  messages_.restore(file);
   for (int w = 0; w < spec_.workers; ++w)
     if (walk(w).computing) workers_.compute(w);
 }
@@ -87,7 +57,7 @@ void VirtualServer::save_cut() {
                      ensemble);
   player_.log().flush();
   std::vector<StateVectors> vectors = ensemble.vectors();
-  add_messages(vectors);
+  messages_.add_to(vectors);
   run_.checkpointing.save(timetable_.steps(), totals_.position, std::move(vectors), kLayout, *this);
 }
 
@@ -248,7 +218,7 @@ double VirtualServer::arrives(double& link_free, std::size_t bytes) {
 
 void VirtualServer::say(int w) {
   const std::size_t dimension = run_.objective.dimension();
-  player_.say(w, timetable_.time(), said(w));
+  player_.say(w, timetable_.time(), messages_.said(w));
   walk(w).replied = false;
   totals_.position.bytes += spec_.bytes_per_exchange(dimension);
   const std::size_t bytes = spec_.method.packed_message(dimension).bytes();
@@ -261,14 +231,14 @@ void VirtualServer::serve(int w) {
   Walk& at = walk(w);
   const StepSize arrival{at.learning_rate, arrivals_ + 1, arrivals_ - at.arrival};
   at.arrival = ++arrivals_;
-  player_.serve(w, timetable_.time(), said(w), reply(w), arrival);
-  timetable_.push({.seconds = arrives(way_out_free_, sizeof(float) * reply_size_),
+  player_.serve(w, timetable_.time(), messages_.said(w), messages_.reply(w), arrival);
+  timetable_.push({.seconds = arrives(way_out_free_, messages_.reply_bytes()),
                    .worker = w,
                    .kind = Occurrence::Kind::reply_arrives});
 }
 
 void VirtualServer::hear(int w) {
-  player_.hear(w, timetable_.time(), said(w), reply(w),
+  player_.hear(w, timetable_.time(), messages_.said(w), messages_.reply(w),
                static_cast<std::uint64_t>(walk(w).arrival));
   ++totals_.exchanges;
 }

@@ -44,7 +44,6 @@ class VirtualServer {
   };
   Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
   void resume(const CheckpointFile& file);
-  void add_messages(std::vector<StateVectors>& vectors);
   void save_cut();
   /// False when the run is over.
   bool step();
@@ -62,17 +61,14 @@ class VirtualServer {
   void take_sample(double time);
   void drain();
   Outcome finish();
-  std::span<float> said(int w);
-  std::span<float> reply(int w);
 
   const Run& run_;
   const RunSpec& spec_;
   const VirtualOptions options_;  // gradients take their time
-  const std::size_t said_size_, reply_size_;
   Timetable timetable_;
   VirtualWorkers workers_;
   std::vector<Walk> walks_;
-  Arena<float> said_, replies_;  // by worker
+  ServerMessages messages_;
   std::int64_t arrivals_ = 0;
   double way_in_free_ = 0, way_out_free_ = 0;  // seconds: when the server's link has sent all
   Totals totals_;

@@ -1,0 +1,88 @@
+#include "engine/drivers/threads/server.hpp"
+
+#include <algorithm>
+
+namespace acid {
+
+ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
+    : spec_(spec),
+      workers_(workers),
+      walks_(static_cast<std::size_t>(spec.workers)),
+      messages_(spec, workers.ensemble().dimension()) {}
+
+bool ThreadsServer::begin(int w) {
+  return workers_.commits() < spec_.budget.gradients && walk_on(w, workers_.now(), nullptr) &&
+         workers_.own(w).computing;
+}
+
+bool ThreadsServer::go_on(int w, const Done& done) {
+  Walk& at = walks_[static_cast<std::size_t>(w)];
+  at.learning_rate = spec_.learning_rate(done.here);
+  ++at.phase;
+  return walk_on(w, done.here.normalised_time, &done);
+}
+
+bool ThreadsServer::walk_on(int w, double t, const Done* done) {
+  Walk& at = walks_[static_cast<std::size_t>(w)];
+  const std::int64_t staleness = workers_.exchanges() - at.arrival;
+  while (true) {
+    const bool ends = workers_.commits() >= spec_.budget.gradients;
+    const Leg& leg = spec_.method.round.leg(at.leg);
+    if (at.phase == static_cast<std::int64_t>(leg.size())) {
+      ++at.leg;
+      at.phase = 0;
+      if (ends) return true;
+      continue;
+    }
+    switch (leg[static_cast<std::size_t>(at.phase)]) {
+      case Phase::gradient:
+        if (!ends) workers_.begin(w, t);
+        return true;
+      case Phase::step:
+        if (!step(w, *done, staleness)) return false;
+        break;
+      case Phase::say:
+        say(w, t);
+        break;
+      case Phase::hear:
+        hear(w, t);
+        break;
+    }
+    ++at.phase;
+  }
+}
+
+bool ThreadsServer::step(int w, const Done& done, std::int64_t staleness) {
+  return workers_.commit(
+      w, done.here, done.loss, done.started,
+      {.staleness = std::min<std::int64_t>(staleness, kExchangeMask), .logs_staleness = true});
+}
+
+void ThreadsServer::say(int w, double t) {
+  Walk& at = walks_[static_cast<std::size_t>(w)];
+  Ensemble& ensemble = workers_.ensemble();
+  ensemble.worker(w).offer(t, messages_.said(w));
+  const double since = workers_.seconds();
+  double begun = 0;
+  {
+    MutexLock lock(mutex_);
+    begun = workers_.seconds();
+    const std::int64_t before = workers_.exchanges();
+    const StepSize arrival{at.learning_rate, before + 1, before - at.arrival};
+    at.arrival = before + 1;
+    serve(ensemble.server(), t, messages_.said(w), messages_.reply(w), arrival);
+    workers_.arrive();
+  }
+  workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
+                     static_cast<std::uint64_t>(at.arrival));
+  workers_.waited_at_server(w, since, begun);
+}
+
+void ThreadsServer::hear(int w, double t) {
+  Worker& worker = workers_.ensemble().worker(w);
+  hear_reply(worker, t, messages_.said(w), messages_.reply(w));
+  workers_.log().add(w, EventKind::apply, t, worker,
+                     static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
+}
+
+}  // namespace acid

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/mutex.hpp"
+#include "engine/drivers/shared/server_messages.hpp"
+#include "engine/drivers/threads/locked_workers.hpp"
+
+namespace acid {
+
+/// The server of a run on threads, and how far its workers are in the method's round. What a worker
+/// does between two gradients its thread does at once, at one normalised time, under the worker's
+/// mutex; what it says there the server hears and answers before the thread goes on.
+///
+/// mutex_ guards the server and the number of arrivals. It comes after the workers' mutexes: under
+/// all of these nobody is at the server.
+class ThreadsServer {
+ public:
+  /// A gradient that has been computed and counted.
+  struct Done {
+    Position here;  // right after it
+    double loss = 0;
+    double started = 0;  // when it began to be computed, by LockedWorkers::seconds()
+  };
+
+  /// All outlive it.
+  ThreadsServer(const RunSpec& spec, LockedWorkers& workers);
+
+  // Whoever holds the mutex of worker w.
+  /// Before its first gradient: until that has begun. False where the run has none left.
+  bool begin(int w);
+  /// Until its next gradient has begun or, where this was one of the run's last, to the leg's end.
+  /// False where the loss is not finite.
+  bool go_on(int w, const Done& done);
+
+  // Whoever holds all mutexes, or is the only thread there is.
+  ServerMessages& messages() { return messages_; }
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(walks_);
+  }
+
+ private:
+  struct Walk {
+    std::int64_t leg = 0, phase = 0;  // it comes to that
+    std::int64_t arrival = 0;         // the number of its last message at the server, from 1
+    double learning_rate = 0;         // of its last gradient
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(leg, phase, arrival, learning_rate);
+    }
+  };
+  bool walk_on(int w, double t, const Done* done);
+  bool step(int w, const Done& done, std::int64_t staleness);
+  void say(int w, double t) EXCLUDES_LOCK(mutex_);
+  void hear(int w, double t);
+
+  const RunSpec& spec_;
+  LockedWorkers& workers_;
+  std::vector<Walk> walks_;  // worker i's: guarded by its mutex
+  ServerMessages messages_;  // likewise
+  Mutex mutex_;
+};
+
+}  // namespace acid
