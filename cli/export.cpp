@@ -148,8 +148,8 @@ void add_export_command(CLI::App& app, Session& session) {
       ->check(CLI::IsMember(format_names()).description(""));
   command->add_flag(
       "--wide", options->wide,
-      "csv, jsonl: one row per run and moment, with a column per metric of the whole\n"
-      "run; single workers' series are in the long form only");
+      "csv, jsonl: one row per run and moment, with a column per setting that differs\n"
+      "and per metric of the whole run; single workers' series are in the long form only");
   command
       ->add_option("-o,--output", options->output,
                    "Where to: a file, or a folder for tensorboard (default: standard output)")
@@ -158,7 +158,8 @@ void add_export_command(CLI::App& app, Session& session) {
   add_crate_options(*command, *options);
   add_store_option(*command, session);
   command->footer(
-      "Parquet: duckdb -c \"COPY 'points.csv' TO 'points.parquet'\" makes it of the CSV.");
+      "Parquet: duckdb -c \"COPY (FROM read_csv('points.csv', types={'run': 'VARCHAR'})) TO "
+      "'points.parquet'\" makes it of the CSV.");
   command->callback([&session, options] {
     session.action = [&session, options] { return export_runs(session, *options); };
   });

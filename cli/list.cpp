@@ -1,11 +1,17 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
+#include "reports/grouping.hpp"
+#include "reports/heading.hpp"
+#include "reports/pivot.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -13,6 +19,7 @@ namespace {
 
 struct ListOptions {
   std::string state, algorithm, where;
+  bool experiments = false;
   Format format;
 };
 
@@ -35,7 +42,118 @@ Table table_of(const std::vector<RunSummary>& runs) {
   return table;
 }
 
+// What an experiment's runs differ in, as a comparison would see them: one run of each group tells.
+Comparison sweep_of(const Store& store, const ExperimentSummary& experiment) {
+  std::set<std::string> groups;
+  std::vector<std::string> ids;
+  std::vector<ComparedRun> runs;
+  for (const RunSummary& run : experiment.runs)
+    if (groups.insert(run.group).second) {
+      ids.push_back(run.id);
+      runs.emplace_back();
+      runs.back().summary = run;
+    }
+  const std::vector<nlohmann::json> settings = run_settings(store, ids);
+  for (std::size_t k = 0; k < runs.size(); ++k) runs[k].settings = settings[k];
+  Comparison sweep;
+  form_groups(sweep, runs);
+  form_points(sweep);
+  return sweep;
+}
+
+struct ListedExperiment {
+  const ExperimentSummary& summary;
+  Comparison sweep;
+  std::vector<std::pair<RunState, int>> states;  // those that some run is in
+  std::set<std::uint64_t> seeds;
+  std::set<std::string> drivers;
+
+  ListedExperiment(const Store& store, const ExperimentSummary& experiment)
+      : summary(experiment), sweep(sweep_of(store, experiment)) {
+    for (const RunState state : {RunState::finished, RunState::diverged, RunState::failed,
+                                 RunState::running, RunState::interrupted, RunState::planned})
+      if (const auto count = std::ranges::count(experiment.runs, state, &RunSummary::state);
+          count > 0)
+        states.emplace_back(state, static_cast<int>(count));
+    for (const RunSummary& run : experiment.runs) {
+      seeds.insert(run.seed);
+      drivers.insert(run.driver);
+    }
+  }
+};
+
+nlohmann::json to_json(const ListedExperiment& experiment) {
+  nlohmann::json states = nlohmann::json::object(), swept = nlohmann::json::object();
+  for (const auto& [state, count] : experiment.states)
+    states[std::string(state_name(state))] = count;
+  for (const ComparedPoint& point : experiment.sweep.points)
+    for (const auto& [key, value] : point.settings) {
+      nlohmann::json& values = swept.emplace(key, nlohmann::json::array()).first.value();
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+  return {{"id", experiment.summary.id},
+          {"name", experiment.summary.name},
+          {"created", experiment.summary.created},
+          {"settings", experiment.sweep.points.size()},
+          {"runs", experiment.summary.runs.size()},
+          {"states", states},
+          {"seeds", experiment.seeds},
+          {"drivers", experiment.drivers},
+          {"swept", swept}};
+}
+
+std::vector<std::string> row_of(const ListedExperiment& experiment) {
+  std::vector<std::string> states, swept;
+  for (const auto& [state, count] : experiment.states)
+    states.push_back(fmt::format("{} {}", count, state_name(state)));
+  for (const PivotAxis& axis : axes_of(experiment.sweep)) {
+    std::set<std::string> values;
+    for (const ComparedPoint& point : experiment.sweep.points)
+      values.insert(axis_text(axis, point));
+    swept.push_back(fmt::format("{} ({})", axis.title, values.size()));
+  }
+  return {experiment.summary.name,
+          experiment.summary.id,
+          shown_time(experiment.summary.created),
+          fmt::format("{}", experiment.sweep.points.size()),
+          fmt::format("{}", fmt::join(states, ", ")),
+          seeds_text(experiment.seeds),
+          fmt::format("{}", fmt::join(experiment.drivers, ", ")),
+          swept.empty() ? kDash : fmt::format("{}", fmt::join(swept, ", "))};
+}
+
+Exit list_all_experiments(const Session& session, const Format& format) {
+  const Store store(session.store_folder, Store::Access::read);
+  Table table{{{"experiment"},
+               {"id"},
+               {"asked for (UTC)"},
+               {"settings", true},
+               {"runs"},
+               {"seeds"},
+               {"driver"},
+               {"swept (values)"}},
+              {}};
+  nlohmann::json listed = nlohmann::json::array();
+  const std::vector<ExperimentSummary> experiments = list_experiments(store);
+  for (const ExperimentSummary& summary : experiments) {
+    const ListedExperiment experiment(store, summary);
+    if (format.json)
+      listed.push_back(to_json(experiment));
+    else
+      table.rows.push_back(row_of(experiment));
+  }
+  constexpr int kWidest = 60;
+  if (format.json)
+    print_json({{"schema_version", kJsonSchemaVersion}, {"experiments", listed}});
+  else
+    print_data(format.csv        ? to_csv(table)
+               : format.markdown ? to_markdown(table)
+                                 : to_text(table, kWidest));
+  return Exit::ok;
+}
+
 Exit list(const Session& session, const ListOptions& options) {
+  if (options.experiments) return list_all_experiments(session, options.format);
   RunFilter filter;
   if (!options.state.empty()) filter.state = state_from_name(options.state);
   filter.algorithm = options.algorithm;
@@ -73,6 +191,11 @@ void add_list_command(CLI::App& app, Session& session) {
                    "Only runs for which this SQL condition on the view run_list holds, such as "
                    "\"workers > 8\"")
       ->type_name("EXPR");
+  CLI::Option* const experiments =
+      command->add_flag("--experiments", options->experiments,
+                        "Instead: experiments, newest first, with what each sweeps and how far its "
+                        "runs are");
+  for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
   add_table_options(*command, options->format);
   add_store_option(*command, session);
   command->callback([&session, options] {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "store/measurements.hpp"
 
@@ -60,6 +61,32 @@ std::string fields(const std::vector<std::string>& texts) {
   return line;
 }
 
+/// The settings that differ between runs, but for those that have a column of their own.
+struct DifferingSettings {
+  std::vector<std::string> keys;     // dotted, by name
+  std::vector<FlatSettings> of_run;  // parallel to the ids
+
+  DifferingSettings(const Store& store, const std::vector<std::string>& run_ids) {
+    for (const json& settings : run_settings(store, run_ids)) of_run.push_back(flatten(settings));
+    std::vector<const FlatSettings*> all;
+    for (const FlatSettings& settings : of_run) all.push_back(&settings);
+    keys = varying_keys(all);
+    std::erase_if(keys,
+                  [](const std::string& key) { return key == "seed" || key == "algorithm.kind"; });
+  }
+  /// Texts for CSV: exact, empty where the run has no such setting.
+  std::vector<std::string> cells(std::size_t run) const {
+    std::vector<std::string> texts;
+    for (const std::string& key : keys) {
+      const json& value = value_at(of_run[run], key);
+      texts.push_back(value.is_null()     ? ""
+                      : value.is_string() ? value.get<std::string>()
+                                          : compact(value));
+    }
+    return texts;
+  }
+};
+
 json series_json(const Series& series) {
   json document{{"metric", series.metric},
                 {"unit", series.unit},
@@ -103,7 +130,10 @@ std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& r
     for (const SeriesName& name : whole_run_series(store, run, left_out))
       columns.emplace(name.metric, 0);
   Pieces pieces(write);
-  fmt::format_to(pieces.end(), "run,algorithm,label,seed,gradients,normalised_time,seconds,bytes");
+  const DifferingSettings settings(store, run_ids);
+  std::vector<std::string> titles{"run", "algorithm", "label", "seed"};
+  titles.insert(titles.end(), settings.keys.begin(), settings.keys.end());
+  fmt::format_to(pieces.end(), "{},gradients,normalised_time,seconds,bytes", fields(titles));
   std::size_t next = 0;
   for (auto& [metric, column] : columns) {
     column = next++;
@@ -117,8 +147,9 @@ std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& r
     std::size_t counted = 0;
     const auto names = whole_run_series(store, run_ids[r], counted);
     const RunSummary& run = summaries[r];
-    const std::string head =
-        fields({run.id, run.algorithm, run.label, fmt::format("{}", run.seed)});
+    std::vector<std::string> texts{run.id, run.algorithm, run.label, fmt::format("{}", run.seed)};
+    for (std::string& cell : settings.cells(r)) texts.push_back(std::move(cell));
+    const std::string head = fields(texts);
     for_each_measurement(store, run_ids[r], names, [&](const Measurement& moment) {
       const Position& at = moment.position;
       fmt::format_to(pieces.end(), "{},{},{},{},{}", head, at.gradients,
@@ -163,12 +194,15 @@ std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>&
   std::size_t left_out = 0;
   Pieces pieces(write);
   const auto summaries = runs_as_asked(store, run_ids);
+  const DifferingSettings settings(store, run_ids);
   for (std::size_t r = 0; r < run_ids.size(); ++r) {
     const RunSummary& run = summaries[r];
     const auto names = whole_run_series(store, run_ids[r], left_out);
-    const std::string head =
+    std::string head =
         fmt::format("{{\"run\":{},\"algorithm\":{},\"label\":{},\"seed\":{}", compact(run.id),
                     compact(run.algorithm), compact(run.label), run.seed);
+    for (const std::string& key : settings.keys)
+      head += fmt::format(",{}:{}", compact(key), compact(value_at(settings.of_run[r], key)));
     for_each_measurement(store, run_ids[r], names, [&](const Measurement& moment) {
       const Position& at = moment.position;
       fmt::format_to(pieces.end(),

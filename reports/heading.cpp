@@ -50,7 +50,8 @@ std::string network(const std::vector<std::string>& graphs, const std::set<int>&
   return graphs.empty() ? sizes : fmt::format("{} · {}", named(graphs, "graph"), sizes);
 }
 
-/// "seed 1", "seeds 1-3, 7".
+}  // namespace
+
 std::string seeds_text(const std::set<std::uint64_t>& seeds) {
   std::vector<std::string> ranges;
   for (auto first = seeds.begin(); first != seeds.end();) {
@@ -60,12 +61,9 @@ std::string seeds_text(const std::set<std::uint64_t>& seeds) {
                                    : fmt::format("{}-{}", *first, *last));
     first = next;
   }
-  return ranges.size() > kMostNamed
-             ? counted(seeds.size(), "seed")
-             : fmt::format("seed{} {}", seeds.size() == 1 ? "" : "s", fmt::join(ranges, ", "));
+  if (ranges.size() > kMostNamed) return fmt::format("{} of them", seeds.size());
+  return fmt::format("{}", fmt::join(ranges, ", "));
 }
-
-}  // namespace
 
 std::string heading_of(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> experiments, data, models, graphs, drivers;
@@ -83,9 +81,13 @@ std::string heading_of(const std::vector<ComparedRun>& runs) {
     seeds.insert(summary.seed);
   }
   if (runs.empty()) return {};
-  std::vector<std::string> parts{named(experiments, "experiment"), named(data, "data set"),
-                                 named(models, "model"),           network(graphs, workers),
-                                 named(drivers, "driver"),         seeds_text(seeds)};
+  std::vector<std::string> parts{
+      named(experiments, "experiment"),
+      named(data, "data set"),
+      named(models, "model"),
+      network(graphs, workers),
+      named(drivers, "driver"),
+      fmt::format("seed{} {}", seeds.size() == 1 ? "" : "s", seeds_text(seeds))};
   std::erase(parts, "");
   return fmt::format("{}", fmt::join(parts, " · "));
 }

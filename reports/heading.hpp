@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,5 +14,7 @@ namespace acid {
 /// in one of these all values are named, or counted where they are many. What no run has is left
 /// out; empty without runs.
 std::string heading_of(const std::vector<ComparedRun>& runs);
+/// "1-3, 7", or "9 of them" where that would be long.
+std::string seeds_text(const std::set<std::uint64_t>& seeds);
 
 }  // namespace acid

@@ -1,4 +1,4 @@
-// Through which experiment a run was asked for, when several share it.
+// Which experiments asked for which runs, and through which one a run is seen that several share.
 #include <algorithm>
 #include <unordered_map>
 
@@ -56,6 +56,41 @@ std::vector<RunSummary> runs_as_asked(const Store& store, const std::vector<std:
     members.reset();
   }
   return runs;
+}
+
+std::vector<ExperimentSummary> list_experiments(const Store& store) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  const auto dead = dead_runs(connection);
+  Statement select(connection,
+                   "SELECT e.id, e.name, e.created, r.id, r.algorithm, m.label, r.seed,"
+                   " r.group_digest, r.driver, r.topology, r.workers,"
+                   " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running') END"
+                   " FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
+                   " JOIN runs r ON r.number = m.run"
+                   " LEFT JOIN attempts a ON a.run = r.number"
+                   "  AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)"
+                   " ORDER BY e.number DESC, m.position");
+  std::vector<ExperimentSummary> experiments;
+  while (select.step()) {
+    if (experiments.empty() || experiments.back().id != select.text(0))
+      experiments.push_back({select.text(0), select.text(1), select.text(2), {}});
+    RunSummary run;
+    run.id = stored_run_id(select, 3);
+    run.experiment = experiments.back().id;
+    run.experiment_name = experiments.back().name;
+    run.algorithm = select.text(4);
+    run.label = select.text(5);
+    run.seed = static_cast<std::uint64_t>(select.integer(6));
+    run.group = select.text(7);
+    run.driver = select.text(8);
+    run.topology = select.text(9);
+    run.workers = static_cast<int>(select.integer(10, 1, kMostWorkers, "run " + run.id));
+    run.state = state_from_name(select.text(11));
+    if (run.state == RunState::running && dead.contains(run.id)) run.state = RunState::interrupted;
+    experiments.back().runs.push_back(std::move(run));
+  }
+  return experiments;
 }
 
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {

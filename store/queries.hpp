@@ -117,6 +117,15 @@ struct RunFilter {
 /// Newest first: by when a run last began or, if it never did, was asked for.
 std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter = {});
 
+/// An experiment and what became of its runs.
+struct ExperimentSummary {
+  std::string id, name, created;  // created: UTC, when it was first asked for
+  /// In the recipe's order; without message, times, budget, progress and metrics.
+  std::vector<RunSummary> runs;
+};
+/// Those that have runs, newest first.
+std::vector<ExperimentSummary> list_experiments(const Store& store);
+
 /// Resolves run or experiment names: a unique prefix of an id, an experiment's name, or "@latest"
 /// (the newest experiment). Several give the union, in order, each run once. Empty: every run of
 /// the newest experiment. UsageError when nothing matches (with the nearest ids) or a prefix is not

@@ -227,6 +227,34 @@ TEST_CASE("list filters by state, algorithm and condition") {
   CHECK(study.call({"list", "--where", "no such thing"}).code == 2);
 }
 
+TEST_CASE("list --experiments says what each sweeps and how far it is") {
+  const SmallStudy study;
+  REQUIRE(study.run().code == 0);
+  REQUIRE(study
+              .run({"--set", "seeds=[1]", "--set", "sweep.optimizer.learning_rate=[0.05, 0.1]",
+                    "--set", "name=\"swept\""})
+              .code == 0);
+  const auto listed = study.call({"list", "--experiments", "--json"}).json()["experiments"];
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0]["name"] == "swept");
+  CHECK(listed[0]["settings"] == 2);
+  CHECK(listed[0]["runs"] == 6);
+  CHECK(listed[0]["states"] == nlohmann::json{{"finished", 6}});
+  CHECK(listed[0]["swept"] == nlohmann::json{{"optimizer.learning_rate", {0.05, 0.1}}});
+  CHECK(listed[1]["name"] == "small");
+  CHECK(listed[1]["seeds"] == nlohmann::json{1, 2});
+  CHECK(listed[1]["swept"].empty());
+  CHECK_THAT(study.call({"list", "--experiments"}).out,
+             ContainsSubstring("6 finished") && ContainsSubstring("learning_rate (2)"));
+  CHECK(study.call({"list", "--experiments", "--state", "finished"}).code == 2);
+  CHECK_THAT(study.call({"compare", "swept", "--latex", "--pivot"}).out,
+             ContainsSubstring("Learning rate & "));
+  CHECK_THAT(study.call({"compare", "swept", "--csv", "--pivot=algorithm:learning_rate"}).out,
+             ContainsSubstring("algorithm,0.05,0.05 half_width"));
+  CHECK(study.call({"compare", "swept", "--pivot=momentum:"}).code == 2);
+  CHECK(study.call({"compare", "swept", "--pivot", "--json"}).code == 2);
+}
+
 TEST_CASE("compare and report read what run left") {
   const SmallStudy study;
   REQUIRE(study.run().code == 0);

@@ -37,6 +37,15 @@ def check_points(acid):
     assert whole == found
     assert {row["label"] for row in wide} == {"AR-SGD", "pairs, \"quoted\""}, wide[0]
     assert metrics < set(wide[0])
+    settings = {run["id"]: run["settings"] for run in document["runs"]}
+    for row, line in zip(wide, wide_lines):  # what differs stands beside the values, by run
+        for key in (name for name in row if "." in name):
+            value = settings[row["run"]]
+            for part in key.split("."):
+                value = value.get(part) if isinstance(value, dict) else None
+            assert line[key] == value, (key, line[key], value)
+            assert row[key] == ("" if value is None else value if isinstance(value, str)
+                                else json.dumps(value)), (key, row[key], value)
     return long
 
 

@@ -78,6 +78,40 @@ TEST_CASE("the wide CSV has a row per moment and a column per metric of any of t
             runs.second.id + ",ar-sgd,ar-sgd,2,6,1.5,0.75,0,,inf,\n");
 }
 
+TEST_CASE("the wide forms have a column for every setting that differs, and for no other") {
+  const TempFolder folder;
+  RunRecord first = make_run(1), second = make_run(2, "ar-sgd");
+  first.settings.update({{"optimizer", {{"learning_rate", 0.1}, {"momentum", 0.9}}},
+                         {"task", {{"partition", {{"kind", "a, \"b\""}}}}}});
+  second.settings.update({{"optimizer", {{"learning_rate", 1e-7}, {"momentum", 0.9}}},
+                          {"task", {{"partition", {{"kind", "iid"}, {"sizes", {1, 2}}}}}}});
+  Store store = make_store(folder.store(), {first, second});
+  for (const RunRecord* run : {&first, &second}) {
+    const std::int64_t attempt = begin(store, run->id);
+    RunWriter writer(store.folder(), run->id, attempt);
+    const std::vector<Value> values{{"eval_loss", kWholeRun, 0.25}};
+    writer.sample({4, 1, 0.5, 10}, values);
+    writer.flush();
+    store.end_attempt(attempt, ended_as(RunState::finished));
+  }
+  const std::vector<std::string> ids{first.id, second.id};
+  CHECK(written(write_wide_csv, store, ids) ==
+        "run,algorithm,label,seed,optimizer.learning_rate,task.partition.kind,task.partition.sizes,"
+        "gradients,normalised_time,seconds,bytes,eval_loss\n" +
+            first.id + ",ad-psgd,ad-psgd,1,0.1,\"a, \"\"b\"\"\",,4,1,0.5,10,0.25\n" + second.id +
+            ",ar-sgd,ar-sgd,2,1e-07,iid,\"[1,2]\",4,1,0.5,10,0.25\n");
+  std::istringstream lines(written(write_wide_jsonl, store, ids));
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  CHECK(json::parse(line)["optimizer.learning_rate"] == 0.1);
+  CHECK(json::parse(line)["task.partition.sizes"].is_null());
+  REQUIRE(std::getline(lines, line));
+  CHECK(json::parse(line)["task.partition.sizes"] == json{1, 2});
+  CHECK_FALSE(json::parse(line).contains("optimizer.momentum"));
+  CHECK(written(write_wide_csv, store, std::vector{first.id})
+            .starts_with("run,algorithm,label,seed,gradients,"));
+}
+
 TEST_CASE("lines of JSON hold what the CSV holds") {
   const TwoRuns runs;
   std::vector<json> lines;

@@ -57,6 +57,27 @@ TEST_CASE("runs are found by prefix, experiment and @latest") {
         Ids{"aaa222222222", "aaa111111111", "bbb333333333"});
 }
 
+TEST_CASE("experiments are listed newest first, with their own runs in order and how those are") {
+  Names names;
+  const std::int64_t attempt = begin(names.store, "aaa111111111");
+  const auto experiments = list_experiments(names.store);
+  REQUIRE(experiments.size() == 3);
+  CHECK(experiments[0].id == "eef000000000");
+  CHECK(experiments[0].name == "ring-16");
+  CHECK(experiments[1].name == "one");
+  CHECK(experiments[2].id == "eee000000000");
+  for (const std::size_t k : {std::size_t{0}, std::size_t{2}}) {
+    REQUIRE(experiments[k].runs.size() == 2);
+    const std::size_t shared = k == 0 ? 1 : 0;
+    CHECK(experiments[k].runs[shared].id == "aaa111111111");
+    CHECK(experiments[k].runs[shared].state == RunState::running);
+    CHECK(experiments[k].runs[1 - shared].state == RunState::planned);
+    CHECK(experiments[k].runs[shared].experiment == experiments[k].id);
+  }
+  names.store.end_attempt(attempt, ended_as(RunState::finished));
+  CHECK(list_experiments(names.store)[0].runs[1].state == RunState::finished);
+}
+
 TEST_CASE("a name that fits nothing or too much is refused with candidates") {
   const Names names;
   const Store& store = names.store;
