@@ -37,11 +37,6 @@ void Resolver::look_at_exchanges(const Method& method) {
     plan_.chi2 = nominal.chi2;
   }
   const bool simulated = settings_.execution.driver == DriverKind::virtual_time;
-  if (method.has_server() && settings_.execution.driver == DriverKind::mpi)
-    error("execution.driver",
-          fmt::format("{} has a server, and the {} driver has none yet", entry_->name,
-                      driver_name(settings_.execution.driver)),
-          "use driver = \"virtual\"");
   const VirtualOptions& model = settings_.execution.simulation;
   plan_.bytes = bytes_per_gradient(method, *topology_, bytes,
                                    simulated ? model.network.all_reduce : AllReduceKind::ring) *

@@ -62,7 +62,7 @@ void EventLog::flush() {
 
 void EventLog::hand_over(int worker) {
   Own& own = workers_[static_cast<std::size_t>(worker)];
-  if (own.pending.empty()) return;
+  if (own.pending.empty() || own.nameless >= 0) return;
   recorder_.events(worker, own.handed_over, own.pending);
   own.handed_over += static_cast<std::int64_t>(own.pending.size());
   own.pending.clear();

@@ -24,6 +24,20 @@ class EventLog {
            std::uint64_t exchange = 0) {
     if (kept_) append(index, kind, time, worker, exchange);
   }
+  /// An offer to a server, whose number is not known yet: until name_offer() tells it, what happens
+  /// to the worker is not handed over.
+  void add_offer(int index, double time, const Worker& worker) {
+    if (!kept_) return;
+    Own& own = workers_[static_cast<std::size_t>(index)];
+    own.nameless = static_cast<std::int64_t>(own.pending.size());
+    append(index, EventKind::offer, time, worker, 0);
+  }
+  void name_offer(int index, std::uint64_t number) {
+    if (!kept_) return;
+    Own& own = workers_[static_cast<std::size_t>(index)];
+    own.pending[static_cast<std::size_t>(own.nameless)].exchange = number;
+    own.nameless = -1;
+  }
   /// A mark in every worker's log, with the fingerprint of the whole of its x.
   void mark(EventKind kind, double time, const Ensemble& ensemble);
   /// Ensemble::mean_at, and the mark of a measurement in the log of every worker that is not
@@ -60,6 +74,7 @@ class EventLog {
   struct alignas(128) Own {
     std::vector<Event> pending;
     std::int64_t handed_over = 0;  // events before the pending ones
+    std::int64_t nameless = -1;    // of these an offer without its number; −1: none
   };
   void append(int index, EventKind kind, double time, const Worker& worker, std::uint64_t exchange);
   void hand_over(int worker);

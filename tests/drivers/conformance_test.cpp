@@ -190,8 +190,6 @@ class Trial {
   }
   /// Its bits depend on the seed alone, whichever driver executes it.
   bool synchronous() const { return !spec.method.is_asynchronous(); }
-  /// The mpi driver refuses it.
-  bool without_processes() const { return spec.method.has_server(); }
   std::unique_ptr<Objective> make_objective(int lanes) const {
     return quadratic(task, spec.workers, spec.seeds, lanes);
   }
@@ -268,7 +266,6 @@ void check_drivers_agree(const Trial& trial) {
   trial.run_on_threads(threads);
   check_whole(trial, threads.outcome);
   if (!trial.synchronous()) check_replays(trial, threads, true);
-  if (trial.without_processes()) return;
   trial.run_as_processes(processes);
   check_whole(trial, processes.outcome);
   if (!trial.synchronous()) return check_replays(trial, processes, false);
@@ -387,7 +384,6 @@ TEST_CASE("conformance: every form stops when it is asked to, under every driver
     };
     stopped([&](Ended& ended, std::stop_token stop) { trial.simulate(ended, 0, {}, stop); });
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_on_threads(ended, stop); });
-    if (trial.without_processes()) return;
     stopped([&](Ended& ended, std::stop_token stop) { trial.run_as_processes(ended, stop); });
   });
 }

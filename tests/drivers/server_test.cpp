@@ -1,10 +1,12 @@
-// Methods with a server, in virtual time and on threads.
+// Methods with a server, under every driver.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/digest.hpp"
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/take_turns.hpp"
 
 using namespace acid;
@@ -153,12 +155,14 @@ TEST_CASE("CORRECTNESS 23: workers that take turns have that staleness on thread
   CHECK(outcome.mean == in_turn(setup, 20, true));
 }
 
-TEST_CASE("with one worker a server's method has the same bits on threads as simulated") {
+TEST_CASE("with one worker a server's method has the same bits on every driver") {
   for (const char* algorithm : {"a-psgd", "async-diloco"}) {
     Setup simulated, threads;
     for (Setup* const setup : {&simulated, &threads}) {
       a_psgd(*setup, 1).algorithm = algorithm;
       if (setup->algorithm == "async-diloco") setup->options = {{"steps", 5}};
+      // A process's clock stands still until a sample is taken, and the learning rate follows it.
+      setup->spec.schedule.kind = ScheduleKind::constant;
     }
     threads.on_threads = true;
     const Outcome expected = simulated.run(), outcome = threads.run();
@@ -167,5 +171,47 @@ TEST_CASE("with one worker a server's method has the same bits on threads as sim
     CHECK(outcome.position.bytes == expected.position.bytes);
     CHECK(outcome.exchanges_done == expected.exchanges_done);
     CHECK(outcome.staleness == expected.staleness);
+    const Topology alone = make_topology(1, {{"kind", "ring"}});
+    threads.spec.topology = &alone;
+    test::Processes processes{.spec = threads.spec, .task = threads.task};
+    test::MemoryRecorder recorder;
+    const Outcome of_process = processes.run(recorder);
+    check_no_errors(processes);
+    CHECK(of_process.mean_digest == expected.mean_digest);
+    CHECK(of_process.worker_digests == expected.worker_digests);
+    CHECK(of_process.position.bytes == expected.position.bytes);
+    CHECK(of_process.staleness == expected.staleness);
+  }
+}
+
+TEST_CASE("processes with a server go on from a checkpoint, and both attempts are one run") {
+  for (const AlgorithmEntry* const entry : {find_algorithm("a-psgd"), &test::served_late()}) {
+    INFO(entry->name);
+    test::Replayable run({.entry = entry, .workers = 3, .gradients = 900});
+    run.spec.schedule.learning_rate = 0.01;
+    test::CheckpointFolder folder(100);
+    test::Processes processes{.spec = run.spec, .task = run.task};
+    processes.before_gradient = test::waiting_for(folder, 350, 1);
+    test::MemoryRecorder recorder, rest, again, later;
+    const Outcome whole = processes.run(recorder, {.checkpoints = &folder});
+    check_no_errors(processes);
+    test::check_replays(run, recorder, whole);
+    REQUIRE(!folder.saved().empty());
+
+    for (int w = 0; w < 3; ++w) {
+      const std::vector<Event>& all = recorder.events_of(w);
+      const auto mark = std::ranges::find(all, EventKind::checkpoint, &Event::kind);
+      rest.events(w, 0, {all.begin(), mark + 1});
+    }
+    const CheckpointFile file(folder.saved()[0].path);
+    test::Processes resumed{.spec = run.spec, .task = run.task};
+    const Outcome outcome = resumed.run(rest, {.resume = &file});
+    check_no_errors(resumed);
+    ReplayScript script = test::script(rest, 3);
+    test::check_same_end(run.replay(script, again), outcome);
+    CHECK(test::difference(again, rest, 3) == "");
+    script.marks_before = 1;
+    later.events_may_start_late();
+    test::check_same_end(run.replay(script, later, 2, {.resume = &file}), outcome);
   }
 }

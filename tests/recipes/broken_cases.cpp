@@ -283,8 +283,6 @@ constexpr auto kBroken = std::to_array<Broken>({
      "[budget]\nnormalised_time = 1\n[[algorithms]]\nkind = \"ar-sgd\"\n"
      "[execution.virtual]\ngradient_clock = «\"none\"»",
      "ar-sgd has a gradient in every round"},
-    {"a server", "[execution]\ndriver = «\"mpi\"»\n[[algorithms]]\nkind = \"a-psgd\"",
-     "the mpi driver has none yet"},
     {"consensus alone on threads",
      "[budget]\nnormalised_time = 1\n[execution]\ndriver = \"threads\"\n"
      "virtual = { gradient_clock = «\"none\"» }",

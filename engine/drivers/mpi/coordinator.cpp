@@ -181,7 +181,8 @@ void Coordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.told_total = gradients_.load();
   one.told_grant = granted;
-  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted));
+  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted,
+                                 exchanges_.load()));
 }
 
 Life Coordinator::life(int worker) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "engine/drivers/mpi/meetings.hpp"
 #include "engine/drivers/mpi/process.hpp"
@@ -26,17 +27,21 @@ Evaluator::Evaluator(const Run& run, Post& post, Coordinator& coordinator, Colle
       coordinator_(coordinator),
       collector_(collector),
       ensemble_(on_host(run.spec), run.objective),
-      sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)) {}
+      sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)) {
+  if (spec_.method.has_server()) server_.emplace(run, post, ensemble_.server());
+}
 
 template <class Archive>
 void Evaluator::persist(Archive& archive) {
   archive(ensemble_, kept_, sampler_);
+  if (server_) archive(*server_);
 }
 
 void Evaluator::load() {
   if (run_.checkpointing.resume == nullptr) return;
-  load_state(*run_.checkpointing.resume, kLayout, *this);
+  load_state(*run_.checkpointing.resume, layout(spec_.method), *this);
   ensemble_.restore(*run_.checkpointing.resume);
+  if (server_) server_->messages().restore(*run_.checkpointing.resume);
 }
 
 void Evaluator::begin() {
@@ -61,6 +66,7 @@ void Evaluator::begin() {
   ArchiveWriter more;
   more(kept_.gradients, kept_.count, granted, kept_.seconds, sampler_);
   send_start(post_, resumed, kept_.reports, more.take());
+  if (server_ && resumed != nullptr) server_->send_last();
 }
 
 Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
@@ -122,9 +128,10 @@ Totals Evaluator::totals(const Gathered& gathered) const {
 }
 
 void Evaluator::take_sample(Gathered& gathered) {
+  MeanModel mean = gathered.mean(spec_, sampler_.sample_times().evaluates_workers());
+  if (server_) mean.x = server_->take_model();
   if (sampler_.diverged()) return;  // a run that has diverged takes no other
-  sampler_.take(gathered.mean(spec_, sampler_.sample_times().evaluates_workers()), totals(gathered),
-                gathered.take_notes());
+  sampler_.take(mean, totals(gathered), gathered.take_notes());
 }
 
 void Evaluator::save(Gathered& gathered) {
@@ -136,8 +143,11 @@ void Evaluator::save(Gathered& gathered) {
              .count = std::llround(gathered.time * spec_.workers),
              .seconds = here.seconds,
              .reports = gathered.reports};
-    run_.checkpointing.save(here.gradients, here, ensemble_.vectors(), kLayout, *this);
+    std::vector<StateVectors> vectors = ensemble_.vectors();
+    if (server_) server_->messages().add_to(vectors);
+    run_.checkpointing.save(here.gradients, here, std::move(vectors), layout(spec_.method), *this);
   }
+  if (server_) server_->go_on();
   collector_.go_on();
 }
 
@@ -156,6 +166,7 @@ Outcome Evaluator::end(Gathered& gathered) {
       conclude(ensemble_, sampler_, gathered.time, totals(gathered), notes, gathered.absent);
   outcome.worker_gradients = gathered.worker_gradients;
   count_edges(gathered, outcome);
+  if (server_) outcome.exchanges_drawn = outcome.exchanges_done;
   outcome.exchanges_waiting = coordinator_.waiting();
   for (const WorkerReport& report : gathered.reports) outcome.holds += report.holds;
   gathered.tell_times(outcome);
@@ -200,7 +211,8 @@ Outcome run_mpi_async(const Run& run, const MpiOptions& options) {
   }
   Coordinator* const coordinating = coordinator ? &*coordinator : nullptr;
   Collector* const collecting = collector ? &*collector : nullptr;
-  MpiAsync process(run, options, post, coordinating, collecting);
+  MpiAsync process(run, options, post, coordinating, collecting,
+                   evaluator ? evaluator->server() : nullptr);
   return run_process(process, evaluator ? &*evaluator : nullptr, collecting, post);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/drivers/mpi/coordinator.hpp"
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/mpi/server.hpp"
 #include "engine/run/outcome.hpp"
 
 namespace acid {
@@ -25,7 +26,11 @@ class Evaluator {
   /// Until the run has ended, or `failed` says that it cannot go on.
   Outcome run_to_end(const std::function<bool()>& failed);
 
-  static constexpr std::string_view kLayout = "mpi-async/6";
+  static std::string_view layout(const Method& method) {
+    return method.has_server() ? "mpi-server/1" : "mpi-async/6";
+  }
+  /// Null where the method has none.
+  MpiServer* server() { return server_ ? &*server_ : nullptr; }
 
   /// The state at a checkpoint, the vectors apart.
   template <class Archive>
@@ -46,7 +51,8 @@ class Evaluator {
   Coordinator& coordinator_;
   Collector& collector_;
   double started_seconds_ = 0;
-  Ensemble ensemble_;  // all workers, as of the last mark that was not only measured
+  Ensemble ensemble_;                // all workers, as of the last mark that was not only measured
+  std::optional<MpiServer> server_;  // works on that of ensemble_
   Sampler sampler_;
   bool cut_requested_ = false;
 

@@ -36,6 +36,7 @@ bool GradientThread::has_gradient() {
   MutexLock lock(worker_.mutex);
   if (!begun_) return false;
   if (worker_.report().computing) return true;
+  if (visits_ != nullptr) return visit_until_gradient();
   std::optional<double> held_since;
   while (!closing_ && (worker_.behind() || worker_.lent())) {
     if (!held_since && worker_.behind()) {
@@ -46,8 +47,17 @@ bool GradientThread::has_gradient() {
   }
   if (held_since) worker_.end_wait(*held_since);
   if (closing_) return false;
-  worker_.begin_gradient();
+  worker_.begin_gradient(worker_.time().time());
   return true;
+}
+
+// A worker that has come to the end of its last leg waits for the end of the run.
+bool GradientThread::visit_until_gradient() {
+  while (!closing_ && visits_->ends()) worker_.changed.wait(worker_.mutex);
+  if (closing_) return false;
+  const bool computes = visits_->begin();
+  while (!computes && !closing_) worker_.changed.wait(worker_.mutex);
+  return computes;
 }
 
 void GradientThread::hold_until(double until) {
@@ -70,7 +80,11 @@ bool GradientThread::commit(double loss, double began) {
     worker_.end_wait(since);
   }
   if (closing_) return false;
-  closing_ = !worker_.commit(loss);
+  const Position here = worker_.count();
+  const bool goes_on = visits_ != nullptr
+                           ? visits_->go_on(here, loss)
+                           : worker_.commit(here, loss, {.begins_next = !worker_.behind()});
+  if (!goes_on) closing_ = true;
   return !closing_;
 }
 

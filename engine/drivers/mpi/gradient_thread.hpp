@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/drivers/mpi/mpi.hpp"
+#include "engine/drivers/mpi/server_visits.hpp"
 #include "engine/drivers/mpi/shared_worker.hpp"
 
 namespace acid {
@@ -9,9 +10,14 @@ namespace acid {
 /// other, as many as rank 0 allows. How far it may go is guarded by the worker's mutex.
 class GradientThread {
  public:
-  /// All outlive it.
-  GradientThread(const Run& run, const MpiOptions& options, Post& post, SharedWorker& worker)
-      : run_(run), slow_factor_(options.slow_factor), post_(post), worker_(worker) {}
+  /// All outlive it. `visits`: where the method has a server.
+  GradientThread(const Run& run, const MpiOptions& options, Post& post, SharedWorker& worker,
+                 ServerVisits* visits)
+      : run_(run),
+        slow_factor_(options.slow_factor),
+        post_(post),
+        worker_(worker),
+        visits_(visits) {}
 
   /// What the thread does, from the start of the run to its end.
   void train();
@@ -30,6 +36,7 @@ class GradientThread {
   /// Begins the next gradient, once the throttle lets it, unless one is in flight. False when the
   /// run is closing.
   bool has_gradient();
+  bool visit_until_gradient() REQUIRES_LOCK(worker_.mutex);
   void hold_until(double until);
   /// False when nothing was committed, or nothing should be any more.
   bool commit(double loss, double began);
@@ -39,6 +46,7 @@ class GradientThread {
   const double slow_factor_;
   Post& post_;
   SharedWorker& worker_;
+  ServerVisits* const visits_;
   std::int64_t allowed_ GUARDED_BY(worker_.mutex) = 0;
   bool begun_ GUARDED_BY(worker_.mutex) = false, closing_ GUARDED_BY(worker_.mutex) = false;
   bool over_ GUARDED_BY(worker_.mutex) = false;

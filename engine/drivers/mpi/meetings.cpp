@@ -1,6 +1,7 @@
 #include "engine/drivers/mpi/meetings.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/drivers/mpi/process.hpp"
 
@@ -13,14 +14,18 @@ constexpr double kSwapSeconds = 0.1e-3;
 }  // namespace
 
 MpiAsync::MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordinator* coordinator,
-                   Collector* collector)
+                   Collector* collector, MpiServer* server)
     : run_(run),
       post_(post),
       coordinator_(coordinator),
       collector_(collector),
+      server_(server),
       rank_(post.rank()),
       worker_(run, post),
-      gradients_(run, options, post, worker_),
+      visits_(run.spec.method.has_server()
+                  ? std::optional<ServerVisits>(std::in_place, run, post, worker_)
+                  : std::nullopt),
+      gradients_(run, options, post, worker_, visits_ ? &*visits_ : nullptr),
       progress_(run, options, post),
       exchange_(run, options, post, worker_, progress_),
       marks_(run),
@@ -32,6 +37,7 @@ void MpiAsync::communicate() {
   while (!over_ && !abandoned_.load()) {
     post_.pump(patience, [this](const Mail& mail) { deliver(mail); });
     exchange_.finish_swap();
+    if (server_ != nullptr) server_->act();
     act();
     tell_stop();
     {
@@ -89,6 +95,17 @@ void MpiAsync::deliver(const Mail& mail) {
     case MailKind::lent:
     case MailKind::returned:
       return exchange_.deliver(mail);
+    case MailKind::said:
+      return server_->deliver(mail);
+    case MailKind::reply:
+    case MailKind::last_reply:
+      return visits_->deliver(mail, [this] { gradients_.begin(granted_); });
+    case MailKind::mark: {
+      MarkKind kind{};
+      reader(kind);
+      if (server_ != nullptr) server_->pass_mark(mail.from, kind);
+      return deliver_to_rank_zero(mail, coordinator_, collector_);
+    }
     default:
       return deliver_to_rank_zero(mail, coordinator_, collector_);
   }
@@ -110,14 +127,18 @@ void MpiAsync::started(Start& start) {
   started_ = true;
   while (place_mark()) {
   }
-  gradients_.begin(granted[static_cast<std::size_t>(rank_)]);
+  granted_ = granted[static_cast<std::size_t>(rank_)];
+  if (!visits_ || !start.resumed) return gradients_.begin(granted_);
+  MutexLock lock(worker_.mutex);
+  visits_->resume();
 }
 
 void MpiAsync::hear_clock(MailReader& reader) {
-  std::int64_t total = 0, own = 0, granted = 0;
-  reader(total, own, granted);
+  std::int64_t total = 0, own = 0, granted = 0, exchanges = 0;
+  reader(total, own, granted, exchanges);
   {
     MutexLock lock(worker_.mutex);
+    if (visits_) visits_->hear_arrivals(exchanges);
     worker_.time().hear(total - own + worker_.gradients());
   }
   gradients_.allow(granted);
@@ -157,7 +178,7 @@ void MpiAsync::act() {
 bool MpiAsync::place_mark() {
   MutexLock lock(worker_.mutex);
   const Marks::Mark mark = marks_.next();
-  if (mark.count > worker_.time().count() || !exchange_.is_idle()) return false;
+  if (mark.count > worker_.time().count() || !is_idle()) return false;
   worker_.make_due();
   const double t = worker_.time().time_of(mark.count);
   if (worker_.edges().any_by(t)) return false;
@@ -166,6 +187,8 @@ bool MpiAsync::place_mark() {
   stop_clock_at_next_mark();
   return true;
 }
+
+bool MpiAsync::is_idle() { return exchange_.is_idle() && (!visits_ || visits_->is_idle()); }
 
 void MpiAsync::tell_stop() {
   if (told_stop_ || !run_.stop.stop_requested()) return;
@@ -185,6 +208,7 @@ void MpiAsync::tell_closed() {
 void MpiAsync::abandon() {
   abandoned_.store(true);
   gradients_.close();
+  if (visits_) visits_->give_up();
   post_.wake();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "engine/drivers/mpi/coordinator.hpp"
 #include "engine/drivers/mpi/gradient_thread.hpp"
@@ -9,6 +10,8 @@
 #include "engine/drivers/mpi/pair_exchange.hpp"
 #include "engine/drivers/mpi/progress.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/drivers/mpi/server.hpp"
+#include "engine/drivers/mpi/server_visits.hpp"
 #include "engine/drivers/mpi/shared_worker.hpp"
 
 namespace acid {
@@ -18,9 +21,9 @@ namespace acid {
 /// its mutex; everything else here is the communication thread's.
 class MpiAsync {
  public:
-  /// `coordinator`, `collector`: on rank 0 only.
+  /// `coordinator`, `collector` and, where the method has one, `server`: on rank 0 only.
   MpiAsync(const Run& run, const MpiOptions& options, Post& post, Coordinator* coordinator,
-           Collector* collector);
+           Collector* collector, MpiServer* server);
 
   /// The gradient thread, from the start of the run to its end.
   void train() { gradients_.train(); }
@@ -38,6 +41,7 @@ class MpiAsync {
   void lose(const Mail& mail);
   void act();
   bool place_mark();
+  bool is_idle() REQUIRES_LOCK(worker_.mutex);
   void tell_stop();
   void tell_closed();
 
@@ -45,15 +49,18 @@ class MpiAsync {
   Post& post_;
   Coordinator* const coordinator_;
   Collector* const collector_;
+  MpiServer* const server_;
   const int rank_;
   SharedWorker worker_;
+  std::optional<ServerVisits> visits_;  // where the method has a server
   GradientThread gradients_;
   Progress progress_;
   PairExchange exchange_;
   Marks marks_;
   StartReceiver start_;
   bool started_ = false, over_ = false;
-  bool must_close_ = false;  // rank 0 waits for our last gradient
+  std::int64_t granted_ = 0;  // gradients at the start
+  bool must_close_ = false;   // rank 0 waits for our last gradient
   bool told_closed_ = false, told_stop_ = false;
   std::atomic<bool> abandoned_{false};
 };

@@ -10,13 +10,12 @@ namespace acid {
 Outcome run_mpi(const Run& run, const MpiOptions& options) {
   ACID_ASSERT(options.transport->size() == run.spec.workers, "{} processes for {} workers",
               options.transport->size(), run.spec.workers);
-  refuse_server(run.spec, "mpi");
-  const auto run_it = run.spec.method.has_meetings() ? run_mpi_async : run_mpi_sync;
+  const auto run_it = run.spec.method.is_asynchronous() ? run_mpi_async : run_mpi_sync;
   return run_it(run, options);
 }
 
 std::string_view mpi_state_layout(const RunSpec& spec) {
-  return spec.method.has_meetings() ? Evaluator::kLayout : kRoundsLayout;
+  return spec.method.is_asynchronous() ? Evaluator::layout(spec.method) : kRoundsLayout;
 }
 
 }  // namespace acid

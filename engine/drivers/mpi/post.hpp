@@ -49,6 +49,10 @@ enum class MailKind : std::uint8_t {
   lent,
   returned,
   again,  // of both calendars
+  // Between workers and a server (server.hpp).
+  said,
+  reply,
+  last_reply,
   // Synchronous methods (rounds.hpp).
   slice,
   slice_mean,

@@ -21,7 +21,7 @@ void Progress::testify(SharedWorker& worker) {
 
 void Progress::send(SharedWorker& worker) {
   if (goes_on_) {
-    worker.flush_log();
+    worker.log().flush();
     post_.send_submitted();
   }
   post_.send(0, mail_header(MailKind::progress, worker.gradients(), worker.report().exchanges,

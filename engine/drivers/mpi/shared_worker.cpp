@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "engine/run/commit.hpp"
-
 namespace acid {
 
 SharedWorker::SharedWorker(const Run& run, Post& post)
@@ -39,10 +37,10 @@ bool SharedWorker::behind() {
   return static_cast<double>(edges_.waiting()) > backlog_limit_;
 }
 
-void SharedWorker::begin_gradient() {
-  worker_.begin_gradient(time_.time());
+void SharedWorker::begin_gradient(double t) {
+  worker_.begin_gradient(t);
   report_.computing = true;
-  log(EventKind::begin_gradient);
+  reporter_.log().add(rank_, EventKind::begin_gradient, t, worker_);
 }
 
 double SharedWorker::compute() {
@@ -50,23 +48,30 @@ double SharedWorker::compute() {
                                  worker_.gradient_buffers(), worker_.gradient());
 }
 
-bool SharedWorker::commit(double loss) {
+Position SharedWorker::count() {
   time_.commit();
-  const Position here{
-      .gradients = time_.count(), .normalised_time = time_.time(), .seconds = 0, .bytes = 0};
-  const bool begins_next = !behind();
-  const Commit what{.worker = rank_,
-                    .time = time_.time(),
-                    .position = here,
-                    .learning_rate = run_.spec.learning_rate(here),
-                    .loss = loss,
-                    .gradient = worker_.gradient(),
-                    .direction = worker_.gradient(),
-                    .begins_next = begins_next,
-                    .is_first = report_.notes.empty()};
-  report_.computing = begins_next;
+  return {.gradients = time_.count(), .normalised_time = time_.time(), .seconds = 0, .bytes = 0};
+}
+
+bool SharedWorker::commit(const Position& here, double loss, const Commit& more) {
+  Commit what = more;
+  what.worker = rank_;
+  what.time = here.normalised_time;
+  what.position = here;
+  what.learning_rate = run_.spec.learning_rate(here);
+  what.loss = loss;
+  what.gradient = what.direction = worker_.gradient();
+  what.is_first = report_.notes.empty();
+  report_.computing = what.begins_next;
   diverged_ = !acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back());
   return !diverged_;
+}
+
+// Of an exchange between two workers each counts a half.
+void SharedWorker::say(double t, std::span<float> out) {
+  worker_.offer(t, out);
+  reporter_.log().add_offer(rank_, t, worker_);
+  report_.exchanges += 2;
 }
 
 double SharedWorker::end_span(SpanKind kind, double since) {

@@ -7,6 +7,7 @@
 #include "engine/drivers/mpi/clock.hpp"
 #include "engine/drivers/mpi/due_edges.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/run/commit.hpp"
 #include "engine/run/run.hpp"
 
 namespace acid {
@@ -46,12 +47,15 @@ class SharedWorker {
   bool behind() REQUIRES_LOCK(mutex);
 
   // The gradient thread's.
-  void begin_gradient() REQUIRES_LOCK(mutex);
+  void begin_gradient(double t) REQUIRES_LOCK(mutex);
   /// Without the mutex. Returns the loss of the gradient that has begun.
   double compute();
-  /// The next gradient begins with it unless the throttle holds it. False where the loss is not
-  /// finite.
-  bool commit(double loss) REQUIRES_LOCK(mutex);
+  /// The gradient counts from now on. Returns where the run is by the clock, for commit().
+  Position count() REQUIRES_LOCK(mutex);
+  /// False where the loss is not finite. Of `more` counts what LockedWorkers::commit looks at.
+  bool commit(const Position& here, double loss, const Commit& more) REQUIRES_LOCK(mutex);
+  /// The worker says its message to a server; the number of its arrival is to be told the log.
+  void say(double t, std::span<float> out) REQUIRES_LOCK(mutex);
   void count_hold() REQUIRES_LOCK(mutex) { ++report_.holds; }
   /// What the worker has done since then, by the clock on the wall, ends now. Returns how long
   /// that was.
@@ -75,8 +79,7 @@ class SharedWorker {
       REQUIRES_LOCK(mutex);
   /// Its place in the worker's life has come.
   void mark(MarkKind kind, double t) REQUIRES_LOCK(mutex);
-  /// Tells rank 0 of all events.
-  void flush_log() REQUIRES_LOCK(mutex) { reporter_.log().flush(); }
+  EventLog& log() REQUIRES_LOCK(mutex) { return reporter_.log(); }
 
  private:
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex);

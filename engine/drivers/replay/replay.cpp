@@ -36,7 +36,8 @@ class Replay {
         sampler_(run.spec, run.objective, run.recorder,
                  [this](int count, const auto& body) { pool_.parallel_for(count, body); }),
         player_(run, threads, /*keeps_events=*/true) {
-    if (run.spec.method.has_server()) messages_.emplace(run.spec, run.objective.dimension());
+    if (run.spec.method.has_server())
+      messages_.emplace(run.spec, run.objective.dimension(), run.spec.workers);
   }
 
   Outcome execute();

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "engine/base/error.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/sampler.hpp"
@@ -16,13 +13,6 @@ namespace acid {
 /// Cut::layout of synchronous runs against the wall clock, on threads and under mpi: where one of
 /// the two took a cut the other can go on.
 inline constexpr std::string_view kRoundsLayout = "threads-sync/5";
-
-/// Throws UsageError for a method with a server, which `driver` does not have.
-inline void refuse_server(const RunSpec& spec, std::string_view driver) {
-  if (spec.method.has_server())
-    throw UsageError(fmt::format("{} has a server, and the {} driver has none: simulate it",
-                                 spec.method.kind, driver));
-}
 
 /// What is kept of such a run between two legs, the vectors apart; of its driver's own.
 struct RoundsState {

@@ -5,8 +5,8 @@
 
 namespace acid {
 
-ServerMessages::ServerMessages(const RunSpec& spec, std::size_t dimension)
-    : workers_(spec.workers),
+ServerMessages::ServerMessages(const RunSpec& spec, std::size_t dimension, int workers)
+    : workers_(workers),
       said_size_(spec.method.message().floats(dimension)),
       reply_size_(spec.method.server->floats->message().floats(dimension)),
       said_(static_cast<std::size_t>(workers_) * said_size_, *spec.backend),

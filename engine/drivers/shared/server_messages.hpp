@@ -8,12 +8,12 @@
 
 namespace acid {
 
-/// What every worker of a run has said to the server last, and what that answered: a row each of
-/// the size of such a message, in the memory of the workers. The driver serialises access worker by
-/// worker.
+/// What so many workers of a run have said to the server last, and what that answered: a row each
+/// of the size of such a message, in the memory of the workers. The driver serialises access worker
+/// by worker.
 class ServerMessages {
  public:
-  ServerMessages(const RunSpec& spec, std::size_t dimension);
+  ServerMessages(const RunSpec& spec, std::size_t dimension, int workers);
   std::span<float> said(int w) { return row(said_, said_size_, w); }
   std::span<float> reply(int w) { return row(replies_, reply_size_, w); }
   std::size_t reply_bytes() const { return sizeof(float) * reply_size_; }
@@ -31,6 +31,34 @@ class ServerMessages {
   const std::size_t said_size_, reply_size_;
   Arena<float> said_, replies_;
 };
+
+/// The part of its round that a worker comes to.
+struct RoundPlace {
+  std::int64_t leg = 0, phase = 0;
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(leg, phase);
+  }
+};
+
+/// Takes a worker from there to its next gradient: act(phase) for each part before it and for the
+/// gradient's begin, whose phase it stays at. Where ends() says that the run has no gradient left
+/// it does not begin one, and stops at the end of a leg. False where act says so.
+template <class Ends, class Act>
+bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, const Act& act) {
+  while (true) {
+    const Leg& leg = round.leg(at.leg);
+    if (at.phase == static_cast<std::int64_t>(leg.size())) {
+      at = {at.leg + 1, 0};
+      if (ends()) return true;
+      continue;
+    }
+    const Phase phase = leg[static_cast<std::size_t>(at.phase)];
+    if (phase == Phase::gradient) return ends() || act(phase);
+    if (!act(phase)) return false;
+    ++at.phase;
+  }
+}
 
 /// The server hears what a worker has said, at t or at its own last event, whichever is later, and
 /// `reply` ← what it answers.

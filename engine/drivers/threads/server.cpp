@@ -8,7 +8,7 @@ ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
     : spec_(spec),
       workers_(workers),
       walks_(static_cast<std::size_t>(spec.workers)),
-      messages_(spec, workers.ensemble().dimension()) {}
+      messages_(spec, workers.ensemble().dimension(), spec.workers) {}
 
 bool ThreadsServer::begin(int w) {
   return workers_.commits() < spec_.budget.gradients && walk_on(w, workers_.now(), nullptr) &&
@@ -18,38 +18,31 @@ bool ThreadsServer::begin(int w) {
 bool ThreadsServer::go_on(int w, const Done& done) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   at.learning_rate = spec_.learning_rate(done.here);
-  ++at.phase;
+  ++at.place.phase;
   return walk_on(w, done.here.normalised_time, &done);
 }
 
 bool ThreadsServer::walk_on(int w, double t, const Done* done) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   const std::int64_t staleness = workers_.exchanges() - at.arrival;
-  while (true) {
-    const bool ends = workers_.commits() >= spec_.budget.gradients;
-    const Leg& leg = spec_.method.round.leg(at.leg);
-    if (at.phase == static_cast<std::int64_t>(leg.size())) {
-      ++at.leg;
-      at.phase = 0;
-      if (ends) return true;
-      continue;
-    }
-    switch (leg[static_cast<std::size_t>(at.phase)]) {
-      case Phase::gradient:
-        if (!ends) workers_.begin(w, t);
-        return true;
-      case Phase::step:
-        if (!step(w, *done, staleness)) return false;
-        break;
-      case Phase::say:
-        say(w, t);
-        break;
-      case Phase::hear:
+  return go_to_next_gradient(
+      spec_.method.round, at.place, [&] { return workers_.commits() >= spec_.budget.gradients; },
+      [&](Phase phase) {
+        switch (phase) {
+          case Phase::gradient:
+            workers_.begin(w, t);
+            return true;
+          case Phase::step:
+            return step(w, *done, staleness);
+          case Phase::say:
+            say(w, t);
+            return true;
+          case Phase::hear:
+            break;
+        }
         hear(w, t);
-        break;
-    }
-    ++at.phase;
-  }
+        return true;
+      });
 }
 
 bool ThreadsServer::step(int w, const Done& done, std::int64_t staleness) {

@@ -43,12 +43,12 @@ class ThreadsServer {
 
  private:
   struct Walk {
-    std::int64_t leg = 0, phase = 0;  // it comes to that
-    std::int64_t arrival = 0;         // the number of its last message at the server, from 1
-    double learning_rate = 0;         // of its last gradient
+    RoundPlace place;
+    std::int64_t arrival = 0;  // the number of its last message at the server, from 1
+    double learning_rate = 0;  // of its last gradient
     template <class Archive>
     void persist(Archive& archive) {
-      archive(leg, phase, arrival, learning_rate);
+      archive(place, arrival, learning_rate);
     }
   };
   bool walk_on(int w, double t, const Done* done);

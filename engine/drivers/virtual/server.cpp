@@ -22,7 +22,7 @@ VirtualServer::VirtualServer(const Run& run, const VirtualOptions& options)
       options_(with_durations(options)),
       workers_(run, options_, timetable_, player_),
       walks_(static_cast<std::size_t>(spec_.workers)),
-      messages_(spec_, run.objective.dimension()),
+      messages_(spec_, run.objective.dimension(), spec_.workers),
       player_(run, options.threads, run.spec.keep_events),
       sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { player_.pool().parallel_for(count, body); }) {

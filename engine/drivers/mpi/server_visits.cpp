@@ -1,0 +1,133 @@
+#include "engine/drivers/mpi/server_visits.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace acid {
+
+ServerVisits::ServerVisits(const Run& run, Post& post, SharedWorker& worker)
+    : run_(run),
+      spec_(run.spec),
+      post_(post),
+      worker_(worker),
+      rank_(post.rank()),
+      form_(spec_.method.packed_message(run.objective.dimension(),
+                                        spec_.seeds.derived(Purpose::dither))),
+      messages_(spec_, run.objective.dimension(), 1) {}
+
+bool ServerVisits::ends() const { return worker_.time().known() >= spec_.budget.gradients; }
+
+bool ServerVisits::begin() {
+  return walk_on(worker_.time().time(), nullptr, 0) && worker_.report().computing;
+}
+
+bool ServerVisits::go_on(const Position& done, double loss) {
+  learning_rate_ = spec_.learning_rate(done);
+  ++at_.phase;
+  return walk_on(done.normalised_time, &done, loss);
+}
+
+bool ServerVisits::walk_on(double t, const Position* done, double loss) {
+  walking_ = true;
+  const std::int64_t staleness = std::max<std::int64_t>(arrivals_ - arrival_, 0);
+  const bool whole = go_to_next_gradient(
+      spec_.method.round, at_, [&]() REQUIRES_LOCK(worker_.mutex) { return ends(); },
+      [&](Phase phase) REQUIRES_LOCK(worker_.mutex) {
+        switch (phase) {
+          case Phase::gradient:
+            worker_.begin_gradient(t);
+            return true;
+          case Phase::step:
+            return step(*done, loss, staleness);
+          case Phase::say:
+            say(t);
+            return true;
+          case Phase::hear:
+            break;
+        }
+        return hear(t);
+      });
+  walking_ = false;
+  return whole;
+}
+
+bool ServerVisits::step(const Position& done, double loss, std::int64_t staleness) {
+  return worker_.commit(
+      done, loss,
+      {.staleness = std::min<std::int64_t>(staleness, kExchangeMask), .logs_staleness = true});
+}
+
+// It travels from a copy, for the worker's own may be on a device.
+void ServerVisits::say(double t) {
+  const std::span<float> own = messages_.said(0);
+  worker_.say(t, own);
+  std::vector<float> message(own.size());
+  spec_.backend->kernels<float>().copy(own.data(), message.data(), own.size());
+  if (form_.is_packed()) {
+    std::vector<float> packed(form_.packed_floats());
+    form_.pack(rank_, message_on_its_way(spec_.method.rules, worker_.state().scalars()), message,
+               packed);
+    message = std::move(packed);
+  }
+  awaiting_ = true;
+  post_.submit(0, mail_header(MailKind::said, t, learning_rate_), std::move(message));
+}
+
+bool ServerVisits::hear(double t) {
+  if (awaiting_) {
+    const double since = run_.clock.seconds();
+    while (awaiting_ && !given_up_) worker_.changed.wait(worker_.mutex);
+    worker_.end_wait(since);
+  }
+  if (awaiting_) return false;
+  hear_reply(worker_.state(), t, messages_.said(0), messages_.reply(0));
+  worker_.log().add(rank_, EventKind::apply, t, worker_.state(),
+                    static_cast<std::uint64_t>(arrival_));
+  return true;
+}
+
+// At a checkpoint the worker computes a gradient, or has none yet; every leg has one.
+void ServerVisits::resume() {
+  at_.leg = worker_.gradients();
+  if (!worker_.report().computing) return;
+  const Leg& leg = spec_.method.round.leg(at_.leg);
+  at_.phase = std::ranges::find(leg, Phase::gradient) - leg.begin();
+}
+
+void ServerVisits::deliver(const Mail& mail, const std::function<void()>& complete) {
+  MailReader reader(mail);
+  const bool is_last = reader.kind() == MailKind::last_reply;
+  std::int64_t arrival = 0;
+  reader(arrival);
+  const auto body = std::make_shared<std::vector<float>>(mail.body_size);
+  post_.fetch(mail, *body, [this, body, arrival, is_last, complete] {
+    {
+      MutexLock lock(worker_.mutex);
+      const std::span<const float> all(*body);
+      const std::size_t said = is_last ? messages_.said(0).size() : 0;
+      if (is_last) take(all.first(said), messages_.said(0));
+      take(all.subspan(said), messages_.reply(0));
+      arrival_ = arrival;
+      hear_arrivals(arrival);
+      if (!is_last) worker_.log().name_offer(rank_, static_cast<std::uint64_t>(arrival));
+      awaiting_ = false;
+      worker_.changed.notify_all();
+    }
+    if (is_last) complete();
+  });
+}
+
+void ServerVisits::take(std::span<const float> message, std::span<float> row) {
+  spec_.backend->kernels<float>().copy(message.data(), row.data(), row.size());
+}
+
+void ServerVisits::hear_arrivals(std::int64_t count) { arrivals_ = std::max(arrivals_, count); }
+
+void ServerVisits::give_up() {
+  MutexLock lock(worker_.mutex);
+  given_up_ = true;
+  worker_.changed.notify_all();
+}
+
+}  // namespace acid

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/codecs/packed_message.hpp"
+#include "engine/drivers/mpi/post.hpp"
+#include "engine/drivers/mpi/shared_worker.hpp"
+#include "engine/drivers/shared/server_messages.hpp"
+
+namespace acid {
+
+/// A process's worker on its way through the round of a method with a server. What it does between
+/// two gradients the gradient thread does at one normalised time, sleeping at `hear` until the
+/// reply is there; the communication thread brings that. The worker's mutex guards all of it.
+class ServerVisits {
+ public:
+  /// All outlive it.
+  ServerVisits(const Run& run, Post& post, SharedWorker& worker);
+
+  // The gradient thread's.
+  /// Until the first gradient has begun. False where the run has none left, or is given up.
+  bool begin() REQUIRES_LOCK(worker_.mutex);
+  /// From a gradient that has been counted until the next has begun, or, where the run has none
+  /// left, to the leg's end. False where the loss is not finite, or the run is given up.
+  bool go_on(const Position& done, double loss) REQUIRES_LOCK(worker_.mutex);
+  /// All gradients of the run are committed, as far as is known.
+  bool ends() const REQUIRES_LOCK(worker_.mutex);
+
+  // The communication thread's.
+  /// The worker goes on from a checkpoint.
+  void resume() REQUIRES_LOCK(worker_.mutex);
+  /// Takes a message of the kinds reply and last_reply; after the latter calls `complete`.
+  void deliver(const Mail& mail, const std::function<void()>& complete);
+  /// The server is known to have heard so many messages.
+  void hear_arrivals(std::int64_t count) REQUIRES_LOCK(worker_.mutex);
+  /// The worker is between two steps of its way, and nothing that it said is unanswered.
+  bool is_idle() const REQUIRES_LOCK(worker_.mutex) { return !walking_ && !awaiting_; }
+  /// No reply comes any more; any thread.
+  void give_up();
+
+ private:
+  bool walk_on(double t, const Position* done, double loss) REQUIRES_LOCK(worker_.mutex);
+  bool step(const Position& done, double loss, std::int64_t staleness) REQUIRES_LOCK(worker_.mutex);
+  void say(double t) REQUIRES_LOCK(worker_.mutex);
+  bool hear(double t) REQUIRES_LOCK(worker_.mutex);
+  void take(std::span<const float> message, std::span<float> row);
+
+  const Run& run_;
+  const RunSpec& spec_;
+  Post& post_;
+  SharedWorker& worker_;
+  const int rank_;
+  const PackedMessage form_;
+  ServerMessages messages_ GUARDED_BY(worker_.mutex);
+  RoundPlace at_ GUARDED_BY(worker_.mutex);
+  std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0;   // of its last message that was answered
+  std::int64_t arrivals_ GUARDED_BY(worker_.mutex) = 0;  // of all, as far as is known
+  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;   // of its last gradient
+  bool walking_ GUARDED_BY(worker_.mutex) = false, awaiting_ GUARDED_BY(worker_.mutex) = false;
+  bool given_up_ GUARDED_BY(worker_.mutex) = false;
+};
+
+}  // namespace acid
