@@ -44,7 +44,11 @@ class Resolver {
     plan_.workers = workers_;
     plan_.settings = s_;
     settings_ = settings_from(s_);
-    const Method method = method_of(*entry_, settings_.algorithm, nullptr);
+    Method method = method_of(*entry_, settings_.algorithm, nullptr);
+    ask("algorithm", "correct the method's parameters, or make no worker that slow", [&] {
+      method.set_pace(slow_factors(settings_.execution));
+      return true;
+    });
     if (method.has_meetings() && method.rate == 0 && workers_ > 1 && label.empty())
       out_.warn(place("algorithm"), {"workers never exchange: the communication rate is 0",
                                      "set communication_rate, or a label that says that they train "

@@ -135,6 +135,12 @@ DriverKind driver_of(const std::string& name) {
 
 }  // namespace
 
+const std::vector<double>& slow_factors(const ExecutionSettings& execution) {
+  if (execution.driver == DriverKind::virtual_time)
+    return execution.simulation.compute.slow_factors;
+  return execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
+}
+
 ExecutionSettings execution_of(const json& section, int workers) {
   ExecutionSettings execution;
   execution.driver = driver_of(text(section, "driver"));

@@ -76,6 +76,10 @@ struct ExecutionSettings {
   std::optional<MpiSettings> mpi;  // there for that driver, and for no other
 };
 
+/// How many times longer each worker takes over a gradient, as its driver's section says; empty:
+/// all alike.
+const std::vector<double>& slow_factors(const ExecutionSettings& execution);
+
 struct RunSettings {
   int workers = 1;
   nlohmann::json topology, algorithm;

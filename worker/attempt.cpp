@@ -42,11 +42,10 @@ class ChosenMetrics final : public Recorder {
 // uneven, and then the run says little about the method.
 void note_uneven_pace(Recorder& recorder, const ComposedRun& run, const Outcome& outcome) {
   const ExecutionSettings& execution = run.settings.execution;
-  const auto& slowed = execution.mpi ? execution.mpi->slow_factors : execution.threads.slow_factors;
   const bool some_lost =
       std::ranges::find(outcome.worker_digests, "") != outcome.worker_digests.end();
   if (run.driver() == DriverKind::virtual_time || outcome.worker_gradients.size() < 2 ||
-      !slowed.empty() || some_lost)
+      !slow_factors(execution).empty() || some_lost)
     return;
   const auto [least, most] =
       std::minmax_element(outcome.worker_gradients.begin(), outcome.worker_gradients.end());

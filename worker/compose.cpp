@@ -93,6 +93,7 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   run->topology = std::make_unique<Topology>(make_topology(asked.workers, asked.topology));
   spec.topology = run->topology.get();
   spec.method = method_of(algorithm_of(asked.algorithm), asked.algorithm, nullptr);
+  spec.method.set_pace(slow_factors(execution));
   spec.optimizer = asked.optimizer;
   spec.schedule = asked.schedule;
   spec.budget = asked.budget;

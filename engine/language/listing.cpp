@@ -35,12 +35,14 @@ std::string spaced(std::string_view round) {
   std::string text;
   bool in_word = false;
   for (const char c : round) {
-    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
     if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       in_word = false;
       continue;
     }
-    if (!text.empty() && !(in_word && of_word)) text += ' ';
+    const bool of_sign = c == '=' && !text.empty() &&
+                         (text.back() == '<' || text.back() == '>' || text.back() == '=');
+    if (!text.empty() && !(in_word && of_word) && !of_sign) text += ' ';
     text += c;
     in_word = of_word;
   }

@@ -116,10 +116,15 @@ class ListingCheck {
     try {
       // Counts follow from the parameters; what comes after what mostly does not.
       const auto count = [&](std::string_view name) {
+        if (name == "speed" && listing_.peers == Peers::server) return 1.0;
         for (const ListedParameter& one : listing_.parameters)
-          if (one.name == name) return one.formula ? 1 : one.value;
-        throw UsageError(
-            fmt::format("the round \"{}\": there is no parameter '{}'", listing_.round, name));
+          if (one.name == name) return one.formula ? 1.0 : one.value;
+        throw UsageError(fmt::format(
+            "the round \"{}\": {}", listing_.round,
+            name == "speed"
+                ? "speed is for rounds with a server: elsewhere all workers walk through "
+                  "one round together"
+                : fmt::format("there is no parameter '{}'", name)));
       };
       const Round round(listing_.round, count, listing_.peers == Peers::server);
       shape_ = shape_of(round);

@@ -6,7 +6,8 @@
 namespace acid {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOtherNames = {"x", "g", "u", "at", "late", "if"};
+constexpr std::array<std::string_view, 7> kOtherNames = {"x",    "g",  "u",    "at",
+                                                         "late", "if", "speed"};
 // What every worker keeps, whatever its method.
 constexpr std::array<std::string_view, 5> kWorkersVectors = {"snapshot", "moment1", "moment2",
                                                              "buffers", "offer"};

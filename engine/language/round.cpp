@@ -9,6 +9,8 @@
 #include <string>
 
 #include "engine/base/error.hpp"
+#include "engine/language/interpreter.hpp"
+#include "engine/language/syntax.hpp"
 
 namespace acid {
 namespace {
@@ -101,20 +103,47 @@ class Parser {
       phases.insert(phases.end(), inner.begin(), inner.end());
   }
 
-  double term() {
-    if (take('(')) {
-      double sum = term();
-      while (true) {
-        if (take('+'))
-          sum += term();
-        else if (take('-'))
-          sum -= term();
-        else
-          break;
-      }
-      if (!take(')')) fail("expected ')'");
-      return sum;
+  // In parentheses: of the language that statements have.
+  double formula() {
+    const std::size_t first = at_;
+    int open = 0;
+    do {
+      if (at_ == text_.size()) fail("expected ')'");
+      open += text_[at_] == '(' ? 1 : text_[at_] == ')' ? -1 : 0;
+      ++at_;
+    } while (open > 0);
+    const std::size_t after = at_;
+    at_ = first + 1;
+    double value = 0;
+    try {
+      value = value_of(parse_expression(text_.substr(at_, after - 1 - at_)));
+    } catch (const ListingError& error) {
+      at_ += static_cast<std::size_t>(error.column()) - 1;
+      fail(error.what());
     }
+    at_ = after;
+    return value;
+  }
+
+  double value_of(const Expression& value) const {
+    if (value.operation == Operation::number) return value.number;
+    if (value.operation == Operation::name) return parameter(value.name);
+    if (is_heard(value.operation) || is_reduction(value.operation) ||
+        value.operation == Operation::mix)
+      throw ListingError(value.column, "a count is of numbers");
+    std::array<double, 3> arguments{};
+    for (std::size_t k = 0; k < value.arguments.size(); ++k)
+      arguments[k] = value_of(value.arguments[k]);
+    return compute(value.operation, arguments[0], arguments[1], arguments[2]);
+  }
+
+  double parameter(std::string_view name) const {
+    if (!parameters_) fail(fmt::format("there is no parameter '{}'", name));
+    return parameters_(name);
+  }
+
+  double term() {
+    if (peek() == '(') return formula();
     const std::string_view name = word();
     if (name.empty()) fail("expected a number or a parameter");
     if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
@@ -124,8 +153,7 @@ class Parser {
         fail(fmt::format("'{}' is no number", name));
       return static_cast<double>(number);
     }
-    if (!parameters_) fail(fmt::format("there is no parameter '{}'", name));
-    return parameters_(name);
+    return parameter(name);
   }
 
   const std::string_view text_;

@@ -53,10 +53,10 @@ class Round {
 
   Round() = default;
   /// Of "gradient", "step", "say", "hear" and "COUNT * ( … )", where COUNT is a number, a parameter
-  /// or, in parentheses, sums and differences of these, rounded: "steps * (gradient step) say
-  /// hear". Throws UsageError, with the column, for anything else; and where gradients and steps,
-  /// or says and hears, do not take turns.
-  /// A round without "step" that is `served` has one at the end of every leg.
+  /// or, in parentheses, an expression of these, rounded: "steps * (gradient step) say hear".
+  /// Throws UsageError, with the column, for anything else; and where gradients and steps, or says
+  /// and hears, do not take turns. A round without "step" that is `served` has one at the end of
+  /// every leg.
   explicit Round(std::string_view text, const Parameters& parameters = {}, bool served = false);
 
   const std::vector<Leg>& legs() const { return legs_; }

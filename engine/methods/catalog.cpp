@@ -125,6 +125,14 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
   return method;
 }
 
+void Method::set_pace(std::span<const double> slow_factors) {
+  paces.clear();
+  if (!round_at || slow_factors.empty()) return;
+  const double fastest = *std::ranges::min_element(slow_factors);
+  for (const double factor : slow_factors)
+    paces.push_back({fastest / factor, round_at(fastest / factor)});
+}
+
 std::int64_t Method::bytes_sent_again(std::span<const double> scalars) const {
   return codec ? static_cast<std::int64_t>(sizeof(float)) * floats_sent_again(*codec, scalars) : 0;
 }
@@ -208,8 +216,17 @@ double bytes_per_gradient(const Method& method, const Topology& topology, double
 }
 
 double exchanges_per_gradient(const Method& method) {
-  const auto legs = static_cast<std::int64_t>(method.round.legs().size());
-  return static_cast<double>(method.round.said_before(legs)) / static_cast<double>(legs);
+  const auto said = [](const Round& round) {
+    const auto legs = static_cast<std::int64_t>(round.legs().size());
+    return static_cast<double>(round.said_before(legs)) / static_cast<double>(legs);
+  };
+  if (method.paces.empty()) return said(method.round);
+  double exchanges = 0, gradients = 0;  // in a unit of time
+  for (const auto& [speed, round] : method.paces) {
+    exchanges += speed * said(round);
+    gradients += speed;
+  }
+  return exchanges / gradients;
 }
 
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,

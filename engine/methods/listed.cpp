@@ -116,16 +116,7 @@ class ListedEntry {
       method.rate = rate_is_a_number() ? number(options, kCommunicationRateField.name)
                                        : formula_value(*listing_->rate, values);
     else
-      method.round = Round(
-          listing_->round,
-          [&](std::string_view name) {
-            const auto found = values.find(name);
-            if (found == values.end())
-              throw UsageError(
-                  fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
-            return found->second;
-          },
-          method.has_server());
+      add_round(method, values);
     if (listing_->peers == Peers::neighbours)
       method.uniform_weights = text(options, kWeightsField.name) == "uniform";
     for (const Listing::Turn& turn : listing_->turns)
@@ -140,6 +131,29 @@ class ListedEntry {
       method.server = rules<ListedRule>(
           std::make_shared<const ListedPrograms>(listing_->served.server, values));
     return method;
+  }
+
+  void add_round(Method& method, const ParameterValues& values) const {
+    const auto round_at = [this, values, served = method.has_server()](double speed, bool& reads) {
+      const auto value = [&](std::string_view name) {
+        if (served && name == "speed") {
+          reads = true;
+          return speed;
+        }
+        const auto found = values.find(name);
+        if (found == values.end())
+          throw UsageError(fmt::format("the round of {} has no parameter '{}'", entry_.name, name));
+        return found->second;
+      };
+      return Round(listing_->round, value, served);
+    };
+    bool reads_speed = false;
+    method.round = round_at(1, reads_speed);
+    if (!reads_speed) return;
+    method.round_at = [round_at](double speed) {
+      bool ignored = false;
+      return round_at(speed, ignored);
+    };
   }
 
   std::size_t count(const Expression& formula, const ParameterValues& values, double least,

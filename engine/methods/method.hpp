@@ -31,8 +31,15 @@ struct Method {
   Peers peers = Peers::partner;
   std::vector<Peers> turns = {};  // of exchanges, again and again: all, or `peers`
   double rate = 0;                // meetings: expected exchanges per worker and gradient
-  Round round = {};               // rounds
-  bool uniform_weights = false;   // neighbours: the mixing matrix is uniform, not Metropolis
+  Round round = {};               // rounds; of the fastest worker
+  /// Methods with a server whose counts read `speed`: the round of a worker so fast, in (0, 1].
+  std::function<Round(double speed)> round_at = {};
+  struct Pace {
+    double speed;  // of the fastest worker's
+    Round round;
+  };
+  std::vector<Pace> paces = {};  // by worker, where rounds differ; filled in by set_pace()
+  bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
   /// Rounds with everybody: what is said is the gradient, and what is heard takes its place. So its
   /// all-reduce can begin before the gradient is whole.
   bool reduces_gradients = false;
@@ -48,6 +55,12 @@ struct Method {
   /// Whether workers go on at their own pace, so that what they learn depends on who is faster.
   bool is_asynchronous() const { return has_meetings() || has_server(); }
   Message message() const { return rules.floats->message(); }
+  const Round& round_of(int worker) const {
+    return paces.empty() ? round : paces[static_cast<std::size_t>(worker)].round;
+  }
+  /// `slow_factors`: how many times longer a gradient takes, as declared of each worker; empty: all
+  /// alike. Throws UsageError where that leaves a worker without a round.
+  void set_pace(std::span<const double> slow_factors);
   /// Of exchange `number`, from 0.
   Peers peers_in(std::int64_t number) const {
     if (turns.empty()) return peers;

@@ -94,6 +94,7 @@ Outcome Setup::run(std::stop_token stop) {
   std::optional<Spectral> nominal;
   if (workers > 1 && rate > 0) nominal = spectral(graph, rate);
   spec.method = method_of(*entry, resolved, nominal ? &*nominal : nullptr);
+  spec.method.set_pace(on_threads ? threads.slow_factors : virtual_time.compute.slow_factors);
   const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
   const auto objective = with(before_gradient, quadratic(task, workers, spec.seeds, lanes));
   const Run run{spec, *objective, recorder, checkpointing, stop};

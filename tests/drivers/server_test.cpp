@@ -111,6 +111,49 @@ TEST_CASE("a message and its reply are counted as sent, the message packed") {
   }
 }
 
+TEST_CASE("by speed a slow worker takes fewer steps, and all come to the server equally often") {
+  for (const double dylu : {0.0, 1.0}) {
+    Setup setup;
+    a_psgd(setup, 4).algorithm = "async-diloco";
+    setup.options = {{"steps", 8}, {"dylu", dylu}};
+    setup.virtual_time.compute.slow_factors = {1, 4, 2, 100};
+    setup.virtual_time.network.link.latency_seconds = 0.01;
+    setup.spec.budget.gradients = 100'000;
+    setup.spec.budget.seconds = 200.5 * (8 + 0.02);
+    const Outcome outcome = setup.run();
+    const double steps[] = {8, dylu == 0 ? 8.0 : 2.0, dylu == 0 ? 8.0 : 4.0, dylu == 0 ? 8.0 : 1.0};
+    for (std::size_t w = 0; w < 4; ++w) {
+      const double took = steps[w] * setup.virtual_time.compute.slow_factors[w] + 0.02;
+      const double replies = static_cast<double>(outcome.worker_gradients[w]) / steps[w];
+      INFO("worker " << w << ", dylu " << dylu);
+      CHECK(std::abs(replies - setup.spec.budget.seconds / took) <= 1);
+      if (dylu == 1 && w < 3) CHECK(replies == Approx(200.5).margin(1));
+    }
+    const Topology ring = make_topology(4, {{"kind", "ring"}});
+    CHECK(bytes_per_gradient(setup.spec.method, ring, 7 * 4.0) *
+              static_cast<double>(outcome.position.gradients) ==
+          Approx(static_cast<double>(outcome.position.bytes)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("by speed a slow worker's messages follow fewer steps on threads too") {
+  Setup setup;
+  a_psgd(setup, 2).algorithm = "async-diloco";
+  setup.options = {{"steps", 8}, {"dylu", 1}};
+  setup.on_threads = true;
+  setup.threads.slow_factors = {1, 4};
+  setup.spec.keep_events = true;
+  setup.run();
+  for (const int w : {0, 1}) {
+    int steps = 0, messages = 0;
+    for (const Event& event : setup.recorder.events_of(w)) {
+      if (event.kind == EventKind::commit_gradient) ++steps;
+      if (event.kind == EventKind::offer) ++messages;
+    }
+    CHECK(messages == steps / (w == 0 ? 8 : 2));
+  }
+}
+
 TEST_CASE("a paused worker hears what the server answers when its pause is over") {
   Setup setup;
   a_psgd(setup, 2).virtual_time.network.link.latency_seconds = 0.25;

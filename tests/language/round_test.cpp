@@ -37,6 +37,8 @@ TEST_CASE("a round is cut before its gradients, or before what is said while the
   CHECK(legs_of("steps * (gradient step) say hear", steps_and_delay) == "gu gu gu gush");
   CHECK(legs_of("(steps - delay) * (gradient step) say delay * (gradient step) hear",
                 steps_and_delay) == "gu gu gu sguh");
+  CHECK(legs_of("(max(1, 0.25 * steps * delay) + (delay == 1)) * (gradient step)",
+                steps_and_delay) == "gu gu");
   CHECK(legs_of("2 * (2 * (gradient step) say hear)") == "gu gush gu gush");
   CHECK(legs_of("0 * (say hear) (1 + 1) * (gradient step)") == "gu gu");
 }
@@ -77,7 +79,10 @@ TEST_CASE("a round that is none is refused where it goes wrong") {
   refused("gradient step)", "column 14");
   refused("2 * gradient step", "column 1");
   refused("2 * (gradient step", "column 19: expected ')'");
-  refused("(steps - ) * (gradient step)", "column 10: expected a number or a parameter");
+  refused("(steps - ) * (gradient step)", "column 10: expected a value");
+  refused("(norm(steps)) * (gradient step)", "column 2: a count is of numbers");
+  refused("(steps * (gradient step)", "column 2");
+  refused("(max(steps, rounds)) * (gradient step)", "there is no rounds");
   refused("rounds * (gradient step)", "there is no rounds");
   refused("(delay - steps) * (gradient step)", "repeats -3 times");
   refused("99999999999999999999 * (gradient step)", "is no number");

@@ -32,7 +32,7 @@ bool ServerVisits::walk_on(double t, const Position* done, double loss) {
   walking_ = true;
   const std::int64_t staleness = std::max<std::int64_t>(arrivals_ - arrival_, 0);
   const bool whole = go_to_next_gradient(
-      spec_.method.round, at_, [&]() REQUIRES_LOCK(worker_.mutex) { return ends(); },
+      spec_.method.round_of(rank_), at_, [&]() REQUIRES_LOCK(worker_.mutex) { return ends(); },
       [&](Phase phase) REQUIRES_LOCK(worker_.mutex) {
         switch (phase) {
           case Phase::gradient:
@@ -91,7 +91,7 @@ bool ServerVisits::hear(double t) {
 void ServerVisits::resume() {
   at_.leg = worker_.gradients();
   if (!worker_.report().computing) return;
-  const Leg& leg = spec_.method.round.leg(at_.leg);
+  const Leg& leg = spec_.method.round_of(rank_).leg(at_.leg);
   at_.phase = std::ranges::find(leg, Phase::gradient) - leg.begin();
 }
 

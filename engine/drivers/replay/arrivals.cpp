@@ -28,7 +28,7 @@ std::optional<ReplayStep> Arrivals::step_of(int worker) {
   ScriptCursors::Cursor& c = workers_.at(worker);
   Walk& at = walks_[static_cast<std::size_t>(worker)];
   const Event event = c.event();
-  const Leg& leg = spec_.method.round.leg(at.leg);
+  const Leg& leg = spec_.method.round_of(worker).leg(at.leg);
   const Phase phase = leg[static_cast<std::size_t>(at.phase)];
   if (event.kind != event_of(phase))
     workers_.broken(worker, fmt::format("it is '{}', and in its round comes '{}'",

@@ -26,7 +26,8 @@ bool ThreadsServer::walk_on(int w, double t, const Done* done) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   const std::int64_t staleness = workers_.exchanges() - at.arrival;
   return go_to_next_gradient(
-      spec_.method.round, at.place, [&] { return workers_.commits() >= spec_.budget.gradients; },
+      spec_.method.round_of(w), at.place,
+      [&] { return workers_.commits() >= spec_.budget.gradients; },
       [&](Phase phase) {
         switch (phase) {
           case Phase::gradient:

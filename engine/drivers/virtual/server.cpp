@@ -137,7 +137,7 @@ void VirtualServer::handle(const Occurrence& occurrence) {
 void VirtualServer::go_on(int w) {
   Walk& at = walk(w);
   while (true) {
-    const Leg& leg = spec_.method.round.leg(at.leg);
+    const Leg& leg = spec_.method.round_of(w).leg(at.leg);
     if (at.phase == static_cast<std::int64_t>(leg.size())) {
       ++at.leg;
       at.phase = 0;
