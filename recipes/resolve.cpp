@@ -112,25 +112,22 @@ void Resolver::look_at_algorithm() {
   if (!draft_.sound({"algorithm"})) return;
   entry_ = &algorithm_of(s_["algorithm"]);
   const auto made = ask("algorithm", "correct the method's parameters",
-                        [&] { return method_of(*entry_, s_["algorithm"], nullptr).rate; });
-  if (made && !(*made >= 0 && *made <= kMostCommunicationRate))
-    error("algorithm", fmt::format("{} would meet {} times per gradient", entry_->name, *made),
+                        [&] { return method_of(*entry_, s_["algorithm"], nullptr); });
+  if (made && !(made->rate >= 0 && made->rate <= kMostCommunicationRate))
+    error("algorithm", fmt::format("{} would meet {} times per gradient", entry_->name, made->rate),
           fmt::format("at least 0 and at most {} exchanges per worker and gradient",
                       kMostCommunicationRate));
   if (draft_.sound({"optimizer"})) look_at_steps();
-  if (topology_ == nullptr || workers_ < 2) return;
-  if (const auto unmet = ask(
-          "algorithm", "correct the method's parameters",
-          [&] {
-            return unmet_need(*entry_, method_of(*entry_, s_["algorithm"], nullptr), *topology_);
-          });
+  if (!made || topology_ == nullptr || workers_ < 2) return;
+  if (const auto unmet = ask("algorithm", "correct the method's parameters",
+                             [&] { return unmet_need(*entry_, *made, *topology_); });
       unmet && *unmet)
     error("algorithm", **unmet, "use another topology, or other weights");
   ask("algorithm", "give this algorithm another graph with set, or choose another method", [&] {
-    require_schedule_fits(method_of(*entry_, s_["algorithm"], nullptr), *topology_);
+    require_schedule_fits(*made, *topology_);
     return true;
   });
-  if (!topology_->schedule() && s_["algorithm"].value("weights", "") == "uniform")
+  if (!topology_->schedule() && made->uniform_weights)
     for (int i = 1; i < workers_; ++i)
       if (topology_->neighbour_count(i) != topology_->neighbour_count(0)) {
         error("algorithm.weights",

@@ -28,6 +28,10 @@ std::string feasible_rate(double rate, double load) {
 
 // Spectral numbers, bytes and load: needs every section sound.
 void Resolver::look_at_exchanges(const Method& method) {
+  ask("algorithm", "use fewer fragments", [&] {
+    require_dimension_fits(method, static_cast<std::size_t>(model_->parameters));
+    return true;
+  });
   const double rate = method.rate;
   const double bytes = 4.0 * static_cast<double>(model_->parameters);
   plan_.parameters = model_->parameters;

@@ -86,6 +86,14 @@ nlohmann::json check_topology(Checker& checker, const Node* node) {
 }
 
 nlohmann::json check_algorithm(Checker& checker, const Node* node) {
+  const Node* const name = node != nullptr && node->is_table() ? node->find("kind") : node;
+  if (name != nullptr && name->is_text())
+    if (const std::string_view written = written_for(name->text()); !written.empty()) {
+      checker.diagnostics().error(name->place,
+                                  fmt::format("'{}' is no method of its own", name->text()),
+                                  fmt::format("write {}", written));
+      return nlohmann::json::object();
+    }
   std::vector<Kind> kinds = kinds_of(algorithm_catalog());
   for (const AlgorithmEntry* own : checker.algorithms())
     kinds.push_back({own->name, own->fields, own->summary});

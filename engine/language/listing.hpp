@@ -72,7 +72,7 @@ struct Listing {
   };
   std::optional<Mix> between;
   struct OfGraph {
-    std::vector<Expression> needs;        // of lambda_min; none of them may be 0
+    std::vector<Expression> needs;        // of lambda_min, or of parameters; none may be 0
     std::optional<Expression> agreement;  // what an exchange leaves; of rho, lambda2, lambda_min
   } of_graph;
   nlohmann::json codec;  // {kind, …} with all its keys; null: none. A recipe may say another
@@ -103,6 +103,9 @@ std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Fin
 /// The listing without what changes nothing: names, comments and spelling. read_listing() of it
 /// gives an equal one. Values of parameters are not in it.
 nlohmann::json canonical(const Listing& listing);
+
+/// Whether one of Listing::OfGraph::needs is of lambda_min, and not of parameters.
+bool is_of_graph(const Expression& need);
 
 /// Names of a part of a listing and whether each is a vector.
 using ListedNames = std::map<std::string, bool, std::less<>>;

@@ -78,8 +78,12 @@ class ListingCheck {
     for (std::size_t i = 0; i < listing_.of_graph.needs.size(); ++i)
       check_formula(
           fmt::format("needs.{}", i), listing_.of_graph.needs[i],
-          [](std::string_view name) { return name == "lambda_min"; },
-          "the least eigenvalue of the mixing matrix, lambda_min, is known here");
+          [&](std::string_view name) {
+            return is_of_graph(listing_.of_graph.needs[i]) ? name == "lambda_min"
+                                                           : is_parameter(name);
+          },
+          "known here are parameters, or else the least eigenvalue of the mixing matrix, "
+          "lambda_min");
     check_agreement();
   }
 

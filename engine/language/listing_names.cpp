@@ -33,6 +33,10 @@ std::array<ListedPart, 3> listed_parts(const Listing& listing) {
   return {{{"step", &listing.step}, {"say", &listing.say}, {"hear", &listing.hear}}};
 }
 
+bool is_of_graph(const Expression& need) {
+  return any_of(need, [](const Expression& one) { return one.name == "lambda_min"; });
+}
+
 ListedNames listed_names(const Listing& listing) {
   ListedNames names{{"x", true}};
   for (const std::string_view name : kEventNumbers) names.emplace(name, false);

@@ -163,6 +163,12 @@ void require_schedule_fits(const Method& method, const Topology& topology) {
            "use a method with push-sum, such as sgp, or another form of the topology");
 }
 
+void require_dimension_fits(const Method& method, std::size_t dimension) {
+  if (method.fragments > dimension)
+    throw UsageError(fmt::format("{} cuts vectors into {} fragments, and the model has {} elements",
+                                 method.kind, method.fragments, dimension));
+}
+
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology) {
   require_schedule_fits(method, topology);
   switch (method.peers) {

@@ -109,6 +109,9 @@ class ListedEntry {
           parameter.is_whole && value != std::floor(value))
         throw UsageError(
             fmt::format("{} of {} is a whole number, not {}", parameter.name, entry_.name, value));
+    for (const Expression& need : listing_->of_graph.needs)
+      if (!is_of_graph(need) && formula_value(need, values) == 0)
+        throw UsageError(fmt::format("{} needs {}", entry_.name, print(need)));
     if (listing_->meets() && !rate_is_a_number())
       method.derived.emplace_back(kCommunicationRateField.name,
                                   formula_value(*listing_->rate, values));
@@ -124,7 +127,7 @@ class ListedEntry {
                           turn.peers);
     if (!listing_->turns.empty() && method.turns.empty())
       throw UsageError(fmt::format("the peers of {} take no turn", entry_.name));
-    if (listing_->fragments) count(*listing_->fragments, values, 1, "fragments");
+    if (listing_->fragments) method.fragments = count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
     method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
     if (listing_->served.server)
@@ -220,14 +223,16 @@ const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entri
 
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
                                       const Topology& topology) {
-  if (entry.listing == nullptr || entry.listing->of_graph.needs.empty() || topology.workers() < 2)
-    return std::nullopt;
+  if (entry.listing == nullptr || topology.workers() < 2) return std::nullopt;
+  std::vector<Expression> needs = entry.listing->of_graph.needs;
+  std::erase_if(needs, [](const Expression& need) { return !is_of_graph(need); });
+  if (needs.empty()) return std::nullopt;
   if (topology.schedule())
     return fmt::format("{} needs {}, and the graph changes from exchange to exchange", entry.name,
-                       print(entry.listing->of_graph.needs.front()));
+                       print(needs.front()));
   const double least = least_eigenvalue(method.uniform_weights ? uniform_weights(topology)
                                                                : metropolis_weights(topology));
-  for (const Expression& need : entry.listing->of_graph.needs)
+  for (const Expression& need : needs)
     if (formula_value(need, {{"lambda_min", least}}) == 0)
       return fmt::format("{} needs {}, and on this graph lambda_min is {:.6g}", entry.name,
                          print(need), least);

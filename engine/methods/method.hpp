@@ -39,6 +39,7 @@ struct Method {
     Round round;
   };
   std::vector<Pace> paces = {};  // by worker, where rounds differ; filled in by set_pace()
+  std::size_t fragments = 1;     // rounds: parts of vectors that are sent in turn
   bool uniform_weights = false;  // neighbours: the mixing matrix is uniform, not Metropolis
   /// Rounds with everybody: what is said is the gradient, and what is heard takes its place. So its
   /// all-reduce can begin before the gradient is whole.
@@ -176,6 +177,8 @@ std::vector<Shown> shown_by_any();
 /// has weights of its own, draws partners itself, or models that agree would part (Stochastic) and
 /// it sends no number to divide them by.
 void require_schedule_fits(const Method& method, const Topology& topology);
+/// Throws UsageError where vectors have fewer elements than a method cuts them into parts.
+void require_dimension_fits(const Method& method, std::size_t dimension);
 /// Whom the workers of a method of rounds hear, and what they give to it, where each hears others'
 /// messages; null where an all-reduce sums them, and for meetings.
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);

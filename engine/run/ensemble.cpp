@@ -135,6 +135,7 @@ double RunSpec::backlog_limit(int worker) const {
 
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, bool gradients) {
   require_schedule_fits(spec.method, *spec.topology);
+  require_dimension_fits(spec.method, objective.dimension());
   WorkerSettings settings;
   settings.dimension = objective.dimension();
   settings.buffer_size = objective.buffer_size();

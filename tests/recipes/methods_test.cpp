@@ -144,6 +144,33 @@ TEST_CASE("a lattice needs a message of the receiver's own, and a spacing") {
   CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
 }
 
+TEST_CASE("what the literature calls a method and is a topology is told in a recipe as well") {
+  for (const char* name : {"matcha", "epidemic"}) {
+    const auto errors =
+        errors_of(completed("[[algorithms]]\nkind = \"" + std::string(name) + "\"\n"));
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].line == 2);
+    CHECK(errors[0].message.find("no method of its own") != std::string::npos);
+    CHECK(errors[0].remedy.find(written_for(name)) != std::string::npos);
+  }
+}
+
+TEST_CASE("a method refuses parameters for which its rule is none, and more parts than elements") {
+  const auto refused = [](const std::string& keys, const char* why) {
+    const auto errors = errors_of(completed("[[algorithms]]\n" + keys));
+    INFO(keys);
+    REQUIRE(errors.size() == 1);
+    CHECK(errors[0].message.find(why) != std::string::npos);
+  };
+  const auto accepted = [](const std::string& keys) {
+    CHECK(errors_of(completed("[[algorithms]]\n" + keys)).empty());
+  };
+  accepted("kind = \"async-diloco\"\nperiod = 10\nc = 0.1\n");
+  refused("kind = \"async-diloco\"\nperiod = 10\nc = 0.11\n", "async-diloco needs c * period <= 1");
+  accepted("kind = \"streaming-diloco\"\nfragments = 4\n");
+  refused("kind = \"streaming-diloco\"\nfragments = 9999\n", "cuts vectors into 9999 fragments");
+}
+
 TEST_CASE("a sum of what is heard means one graph, and on a changing one there is a warning") {
   const auto warnings = [](const std::string& hear, const char* graph) {
     return compiled("[[methods]]\nname = \"mine\"\nkeep = { s = 0 }\nsend = \"x - s\"\nhear = [" +
