@@ -94,7 +94,8 @@ void add_what_options(CLI::App& command, Options& options) {
       .add_option(
           "--at", options.at,
           "Where metrics are read: last (default), best, or between the samples\n"
-          "around gradients=N, time=T (normalised), seconds=S or bytes=B, as in seconds=2.67min")
+          "around gradients=N, epochs=E, time=T (normalised), seconds=S or bytes=B, as in\n"
+          "seconds=2.67min; nothing where those are more than a fifth of the way there apart")
       ->type_name("WHERE");
   command
       .add_option("--target", options.target,

@@ -236,12 +236,6 @@ void Resolver::look_at_cadence() {
   if (pace.train_size > 0 && pace.batch_size > 0) plan_.gradients_per_epoch = pace.gradients(1);
   if (draft_.sound({"evaluation"}))
     resolve_evaluation(s_["evaluation"], pace, worker_time_ / workers_, known_seconds(), report);
-  if (draft_.sound({"evaluation", "execution"}) && s_["evaluation"].contains("every_seconds") &&
-      s_["execution"]["driver"] == "mpi")
-    report("evaluation.every_seconds",
-           {"evaluation.every_seconds is not for the mpi driver: its processes must know where the "
-            "next sample is before they are there, and each has a clock of its own",
-            "use every_time, every_gradients or every_epochs"});
   if (draft_.sound({"checkpoint"}))
     resolve_checkpoint(s_["checkpoint"], pace, worker_time_ / workers_, report);
 }

@@ -13,9 +13,11 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/readings.hpp"
 
 namespace acid {
 namespace {
@@ -51,6 +53,8 @@ std::vector<std::string> recorded_metrics(const Comparison& comparison,
   for (const ComparedGroup& group : comparison.groups)
     for (const RunSummary& run : group.runs)
       for (const auto& [name, value] : run.metrics) names.insert(name);
+  for (const ComparedRun& run : runs)
+    for (const auto& [name, apart] : run.not_read) names.insert(name);
   return {names.begin(), names.end()};
 }
 
@@ -75,7 +79,14 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
                                    one_of(known)));
     comparison.metrics.push_back(name);
   }
-  if (!options.metrics.empty()) return;
+  if (!options.metrics.empty()) {
+    if (!options.target) return;
+    for (const std::string_view name : kDefaultMetrics)
+      if (is_to_target(name) &&
+          std::ranges::find(comparison.metrics, name) == comparison.metrics.end())
+        comparison.metrics.emplace_back(name);
+    return;
+  }
   for (const std::string_view name : kDefaultMetrics)
     if (is_known(name)) comparison.metrics.emplace_back(name);
   if (!options.derive_all) return;
@@ -99,11 +110,11 @@ std::vector<double> outcomes_of(const ComparedGroup& group, const std::string& m
   return values;
 }
 
-void estimate_metrics(Comparison& comparison) {
+void estimate_metrics(Comparison& comparison, const std::vector<std::string>& metrics) {
   for (ComparedGroup& group : comparison.groups)
-    for (const std::string& metric : comparison.metrics) {
-      if (const std::vector<double> values = values_of(group, metric); !values.empty())
-        group.metrics[metric] = estimate(values);
+    for (const std::string& metric : metrics) {
+      const std::vector<double> values = values_of(group, metric);
+      if (!values.empty() && censored(group, metric) == 0) group.metrics[metric] = estimate(values);
       if (const std::vector<double> outcomes = outcomes_of(group, metric); !outcomes.empty())
         group.robust[metric] = robust(outcomes);
     }
@@ -118,8 +129,8 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
   return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
-void find_differences(Comparison& comparison) {
-  for (const std::string& metric : comparison.metrics)
+void find_differences(Comparison& comparison, const std::vector<std::string>& metrics) {
+  for (const std::string& metric : metrics)
     for (const ComparedPoint& point : comparison.points) {
       if (!point.baseline) continue;
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
@@ -133,6 +144,8 @@ void find_differences(Comparison& comparison) {
         difference.baseline = baseline.group;
         difference.metric = metric;
         difference.value = paired_difference(pairs.a, pairs.b, kRounding);
+        if (censored(group, metric) + censored(baseline, metric) > 0)
+          difference.value.difference = {};
         difference.diverged = diverged_beside(group, baseline);
         difference.baseline_diverged = diverged_beside(baseline, group);
         difference.improvement = improvement(group, baseline, metric);
@@ -141,40 +154,54 @@ void find_differences(Comparison& comparison) {
     }
 }
 
-/// Holm's p and simultaneous intervals of the differences in one metric.
-void adjust_family(std::span<ComparedDifference> family) {
+/// Holm's p and simultaneous intervals.
+void adjust_family(std::span<ComparedDifference* const> family) {
   std::vector<double> p, smallest;
-  for (const ComparedDifference& one : family)
-    if (one.value.p) {
-      p.push_back(*one.value.p);
-      smallest.push_back(std::min(1.0, 2 / std::exp2(one.value.unequal)));
+  for (const ComparedDifference* one : family)
+    if (one->value.p) {
+      p.push_back(*one->value.p);
+      smallest.push_back(std::min(1.0, 2 / std::exp2(one->value.unequal)));
     }
   const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
   std::size_t next = 0;
-  for (ComparedDifference& one : family) {
-    one.family = std::max(1, static_cast<int>(p.size()));
-    one.simultaneous = at_level(one.value.difference, 1 - (1 - kLevel) / one.family);
-    if (!one.value.p) continue;
-    one.p_holm = adjusted[next];
-    one.smallest_p_holm = adjusted_smallest[next++];
+  for (ComparedDifference* one : family) {
+    one->family = std::max(1, static_cast<int>(p.size()));
+    one->simultaneous = at_level(one->value.difference, 1 - (1 - kLevel) / one->family);
+    if (!one->value.p) continue;
+    one->p_holm = adjusted[next];
+    one->smallest_p_holm = adjusted_smallest[next++];
   }
 }
 
+/// A family is all that is claimed of the primary outcome; of any other metric all of that metric.
 void adjust_differences(Comparison& comparison) {
-  auto first = comparison.differences.begin();
-  while (first != comparison.differences.end()) {
-    const auto last =
-        std::find_if(first, comparison.differences.end(),
-                     [&](const ComparedDifference& one) { return one.metric != first->metric; });
-    adjust_family({first, last});
-    first = last;
-  }
+  std::map<std::string, std::vector<ComparedDifference*>> families;
+  for (ComparedDifference& one : comparison.differences)
+    families[is_claim(comparison, one.metric) ? comparison.primary : one.metric].push_back(&one);
+  for (const auto& [metric, family] : families) adjust_family(family);
+}
+
+/// The primary outcome where all have come equally far.
+void compare_at_equal_places(Comparison& comparison, const std::vector<ComparedRun>& runs,
+                             const CompareOptions& options) {
+  comparison.equal = equal_places(comparison, runs);
+  std::vector<std::string> metrics = equal_metrics(comparison);
+  std::erase_if(metrics, [&](const std::string& metric) {
+    return std::ranges::find(comparison.metrics, metric) != comparison.metrics.end();
+  });
+  estimate_metrics(comparison, metrics);
+  find_differences(comparison, metrics);
+  if (options.derive_all && options.metrics.empty())
+    comparison.metrics.insert(comparison.metrics.end(), metrics.begin(), metrics.end());
 }
 
 void choose_primary(Comparison& comparison) {
   for (const OutcomeMetric& outcome : kOutcomes) {
     if (std::ranges::find(comparison.metrics, outcome.name) == comparison.metrics.end()) continue;
     if (comparison.primary.empty()) comparison.primary = outcome.name;
+    // Asked of a place, one is not answered of the whole run.
+    else if (comparison.at.kind == ReadAt::Kind::coordinate && outcome.name == kMidConsensus)
+      continue;
     const bool differs =
         std::ranges::any_of(comparison.differences, [&](const ComparedDifference& one) {
           return one.metric == outcome.name && one.value.unequal > 0;
@@ -281,19 +308,22 @@ int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
 
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
+  refuse_if_nothing_is_read(runs, options);
   Comparison comparison;
   comparison.heading = heading_of(runs);
-  comparison.read_at = describe(options.at);
+  comparison.at = options.at;
   form_groups(comparison, runs);
   settle_baseline(comparison, options);
   form_points(comparison);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
   choose_metrics(comparison, runs, options);
-  estimate_metrics(comparison);
-  find_differences(comparison);
-  adjust_differences(comparison);
+  gather_readings(comparison, runs);
+  estimate_metrics(comparison, comparison.metrics);
+  find_differences(comparison, comparison.metrics);
   choose_primary(comparison);
+  compare_at_equal_places(comparison, runs, options);
+  adjust_differences(comparison);
   find_ratios(comparison);
   add_notes(comparison, runs, options);
   return comparison;

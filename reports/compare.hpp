@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/methods/method.hpp"
-#include "reports/read_at.hpp"
+#include "reports/reading.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
 
@@ -29,7 +29,7 @@ struct CompareOptions {
                                 // are shown in; empty: all that a sweep varies
 };
 
-/// Beside the values of recorded series , where options.at says, a run has these derived
+/// Beside the values of recorded series, where options.at says, a run has these derived
 /// metrics, all from what was recorded, never from what was thinned (reports/known_metrics.hpp has
 /// their units and directions):
 ///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the
@@ -47,6 +47,9 @@ struct CompareOptions {
 ///                           gradients from 0 to the run's end or, with a coordinate, along its
 ///                           axis from 0 to there: trapezoids between samples, level before the
 ///                           first and after the last.
+///   eval_accuracy_at_equal_seconds, …_bytes, …_gradients, and so of eval_loss and
+///                           train_loss_at_mean   where the first of the runs at the same swept
+///                           settings ended on that axis, unless all ended there.
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
@@ -57,9 +60,13 @@ struct ComparedGroup {
   std::vector<RunSummary> runs;         // finished ones, by seed; metrics completed by derived ones
   std::vector<std::uint64_t> diverged;  // seeds of those that diverged: an outcome too
   int unfinished = 0;                   // interrupted, failed, or not yet run: no outcome
-  std::map<std::string, Estimate> metrics;  // values over the seeds that finished
+  /// Values over the seeds that finished. Of when a target was reached none where a run never did:
+  /// a mean over the others looks best for a method that fails most.
+  std::map<std::string, Estimate> metrics;
   /// Over all seeds with an outcome: see outcome_of().
   std::map<std::string, Robust> robust;
+  /// Of what was read between samples: the coarsest over its runs.
+  std::map<std::string, Reading> readings;
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
   std::set<std::uint64_t> seeds() const;  // with an outcome
@@ -81,7 +88,7 @@ struct ComparedDifference {
   std::string group, baseline;  // digests
   std::string metric;
   /// By seed: this group − baseline, of outcome_of(). Mean and interval are over the seeds that
-  /// finished in both, p is of all.
+  /// finished in both, and absent where a run of either did not reach its target; p is of all.
   PairedDifference value;
   int diverged = 0, baseline_diverged = 0;  // of the seeds that both have
   Estimate simultaneous;  // value.difference; the intervals of a family hold all at once at 95 %:
@@ -114,6 +121,22 @@ struct ComparedPoint {
   std::optional<std::size_t> baseline;                           // index of its baseline group
 };
 
+/// Where all runs of a point have come equally far, as the first of them that ended.
+struct EqualPlace {
+  struct Stale {
+    std::size_t group = 0;  // has no value there, since
+    std::string run;        // its samples around there are furthest apart
+    std::uint64_t seed = 0;
+    double apart = 0;
+  };
+  PositionAxis axis = PositionAxis::seconds;
+  std::size_t point = 0;  // index
+  double place = 0;       // 0: a run did not move on this axis, and nothing is read
+  bool at_end = false;    // all ended there: the last values are those
+  std::string metric;     // the primary outcome there
+  std::vector<Stale> stale;
+};
+
 /// What is shown as one table: the groups that share the values of CompareOptions::by. Every
 /// difference is still taken to the baseline of the group's own point.
 struct ComparedSection {
@@ -123,7 +146,6 @@ struct ComparedSection {
 
 struct Comparison {
   std::string heading;                          // what was compared (reports/heading.hpp)
-  std::string read_at;                          // describe(CompareOptions::at)
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;
@@ -137,6 +159,8 @@ struct Comparison {
   std::vector<std::string> by;            // settings that divide sections, as asked
   std::vector<std::string> columns;       // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
+  ReadAt at;                      // as asked
+  std::vector<EqualPlace> equal;  // by point, then axis
 };
 
 /// Reads the runs' summaries, and of series what it compares of them. Groups are in the order of
@@ -149,17 +173,24 @@ Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
 struct ComparedRun {
   RunSummary summary;  // derived metrics included
   nlohmann::json settings;
-  double read_gap = 0;                // widest between samples of a metric around options.at
-  std::vector<std::string> not_read;  // metrics with a sample beside options.at that is not finite
+  std::map<std::string, Reading> readings;  // of metrics that were read between samples
+  /// Metrics that options.at has no value of: how far the samples around it are apart or, where one
+  /// of them is not finite, nothing.
+  std::map<std::string, std::optional<double>> not_read;
+  bool ended_before = false;            // options.at
   std::optional<double> realised_rate;  // 2 × exchanges ÷ gradients, of pairwise exchanges
-  std::optional<double> target_gap;     // gradients between the samples around a target's crossing
+  struct EqualEnd {
+    double place = 0;
+    bool at_end = false;
+  };
+  std::map<PositionAxis, EqualEnd> equal;  // see EqualPlace
 };
-/// A finished run with its derived metrics; of others nothing is read. UsageError, which names the
-/// run and the remedy, where samples of a metric to be shown are so far apart around options.at
-/// that a value between them would be a guess.
+/// A finished run with its derived metrics; of others nothing is read. A metric whose samples
+/// around options.at are too far apart (kWidestBracket) has no value. UsageError for epochs where
+/// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
-/// compare() without the store.
+/// compare() without the store. UsageError where nothing can be read at options.at.
 Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
 
 /// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
@@ -195,8 +226,10 @@ std::string format_metric_value(const std::string& metric, double value);
 /// An estimate in the metric's unit: bytes and seconds in units a person would choose.
 std::string format_metric(const std::string& metric, const Estimate& estimate);
 
+/// "2 of 3": runs that reached their target, of a metric that says when they did.
+std::string reached_cell(const ComparedGroup& group, const std::string& metric);
 /// A group's estimate for a table of many metrics: "–" without a value, and "(2 of 3)" behind it
-/// where the others diverged or did not reach the target.
+/// where the others diverged or, of a target, how many reached it: "reached by 2 of 3" has no mean.
 std::string estimate_cell(const ComparedGroup& group, const std::string& metric);
 /// "3", or "3 (7 of 10 diverged)".
 std::string count_cell(const ComparedGroup& group);
@@ -212,23 +245,29 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// "algorithm", "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished",
 /// "runs": [id], "seeds": [seed], "diverged_seeds": [seed], "metrics": {name: {"n", "diverged",
 /// "mean", "sd", "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high",
-/// "censored"}}}], "differences":
+/// "censored", "reached", "samples_apart", "resolution"}}}], "equal": [{"axis", "settings",
+/// "place", "at_end", "metric", "stale": [{"group", "label", "run", "seed", "samples_apart"}]}],
+/// "differences":
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",
 /// "improvement_ci_low", "improvement_ci_high"}], "ratios": [{"group", "label", "reference",
 /// "metric", "n", "diverged", "mean", "ci_low", "ci_high"}], "notes": [text]}. A missing interval
 /// and a value that is not finite are null. "n" counts finished runs, "diverged" those that no mean
-/// holds. "censored", of *_to_target only: runs that did not reach the target. "p" is that of one
+/// holds. "censored", of *_to_target only: runs that did not reach the target; "reached": the
+/// others. "samples_apart" and "resolution": see Reading; 0 where every value is a sample's.
+/// "equal": see EqualPlace, "place" null where it is 0. "p" is that of one
 /// test alone, "p_holm" the one that every table prints; "test" says which test it is. "verdict",
-/// in the primary outcome only: "better", "worse", "not shown", "too few seeds" or "equal".
+/// in the primary outcome only, at equal places too: "better", "worse", "not shown", "too few
+/// seeds" or "equal".
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
 /// difference_ci_low, difference_ci_high, p, p_holm, improvement, median, iqm, iqm_ci_low,
 /// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
 /// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
-/// simultaneous_ci_high, test, family, verdict. Absent numbers are empty fields. RFC 4180 quoting,
+/// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution. Absent numbers
+/// are empty fields. RFC 4180 quoting,
 /// "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);

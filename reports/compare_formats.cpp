@@ -6,8 +6,10 @@
 #include <set>
 
 #include "reports/compare.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -64,7 +66,13 @@ json group_json(const ComparedGroup& group, const std::vector<std::string>& metr
     metric["iqm"] = number_or_null(robust.iqm);
     metric["iqm_ci_low"] = number_or_null(robust.iqm_low);
     metric["iqm_ci_high"] = number_or_null(robust.iqm_high);
-    if (is_to_target(name)) metric["censored"] = censored(group, name);
+    const auto reading = group.readings.find(name);
+    const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
+    metric["samples_apart"] = read.apart;
+    metric["resolution"] = read.resolution;
+    if (!is_to_target(name)) continue;
+    metric["censored"] = censored(group, name);
+    metric["reached"] = static_cast<int>(group.outcomes()) - censored(group, name);
   }
   return object;
 }
@@ -96,6 +104,21 @@ void add_numbers_or_blanks(std::vector<std::string>& fields,
   for (const std::optional<double>& value : values) fields.push_back(csv_number(value));
 }
 
+/// How a difference, which there may not be, was tested.
+void add_test(std::vector<std::string>& fields, const Comparison& comparison,
+              const ComparedDifference* d) {
+  if (d == nullptr) {
+    fields.insert(fields.end(), 7, "");
+    return;
+  }
+  fields.push_back(std::to_string(d->diverged));
+  fields.push_back(std::to_string(d->baseline_diverged));
+  add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
+  fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
+  fields.push_back(std::to_string(d->family));
+  fields.emplace_back(is_claim(comparison, d->metric) ? name_of(judge(*d)) : "");
+}
+
 std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGroup& group,
                                  const std::string& metric, const std::vector<std::string>& keys) {
   std::vector<std::string> fields{group.group, group.algorithm, group.label};
@@ -125,16 +148,13 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   add_numbers_or_blanks(fields, {chance.low, chance.high});
   fields.push_back(is_to_target(metric) ? std::to_string(censored(group, metric)) : "");
   fields.push_back(std::to_string(group.diverged.size()));
-  if (d == nullptr) {
-    fields.insert(fields.end(), 7, "");
-    return fields;
-  }
-  fields.push_back(std::to_string(d->diverged));
-  fields.push_back(std::to_string(d->baseline_diverged));
-  add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
-  fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
-  fields.push_back(std::to_string(d->family));
-  fields.emplace_back(metric == comparison.primary ? name_of(judge(*d)) : "");
+  add_test(fields, comparison, d);
+  fields.push_back(is_to_target(metric) ? std::to_string(static_cast<int>(group.outcomes()) -
+                                                         censored(group, metric))
+                                        : "");
+  const auto reading = group.readings.find(metric);
+  const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
+  add_numbers_or_blanks(fields, {read.apart, read.resolution});
   return fields;
 }
 
@@ -175,6 +195,28 @@ std::string markdown_verdict(const Comparison& comparison) {
   return text.empty() ? text : text + "\n";
 }
 
+json equal_json(const Comparison& comparison) {
+  json list = json::array();
+  for (const EqualPlace& place : comparison.equal) {
+    json object{{"axis", name_of(place.axis)},
+                {"settings", json::object()},
+                {"place", place.place > 0 ? json(place.place) : json()},
+                {"at_end", place.at_end},
+                {"metric", place.at_end ? comparison.primary : place.metric},
+                {"stale", json::array()}};
+    for (const auto& [key, value] : comparison.points[place.point].settings)
+      object["settings"][key] = value;
+    for (const EqualPlace::Stale& stale : place.stale)
+      object["stale"].push_back({{"group", comparison.groups[stale.group].group},
+                                 {"label", comparison.groups[stale.group].label},
+                                 {"run", stale.run},
+                                 {"seed", stale.seed},
+                                 {"samples_apart", stale.apart}});
+    list.push_back(std::move(object));
+  }
+  return list;
+}
+
 }  // namespace
 
 json to_json(const Comparison& comparison) {
@@ -189,7 +231,8 @@ json to_json(const Comparison& comparison) {
               {"verdict", verdict_sentences(comparison)},
               {"differences", json::array()},
               {"ratios", json::array()},
-              {"notes", comparison.notes}};
+              {"notes", comparison.notes},
+              {"equal", equal_json(comparison)}};
   for (const ComparedSection& section : comparison.sections) {
     json object{{"settings", json::object()}, {"groups", json::array()}};
     for (const auto& [key, value] : section.settings) object["settings"][key] = value;
@@ -197,8 +240,11 @@ json to_json(const Comparison& comparison) {
       object["groups"].push_back(comparison.groups[g].group);
     result["sections"].push_back(std::move(object));
   }
+  std::vector<std::string> metrics = comparison.metrics;
+  for (const std::string& metric : equal_metrics(comparison))
+    if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
   for (const ComparedGroup& group : comparison.groups)
-    result["groups"].push_back(group_json(group, comparison.metrics));
+    result["groups"].push_back(group_json(group, metrics));
   for (const ComparedDifference& difference : comparison.differences) {
     const ComparedGroup& group = group_of(comparison, difference.group);
     const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
@@ -214,7 +260,7 @@ json to_json(const Comparison& comparison) {
         {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
         {"family", difference.family},
         {"verdict",
-         difference.metric == comparison.primary ? json(name_of(judge(difference))) : json()},
+         is_claim(comparison, difference.metric) ? json(name_of(judge(difference))) : json()},
         {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
         {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
         {"p", number_or_null(difference.value.p)},
@@ -271,7 +317,10 @@ std::string to_csv(const Comparison& comparison) {
                            "simultaneous_ci_high",
                            "test",
                            "family",
-                           "verdict"})
+                           "verdict",
+                           "reached",
+                           "samples_apart",
+                           "resolution"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
@@ -307,6 +356,9 @@ std::string to_markdown(const Comparison& comparison) {
         text += fmt::format(" {} |", estimate_cell(group, metric));
       text += "\n";
     }
+    for (const std::string& metric : comparison.metrics)
+      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
+        text += fmt::format("\n{}: {}\n", metric, markdown_cell(read));
     text += "\n" + markdown_difference_table(comparison, section);
   }
   text += markdown_verdict(comparison);

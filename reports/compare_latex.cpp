@@ -4,6 +4,7 @@
 #include "reports/compare.hpp"
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -70,7 +71,11 @@ std::string to_latex(const Comparison& comparison) {
                              : "--");
       text += " \\\\\n";
     }
-    text += kEndTable + difference_table(comparison, section);
+    text += kEndTable;
+    for (const std::string& metric : comparison.metrics)
+      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
+        text += latex_comment(metric + " is " + read);
+    text += difference_table(comparison, section);
   }
   return text;
 }

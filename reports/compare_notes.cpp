@@ -8,8 +8,10 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 
@@ -57,7 +59,7 @@ void note_seeds(Comparison& comparison) {
       smallest, format_number(2.0 / std::exp2(smallest)), seeds_needed(1));
   std::size_t most = 1;
   for (const ComparedDifference& difference : comparison.differences)
-    if (comparison.primary.empty() || difference.metric == comparison.primary)
+    if (comparison.primary.empty() || is_claim(comparison, difference.metric))
       most = std::max(most, static_cast<std::size_t>(difference.family));
   if (most > 1)
     note +=
@@ -148,7 +150,8 @@ void note_tests(Comparison& comparison) {
         "seeds)";
   note += ", adjusted by Holm over ";
   if (family > 0)
-    note += fmt::format("the {} of {}", counted(family, "difference"), comparison.primary);
+    note += fmt::format("the {} of {}{}", counted(family, "difference"), comparison.primary,
+                        comparison.equal.empty() ? "" : ", wherever it is compared");
   note += fmt::format(
       "{}; the 95 % intervals of differences hold for all of a metric's at once (Bonferroni, "
       "Student's t)",
@@ -160,28 +163,71 @@ void note_tests(Comparison& comparison) {
         "where a metric has a better direction");
 }
 
+/// Of others nobody need know why they have no value.
+bool is_looked_at(const CompareOptions& options, const std::string& metric) {
+  if (options.metrics.empty()) return metric == "consensus_distance" || is_outcome(metric);
+  return std::ranges::find(options.metrics, metric) != options.metrics.end();
+}
+
 /// Runs that ended before the place where metrics are read have none there.
-std::size_t note_too_short(Comparison& comparison, const ComparedGroup& group,
-                           const std::string& at, const ReadAt& read_at) {
-  if (read_at.kind != ReadAt::Kind::coordinate) return 0;
-  const auto ended =
-      static_cast<std::size_t>(std::ranges::count_if(group.runs, [&](const RunSummary& run) {
-        return !has_come_to(run, group.settings, read_at);
-      }));
+void note_too_short(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+                    const std::vector<const ComparedRun*>& runs) {
+  const auto ended = std::ranges::count_if(runs, &ComparedRun::ended_before);
   if (ended > 0)
     comparison.notes.push_back(
         fmt::format("{}{}: {} of {} runs ended before {} and have no values there", group.label, at,
-                    ended, group.runs.size(), place_of(read_at)));
-  return ended;
+                    ended, runs.size(), place_of(comparison.at)));
+}
+
+/// Values that would have to be taken from far away, and those beside a sample that is not finite.
+void note_not_read(Comparison& comparison, const ComparedGroup& group, const std::string& at,
+                   const std::vector<const ComparedRun*>& runs, const CompareOptions& options) {
+  std::set<std::string> far;
+  const ComparedRun* widest = nullptr;
+  double apart = 0;
+  std::size_t count = 0;
+  for (const ComparedRun* run : runs) {
+    std::vector<std::string> not_finite;
+    bool any = false;
+    for (const auto& [metric, gap] : run->not_read) {
+      if (!is_looked_at(options, metric)) continue;
+      if (!gap) not_finite.push_back(metric);
+      if (!gap) continue;
+      any = true;
+      far.insert(metric);
+      if (*gap > apart) widest = run;
+      apart = std::max(apart, *gap);
+    }
+    count += any ? 1 : 0;
+    if (!not_finite.empty())
+      comparison.notes.push_back(
+          fmt::format("run {}: beside {} a sample is not finite, so nothing is read between: {}",
+                      run->summary.id, place_of(comparison.at), fmt::join(not_finite, ", ")));
+  }
+  if (widest == nullptr) return;
+  comparison.notes.push_back(fmt::format(
+      "{}{}: {} of {} runs have no {} at {}: {}", group.label, at, count, runs.size(),
+      fmt::join(far, ", "), place_of(comparison.at),
+      stale_words(comparison.at.axis, apart, widest->summary.id, widest->summary.seed)));
 }
 
 void note_missing(Comparison& comparison, const ComparedGroup& group, const std::string& at,
-                  const ReadAt& read_at) {
-  const std::size_t too_short = note_too_short(comparison, group, at, read_at);
-  for (const auto& [metric, e] : group.metrics)
-    if (!is_to_target(metric) && e.n < static_cast<int>(group.runs.size() - too_short))
+                  const std::vector<ComparedRun>& all, const CompareOptions& options) {
+  std::vector<const ComparedRun*> runs;
+  for (const ComparedRun& run : all)
+    if (run.summary.group == group.group && run.summary.state == RunState::finished)
+      runs.push_back(&run);
+  note_too_short(comparison, group, at, runs);
+  note_not_read(comparison, group, at, runs, options);
+  for (const auto& [metric, e] : group.metrics) {
+    const auto explained = std::ranges::count_if(runs, [&, &name = metric](const ComparedRun* run) {
+      return run->ended_before || run->not_read.contains(name);
+    });
+    if (!is_to_target(metric) && !is_at_equal_place(metric) &&
+        e.n < static_cast<int>(group.runs.size()) - explained)
       comparison.notes.push_back(fmt::format("{}{}: {} of {} runs have {}", group.label, at, e.n,
                                              group.runs.size(), metric));
+  }
 }
 
 /// A mean over those that reached a target is no mean over the group: it looks good on a method
@@ -212,9 +258,9 @@ void note_targets(Comparison& comparison, const CompareOptions& options) {
     comparison.notes.push_back(fmt::format("no run reached {}: {}", target, names));
   if (some)
     comparison.notes.push_back(
-        "means and differences of when a target was reached are over the runs that did; medians "
-        "and "
-        "p count the others as later than any");
+        "where not every run reached its target, when it was reached has no mean and no "
+        "difference; "
+        "medians and p count those that did not as later than any");
 }
 
 void note_target_reached(Comparison& comparison, const CompareOptions& options) {
@@ -246,29 +292,21 @@ void note_rate(Comparison& comparison, const ComparedGroup& group, const std::st
     comparison.notes.push_back(fmt::format("{}{}: {}", group.label, at, *doubt));
 }
 
-/// What stands between samples is no better known than they are far apart.
-void note_between_samples(Comparison& comparison, const std::vector<ComparedRun>& runs,
-                          const CompareOptions& options) {
-  if (const std::string at = describe(options.at); !at.empty()) {
-    double widest = 0;
-    for (const ComparedRun& run : runs) widest = std::max(widest, run.read_gap);
+void note_where_read(Comparison& comparison) {
+  const ReadAt& at = comparison.at;
+  if (const std::string words = describe(at); !words.empty())
     comparison.notes.push_back(
-        "metrics are read " + at +
-        (widest > 0 ? fmt::format(", {:.4g} {} apart at most", widest, unit_of(options.at.axis))
-                    : ""));
-  }
-  for (const ComparedRun& run : runs)
-    if (!run.not_read.empty())
-      comparison.notes.push_back(
-          fmt::format("run {}: beside {} a sample is not finite, so nothing is read between: {}",
-                      run.summary.id, place_of(options.at), fmt::join(run.not_read, ", ")));
-  std::optional<double> widest;
-  for (const ComparedRun& run : runs)
-    if (run.target_gap) widest = std::max(widest.value_or(0), *run.target_gap);
-  if (widest)
-    comparison.notes.push_back(fmt::format(
-        "a target is reached on the line between two samples, {:.4g} gradients apart at most",
-        *widest));
+        at.kind == ReadAt::Kind::coordinate
+            ? fmt::format("metrics are read {}, where those are no more than {} apart", words,
+                          kWidestBracketWords)
+            : "metrics are read " + words);
+  const bool any_target = std::ranges::any_of(comparison.groups, [](const ComparedGroup& group) {
+    return group.metrics.contains("time_to_target");
+  });
+  if (any_target)
+    comparison.notes.push_back(
+        "a target is reached on the line between two samples, and known to no more than these are "
+        "apart");
 }
 
 /// The lowest train_loss is of whoever communicates least.
@@ -307,15 +345,16 @@ void note_area(Comparison& comparison, const CompareOptions& options) {
 
 }  // namespace
 
-bool has_come_to(const RunSummary& run, const nlohmann::json& settings, const ReadAt& at) {
+double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& settings) {
   constexpr double kSlack = 1e-9;
-  if (coordinate(run.progress, at.axis) >= at.value * (1 - kSlack)) return true;
+  double end = coordinate(run.progress, axis);
   const bool timed_out =
       run.progress.gradients < run.budget_gradients && !run.message.starts_with("target reached");
   const nlohmann::json::json_pointer limit("/budget/seconds");
-  return at.axis == PositionAxis::seconds && timed_out && settings.contains(limit) &&
-         settings.at(limit).is_number() &&
-         at.value <= settings.at(limit).get<double>() * (1 + kSlack);
+  if (axis == PositionAxis::seconds && timed_out && settings.contains(limit) &&
+      settings.at(limit).is_number())
+    end = std::max(end, settings.at(limit).get<double>());
+  return end * (1 + kSlack);
 }
 
 std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options) {
@@ -332,7 +371,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
       note_outcomes(comparison, group, where(point), runs);
-      note_missing(comparison, group, where(point), options.at);
+      note_missing(comparison, group, where(point), runs, options);
       note_rate(comparison, group, where(point), runs);
     }
   note_targets(comparison, options);
@@ -341,7 +380,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
   note_tests(comparison);
   note_area(comparison, options);
   note_train_loss(comparison);
-  note_between_samples(comparison, runs, options);
+  note_where_read(comparison);
   note_target_reached(comparison, options);
 }
 

@@ -8,9 +8,10 @@ namespace acid {
 /// recipe. Absent where neither names one.
 std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options);
 
-/// Whether a run has a state at that place. One that the clock ended, in the middle of a round
-/// perhaps, stands at its last state until its own limit in seconds.
-bool has_come_to(const RunSummary& run, const nlohmann::json& settings, const ReadAt& at);
+/// How far on the axis a finished run has a state. One that the clock ended, in the middle of a
+/// round perhaps, stands at its last state until its own limit in seconds. A hair beyond what was
+/// recorded, which may be a sum of many durations.
+double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& settings);
 
 /// What a reader must know to read the numbers right: missing runs and seeds, targets not reached,
 /// settings that differ from the baseline's, too few seeds, where metrics were read. The comparison

@@ -11,6 +11,7 @@
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/curves.hpp"
+#include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
 #include "reports/realised_rate.hpp"
@@ -34,38 +35,6 @@ void add_totals(std::map<std::string, double>& metrics, const Position& end) {
     metrics["gradients_per_second"] = static_cast<double>(end.gradients) / end.seconds;
 }
 
-/// Samples on both sides of a place, of a metric that has any before it.
-struct Around {
-  SeriesPoint before;
-  std::optional<SeriesPoint> after;
-
-  double gap(PositionAxis axis, double value) const {
-    const double from = coordinate(before.position, axis);
-    if (from == value) return 0;
-    return (after ? coordinate(after->position, axis) : value) - from;
-  }
-  /// On the line between them; level after the last. Nothing where one of them is not finite.
-  std::optional<double> at(PositionAxis axis, double value) const {
-    const double from = coordinate(before.position, axis);
-    if (from == value) return before.value;
-    const double there = after
-                             ? between(before.value, after->value,
-                                       (value - from) / (coordinate(after->position, axis) - from))
-                             : before.value;
-    return std::isfinite(there) ? std::optional(there) : std::nullopt;
-  }
-};
-
-std::map<std::string, Around> samples_around(const Store& store, const std::string& run_id,
-                                             PositionAxis axis, double value) {
-  std::map<std::string, Around> around;
-  for (const auto& [metric, sample] : samples_until(store, run_id, axis, value))
-    around[metric].before = sample;
-  for (const auto& [metric, sample] : samples_beyond(store, run_id, axis, value))
-    if (const auto found = around.find(metric); found != around.end()) found->second.after = sample;
-  return around;
-}
-
 /// How far on the way to the sample that reached the target it was reached.
 double crossing(const Reached& reached, double target) {
   if (!reached.before || reached.first.value == reached.before->value) return 1;
@@ -85,75 +54,81 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
     return between(coordinate(from.position, axis), coordinate(reached->first.position, axis),
                    share);
   };
+  const auto add = [&](const char* metric, PositionAxis axis) {
+    const double apart =
+        coordinate(reached->first.position, axis) - coordinate(from.position, axis);
+    run.metrics[metric] = there(axis);
+    compared.readings[metric] = {apart, apart};
+  };
+  if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
+  add("time_to_target", PositionAxis::normalised_time);
+  add("seconds_to_target", PositionAxis::seconds);
+  add("bytes_to_target", PositionAxis::bytes);
+  constexpr std::array<std::string_view, 1> kExchanges{"exchanges"};
   const double time = there(PositionAxis::normalised_time);
-  if (!run.budget_time) run.metrics["gradients_to_target"] = there(PositionAxis::gradients);
-  run.metrics["time_to_target"] = time;
-  run.metrics["seconds_to_target"] = there(PositionAxis::seconds);
-  run.metrics["bytes_to_target"] = there(PositionAxis::bytes);
-  compared.target_gap =
-      static_cast<double>(reached->first.position.gradients - from.position.gradients);
-  const auto samples = samples_around(store, run.id, PositionAxis::normalised_time, time);
-  if (const auto exchanges = samples.find("exchanges"); exchanges != samples.end())
-    if (const auto value = exchanges->second.at(PositionAxis::normalised_time, time))
-      run.metrics["exchanges_to_target"] = *value;
+  for (const auto& [name, around] :
+       samples_around(store, run.id, PositionAxis::normalised_time, time, kExchanges))
+    if (const auto exchanges = read_between(around, PositionAxis::normalised_time, time,
+                                            run.progress.normalised_time, INFINITY);
+        exchanges && exchanges->value) {
+      run.metrics["exchanges_to_target"] = *exchanges->value;
+      compared.readings["exchanges_to_target"] = exchanges->reading;
+    }
 }
 
 void read_best(const Store& store, RunSummary& run) {
   for (const auto& [metric, value] : best_values(store, run.id)) run.metrics[metric] = value;
 }
 
-/// Whose values are looked at: of others it does not matter how far apart their samples are.
-bool is_shown(const CompareOptions& options, std::string_view metric) {
-  if (!options.metrics.empty()) return is_wanted(options, metric);
-  return metric == "consensus_distance" ||
-         std::ranges::find(kOutcomes, metric, &OutcomeMetric::name) != kOutcomes.end();
-}
-
-void refuse_guess(const RunSummary& run, const std::string& metric, double gap, const ReadAt& at) {
-  constexpr double kFar = 0.2;  // of the way there
-  if (gap <= kFar * at.value) return;
-  throw UsageError(fmt::format(
-      "--at: run {} ({}, seed {}) has no sample of {} near {}: those around it are {:.4g} {} "
-      "apart, "
-      "more than a fifth of the way there, so a value between them would be a guess; evaluate more "
-      "often ([evaluation] every_seconds, every_gradients or every_time), or read later",
-      run.id, run.label, run.seed, metric, place_of(at), gap, unit_of(at.axis)));
-}
-
-/// Where the run stood there, by the closest samples of any metric.
-std::optional<Position> position_there(const std::map<std::string, Around>& samples,
+/// Where the run stood there, by the closest samples of any metric; nothing where they are far.
+std::optional<Position> position_there(const std::map<std::string, SamplesAround>& samples,
                                        const Position& end, const ReadAt& at) {
-  if (samples.empty()) return std::nullopt;
   const auto place = [&](const Position& position) { return coordinate(position, at.axis); };
   std::optional<Position> from;
   Position to = end;
-  for (const auto& [metric, sample] : samples) {
-    if (!from || place(*from) < place(sample.before.position)) from = sample.before.position;
-    if (sample.after && place(sample.after->position) < place(to)) to = sample.after->position;
+  for (const auto& [metric, around] : samples) {
+    if (around.until.empty()) continue;
+    const Position& before = around.until.front().position;
+    if (!from || place(*from) < place(before)) from = before;
+    if (!around.beyond.empty() && place(around.beyond.front().position) < place(to))
+      to = around.beyond.front().position;
   }
+  if (!from) return std::nullopt;
   const double way = place(to) - place(*from);
+  if (place(*from) < at.value && way > kWidestBracket * at.value) return std::nullopt;
   return between(*from, to, way > 0 ? (at.value - place(*from)) / way : 0);
 }
 
 /// The values of the run's series there, in place of the last ones, and where that is.
-std::optional<Position> read_there(const Store& store, ComparedRun& run,
-                                   const CompareOptions& options) {
-  const ReadAt& at = options.at;
+std::optional<Position> read_there(const Store& store, ComparedRun& run, const ReadAt& at) {
   run.summary.metrics.clear();
-  if (!has_come_to(run.summary, run.settings, at)) return std::nullopt;
+  run.ended_before = end_on(at.axis, run.summary, run.settings) < at.value;
+  if (run.ended_before) return std::nullopt;
   const auto samples = samples_around(store, run.summary.id, at.axis, at.value);
-  for (const auto& [metric, sample] : samples) {
-    if (is_shown(options, metric)) {
-      const double gap = sample.gap(at.axis, at.value);
-      refuse_guess(run.summary, metric, gap, at);
-      run.read_gap = std::max(run.read_gap, gap);
+  for (const auto& [metric, around] : samples) {
+    const auto read =
+        read_between(around, at.axis, at.value, coordinate(run.summary.progress, at.axis));
+    if (!read) continue;
+    if (read->value) {
+      run.summary.metrics[metric] = *read->value;
+      run.readings[metric] = read->reading;
+    } else {
+      run.not_read[metric] = read->too_far ? std::optional(read->reading.apart) : std::nullopt;
     }
-    if (const auto value = sample.at(at.axis, at.value))
-      run.summary.metrics[metric] = *value;
-    else
-      run.not_read.push_back(metric);
   }
   return position_there(samples, run.summary.progress, at);
+}
+
+/// The place in gradients of this run, where it is asked for in epochs.
+ReadAt place_in(const Store& store, const RunSummary& run, ReadAt at) {
+  if (!at.in_epochs) return at;
+  const nlohmann::json plan = run_detail(store, run.id).plan;
+  const auto found = plan.find("gradients_per_epoch");
+  if (found == plan.end() || !found->is_number())
+    throw UsageError(
+        fmt::format("--at: epochs mean nothing in run {} ({}), whose task has no finite data set",
+                    run.id, run.label));
+  return {ReadAt::Kind::coordinate, PositionAxis::gradients, at.value * found->get<double>()};
 }
 
 void add_consensus_mid(const Store& store, RunSummary& run) {
@@ -182,17 +157,17 @@ class AreaVisitor final : public SeriesVisitor {
   std::map<std::string, MeanHeight> heights_;
 };
 
-void add_areas(const Store& store, RunSummary& run, const CompareOptions& options) {
+void add_areas(const Store& store, RunSummary& run, const CompareOptions& options,
+               const ReadAt& at) {
   std::vector<std::string> metrics;
   for (const std::string_view metric : kAreaMetrics)
     if ((options.derive_all && options.metrics.empty()) ||
         is_wanted(options, fmt::format("{}{}", kAreaPrefix, metric)))
       metrics.emplace_back(metric);
-  const bool up_to = options.at.kind == ReadAt::Kind::coordinate;
-  const double whole = coordinate(run.progress, options.at.axis);
-  const double end = up_to ? options.at.value : whole;
+  const double whole = coordinate(run.progress, at.axis);
+  const double end = at.kind == ReadAt::Kind::coordinate ? at.value : whole;
   if (metrics.empty() || whole < end) return;
-  AreaVisitor visitor(options.at.axis, end);
+  AreaVisitor visitor(at.axis, end);
   visit_series(store, run.id, metrics, visitor);
   for (const auto& [metric, height] : visitor.heights())
     if (const auto value = height.value())
@@ -236,13 +211,14 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   run.realised_rate = realised_rate(summary, settings);
   const bool has_consensus = summary.metrics.contains("consensus_distance");
   std::optional<Position> end = summary.progress;
-  if (options.at.kind == ReadAt::Kind::best) read_best(store, run.summary);
-  if (options.at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, options);
+  const ReadAt at = place_in(store, summary, options.at);
+  if (at.kind == ReadAt::Kind::best) read_best(store, run.summary);
+  if (at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, at);
   if (end) add_totals(run.summary.metrics, *end);
   if (const auto target = target_of(settings, options)) add_target(store, run, *target);
   if (has_consensus && (options.metrics.empty() || is_wanted(options, kMidConsensus)))
     add_consensus_mid(store, run.summary);
-  add_areas(store, run.summary, options);
+  add_areas(store, run.summary, options, at);
   return run;
 }
 
@@ -257,6 +233,7 @@ Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
                      runs[k] = read_compared_run(own, summaries[k], settings[k], options);
                    },
                    {});
+  read_equal_places(store, runs, options);
   return compare_runs(runs, options);
 }
 

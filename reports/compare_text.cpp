@@ -9,6 +9,7 @@
 #include "reports/compare.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -74,18 +75,16 @@ std::vector<Column> setting_columns(const Comparison& comparison, const Compared
   return columns;
 }
 
-/// "2 of 3" where some runs diverged or did not reach a target: the mean is not over all of them.
+/// How many runs reached a target, of all; of others over how many the mean is.
 Column count_column(const Comparison& comparison, const ComparedSection& section,
                     const std::string& metric) {
-  Column column{"", "n", Align::right, {}};
+  const bool target = is_to_target(metric);
+  Column column{"", target ? "reached" : "n", Align::right, {}};
   for (const std::size_t g : section.groups) {
     const ComparedGroup& group = comparison.groups[g];
     const auto found = group.metrics.find(metric);
     const int n = found == group.metrics.end() ? 0 : found->second.n;
-    // Beside the column of those that diverged there is no need to say it twice.
-    const int diverged = static_cast<int>(group.diverged.size());
-    const bool all = censored(group, metric) <= diverged;
-    column.cells.push_back(all ? std::to_string(n) : fmt::format("{} of {}", n, group.outcomes()));
+    column.cells.push_back(target ? reached_cell(group, metric) : std::to_string(n));
   }
   return column;
 }
@@ -285,8 +284,16 @@ std::string estimate_cell(const ComparedGroup& group, const std::string& metric)
   const auto found = group.metrics.find(metric);
   const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
   const std::string text = format_metric(metric, e);
-  if (group.diverged.empty() && censored(group, metric) == 0) return text;
+  if (is_to_target(metric))
+    return e.n == 0 ? "reached by " + reached_cell(group, metric)
+                    : fmt::format("{} ({})", text, reached_cell(group, metric));
+  if (group.diverged.empty()) return text;
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
+}
+
+std::string reached_cell(const ComparedGroup& group, const std::string& metric) {
+  const auto all = static_cast<int>(group.outcomes());
+  return fmt::format("{} of {}", all - censored(group, metric), all);
 }
 
 std::string count_cell(const ComparedGroup& group) {
@@ -298,7 +305,7 @@ std::string count_cell(const ComparedGroup& group) {
 std::string difference_cell(const ComparedDifference& difference) {
   const std::string text = format_metric(difference.metric, difference.simultaneous);
   const bool all = difference.diverged + difference.baseline_diverged == 0;
-  return all ? text : text + std::string(kSurvivors);
+  return all || difference.simultaneous.n == 0 ? text : text + std::string(kSurvivors);
 }
 
 std::string to_text(const Comparison& comparison, bool colour) {
@@ -315,7 +322,10 @@ std::string to_text(const Comparison& comparison, bool colour) {
       if (is_total(metric)) continue;
       text += ink.bold(metric);
       if (!direction(metric).empty()) text += ink.dim(fmt::format("  {}", direction(metric)));
-      text += "\n" + metric_block(comparison, section, metric) + "\n";
+      text += "\n" + metric_block(comparison, section, metric);
+      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
+        text += ink.dim("  " + wrapped(read, kTerminalColumns - 2, "  ")) + "\n";
+      text += "\n";
     }
     if (!totals.empty())
       text += ink.bold("totals") + ink.dim("  means") + "\n" +
@@ -335,6 +345,8 @@ std::string to_text(const Comparison& comparison, bool colour) {
       add(head.rest.empty() ? head.result : head.result + " " + head.rest, "  ");
     for (const std::string& sentence : sentences) add("- " + sentence, "    ");
   }
+  for (const std::string& doubt : equal_doubts(comparison))
+    text += "  " + wrapped("- " + doubt, kTerminalColumns - 2, "    ") + "\n";
   if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const std::string& note : comparison.notes)
     text += ink.dim(wrapped("note: " + note, kTerminalColumns, "  ")) + "\n";

@@ -23,8 +23,17 @@ inline constexpr std::array kDerivedMetrics = {
     Metric{"gradients_per_second", "1/s", "gradients per second", +1},
 };
 
+/// "eval_loss_at_equal_seconds" is eval_loss where all have run equally long
+/// (reports/equal_places.hpp).
+inline constexpr std::string_view kAtEqual = "_at_equal_";
+constexpr std::string_view base_metric(std::string_view name) {
+  return name.substr(0, name.find(kAtEqual));
+}
+constexpr bool is_at_equal_place(std::string_view name) { return base_metric(name) != name; }
+
 /// A recorded or derived metric; nullptr when unknown.
 constexpr const Metric* known_metric(std::string_view name) {
+  name = base_metric(name);
   for (const Metric& metric : kDerivedMetrics)
     if (metric.name == name) return &metric;
   return find_metric(name);
@@ -48,6 +57,12 @@ inline constexpr std::array kOutcomes{
     OutcomeMetric{"eval_loss", "evaluation loss"},
     OutcomeMetric{"train_loss_at_mean", "training loss of the mean model"},
     OutcomeMetric{kMidConsensus, "mid-run consensus distance"}};
+
+constexpr bool is_outcome(std::string_view metric) {
+  for (const OutcomeMetric& outcome : kOutcomes)
+    if (outcome.name == metric) return true;
+  return false;
+}
 
 /// A run that does not reach its target has none of these: its value is censored, not missing.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }

@@ -37,7 +37,7 @@ std::string seeds_of(const Comparison& comparison) {
 
 /// "at 160 seconds, …" where --at says so, else the budgets that runs had.
 std::string place_text(const Comparison& comparison) {
-  if (!comparison.read_at.empty()) return "read " + comparison.read_at;
+  if (const std::string at = describe(comparison.at); !at.empty()) return "read " + at;
   std::set<std::string> budgets;
   for (const ComparedGroup& group : comparison.groups) {
     std::vector<std::string> parts;

@@ -202,7 +202,8 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bo
   const std::string text = e.n == 0 || (interval && e.ci_high) ? format_metric(metric, e)
                            : decimals ? fmt::format("{:.{}f}", e.mean, *decimals)
                                       : format_metric_value(metric, e.mean);
-  if (group.diverged.empty() && censored(group, metric) == 0) return text;
+  if (censored(group, metric) > 0) return "reached by " + reached_cell(group, metric);
+  if (group.diverged.empty()) return text;
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
 }
 

@@ -22,6 +22,8 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
+constexpr std::string_view kEpochs = "epochs";
+
 struct AxisName {
   PositionAxis axis;
   std::string_view name, unit;
@@ -31,7 +33,8 @@ constexpr std::array kNames = {
     AxisName{PositionAxis::gradients, "gradients", "gradients", &read_count},
     AxisName{PositionAxis::normalised_time, "time", "units of normalised time", &number_in},
     AxisName{PositionAxis::seconds, "seconds", "seconds", &read_seconds},
-    AxisName{PositionAxis::bytes, "bytes", "bytes", &read_bytes}};
+    AxisName{PositionAxis::bytes, "bytes", "bytes", &read_bytes},
+    AxisName{PositionAxis::gradients, kEpochs, "epochs", &number_in}};
 
 }  // namespace
 
@@ -43,12 +46,13 @@ ReadAt parse_read_at(const std::string& text) {
   const auto axis = std::ranges::find(kNames, name, &AxisName::name);
   if (equals == std::string::npos || axis == kNames.end())
     throw UsageError(fmt::format(
-        "--at: '{}' is none of last, best, gradients=N, time=T, seconds=S and bytes=B", text));
+        "--at: '{}' is none of last, best, gradients=N, epochs=E, time=T, seconds=S and bytes=B",
+        text));
   const auto value = axis->read(std::string_view(text).substr(equals + 1));
   if (!value || *value < 0)
     throw UsageError(fmt::format("--at: '{}' is not a number of {}; write {}=1000, say",
                                  text.substr(equals + 1), axis->unit, axis->name));
-  return {ReadAt::Kind::coordinate, axis->axis, *value};
+  return {ReadAt::Kind::coordinate, axis->axis, *value, axis->name == kEpochs};
 }
 
 std::string describe(const ReadAt& at) {
@@ -61,7 +65,12 @@ std::string describe(const ReadAt& at) {
 }
 
 std::string place_of(const ReadAt& at) {
+  if (at.in_epochs) return fmt::format("{:.10g} {}", at.value, kEpochs);
   return fmt::format("{:.10g} {}", at.value, unit_of(at.axis));
+}
+
+std::string_view name_of(PositionAxis axis) {
+  return std::ranges::find(kNames, axis, &AxisName::axis)->name;
 }
 
 std::string_view unit_of(PositionAxis axis) {

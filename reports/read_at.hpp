@@ -14,14 +14,18 @@ struct ReadAt {
   Kind kind = Kind::last;
   PositionAxis axis = PositionAxis::gradients;  // coordinate; also what auc_* runs along
   double value = 0;                             // on that axis
+  bool in_epochs = false;  // the value is in epochs, of which every run knows its own gradients
 };
-/// "last", "best", "gradients=N", "time=T" (normalised), "seconds=S" or "bytes=B", with units as
-/// they are printed: seconds=2.67min, bytes=100MB. UsageError says which of these a text is not.
+/// "last", "best", "gradients=N", "epochs=E", "time=T" (normalised), "seconds=S" or "bytes=B", with
+/// units as they are printed: seconds=2.67min, bytes=100MB. UsageError says which of these a text
+/// is not.
 ReadAt parse_read_at(const std::string& text);
 /// For a note: "at 5000 gradients, on the line between the samples around it". Empty for last.
 std::string describe(const ReadAt& at);
 /// "5000 gradients". Only for a coordinate.
 std::string place_of(const ReadAt& at);
+/// "gradients", "time", "seconds", "bytes".
+std::string_view name_of(PositionAxis axis);
 /// "gradients", "units of normalised time", "seconds", "bytes".
 std::string_view unit_of(PositionAxis axis);
 

@@ -12,10 +12,6 @@
 namespace acid {
 namespace {
 
-std::string words_of(const std::string& metric) {
-  return std::string(std::ranges::find(kOutcomes, metric, &OutcomeMetric::name)->words);
-}
-
 std::string interval(const Estimate& e) {
   if (!e.ci_low) return with_minus(format_number(e.mean, 3));
   return with_minus(fmt::format("{} [{}, {}]", format_number(e.mean, 3),
@@ -144,6 +140,10 @@ std::string diverged_text(const Comparison& comparison, const ComparedPoint& poi
 
 }  // namespace
 
+std::string words_of(std::string_view metric) {
+  return std::string(std::ranges::find(kOutcomes, metric, &OutcomeMetric::name)->words);
+}
+
 Judgement judge(const ComparedDifference& difference) {
   constexpr double kLargest = ComparedDifference::kSignificance;
   const PairedDifference& value = difference.value;
@@ -185,6 +185,8 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
     if (const auto* ratio = find_ratio(comparison, group.group, kMidConsensus))
       sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
   }
+  for (std::string& sentence : equal_sentences(comparison, point))
+    sentences.push_back(std::move(sentence));
   return sentences;
 }
 
@@ -195,6 +197,7 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison) {
     for (const std::string& sentence : verdict_sentences(comparison, point))
       all.push_back(at + sentence);
   }
+  for (std::string& doubt : equal_doubts(comparison)) all.push_back(std::move(doubt));
   return all;
 }
 
@@ -216,7 +219,7 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
         .push_back(group.label);
   }
   if (better.empty() && worse.empty() && open.empty()) return {};
-  const std::string words = words_of(comparison.primary);
+  const std::string words = words_of(comparison.primary) + end_words(comparison, point);
   const std::string& baseline = comparison.groups[*point.baseline].label;
   const auto told = [&](const char* how, const std::vector<std::string>& labels) {
     return fmt::format("{} than {} in {}: {}.", how, baseline, words, fmt::join(labels, ", "));

@@ -18,7 +18,8 @@ std::string_view name_of(Judgement judgement);
 /// these is an estimate.
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point);
-/// The sentences of all points, each with the point's settings before it, where there are any.
+/// The sentences of all points, each with the point's settings before it, where there are any, and
+/// what cannot be said.
 std::vector<std::string> verdict_sentences(const Comparison& comparison);
 /// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
 /// compared. The part before the first full stop is the result.
@@ -26,5 +27,16 @@ struct Headline {
   std::string result, rest;
 };
 Headline headline(const Comparison& comparison, const ComparedPoint& point);
+
+/// Of them, what holds where all runs have come equally far (EqualPlace), one sentence for each
+/// axis.
+std::vector<std::string> equal_sentences(const Comparison& comparison, const ComparedPoint& point);
+/// What the samples cannot tell there, once for each axis, whatever the number of points.
+std::vector<std::string> equal_doubts(const Comparison& comparison);
+/// " at equal gradients": what the ends of a point's runs have in common, where they do not have
+/// everything.
+std::string end_words(const Comparison& comparison, const ComparedPoint& point);
+/// "evaluation accuracy". Of an outcome.
+std::string words_of(std::string_view metric);
 
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "store/store.hpp"
 
@@ -219,12 +220,15 @@ struct Reached {
 };
 std::optional<Reached> first_reaching(const Store& store, const std::string& run_id,
                                       const std::string& metric, double value, bool upwards);
-/// By metric, the last sample at or before a place.
-std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::string& run_id,
-                                                 PositionAxis axis, double value);
-/// By metric, the first sample beyond a place.
-std::map<std::string, SeriesPoint> samples_beyond(const Store& store, const std::string& run_id,
-                                                  PositionAxis axis, double value);
+/// Of a metric, at most two samples at or before a place, and at most two beyond it; the nearest
+/// first.
+struct SamplesAround {
+  std::vector<SeriesPoint> until, beyond;
+};
+/// By metric; of these metrics only, where any are named.
+std::map<std::string, SamplesAround> samples_around(const Store& store, const std::string& run_id,
+                                                    PositionAxis axis, double value,
+                                                    std::span<const std::string_view> metrics = {});
 /// By metric, for those that have a better direction. What is not a number is never the best.
 std::map<std::string, double> best_values(const Store& store, const std::string& run_id);
 

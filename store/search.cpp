@@ -1,8 +1,10 @@
 // What one would search a run's series for, found without reading all of it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "store/impl.hpp"
 #include "store/queries.hpp"
@@ -72,29 +74,21 @@ Position position_at(const Connection& connection, const ValidAttempt& attempt, 
           select.integer(3, 0, kMostBytes, "a sample")};
 }
 
-enum class Beside { before, after };
+/// The most samples that are passed on of each side of a place.
+constexpr int kBeside = 2;
 
-/// Passes on a sample of each of the run's series, attempt by attempt: the last one until the
-/// value, or the first one after it.
-template <class PassOn>
-void find_samples(const Store& store, const std::string& run_id, PositionAxis axis, double value,
-                  Beside side, const PassOn& pass_on) {
-  const Connection& connection = store.impl().connection();
-  const Transaction one_view(connection, Transaction::Kind::read);
-  TickSearch ticks(connection, axis);
-  Statement select(
-      connection,
-      fmt::format("SELECT s.metric, p.tick, p.value FROM series s JOIN points p ON p.series = s.id"
-                  " AND p.tick = (SELECT {} FROM points WHERE series = s.id AND tick {} ?2)"
-                  " WHERE s.attempt = ?1 AND s.worker = -1 AND p.tick <= ?3",
-                  side == Beside::before ? "max(tick)" : "min(tick)",
-                  side == Beside::before ? "<=" : ">"));
-  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
-    select.bind(attempt.id, ticks.count_until(attempt, value, true), attempt.valid_until_tick);
-    while (select.step())
-      pass_on(select.text(0),
-              SeriesPoint{position_at(connection, attempt, select.integer(1)), select.real(2)});
-  }
+std::vector<std::pair<std::int64_t, std::string>> series_of(
+    const Connection& connection, const ValidAttempt& attempt,
+    std::span<const std::string_view> metrics) {
+  std::vector<std::pair<std::int64_t, std::string>> series;
+  Statement select(connection,
+                   "SELECT id, metric FROM series WHERE attempt = ? AND worker = -1 AND count > 0");
+  select.bind(attempt.id);
+  while (select.step())
+    if (std::string metric = select.text(1);
+        metrics.empty() || std::ranges::find(metrics, metric) != metrics.end())
+      series.emplace_back(select.integer(0), std::move(metric));
+  return series;
 }
 
 }  // namespace
@@ -151,22 +145,36 @@ std::optional<Reached> first_reaching(const Store& store, const std::string& run
   return std::nullopt;
 }
 
-std::map<std::string, SeriesPoint> samples_until(const Store& store, const std::string& run_id,
-                                                 PositionAxis axis, double value) {
-  std::map<std::string, SeriesPoint> samples;
-  // What a later attempt has replaces what an earlier one had last.
-  find_samples(store, run_id, axis, value, Beside::before,
-               [&](std::string metric, const SeriesPoint& point) { samples[metric] = point; });
-  return samples;
-}
-
-std::map<std::string, SeriesPoint> samples_beyond(const Store& store, const std::string& run_id,
-                                                  PositionAxis axis, double value) {
-  std::map<std::string, SeriesPoint> samples;
-  find_samples(store, run_id, axis, value, Beside::after,
-               [&](std::string metric, const SeriesPoint& point) {
-                 samples.try_emplace(std::move(metric), point);
-               });
+std::map<std::string, SamplesAround> samples_around(const Store& store, const std::string& run_id,
+                                                    PositionAxis axis, double value,
+                                                    std::span<const std::string_view> metrics) {
+  const Connection& connection = store.impl().connection();
+  const Transaction one_view(connection, Transaction::Kind::read);
+  TickSearch ticks(connection, axis);
+  Statement before(connection, fmt::format("SELECT tick, value FROM points WHERE series = ?"
+                                           " AND tick <= ? ORDER BY tick DESC LIMIT {}",
+                                           kBeside));
+  Statement after(connection, fmt::format("SELECT tick, value FROM points WHERE series = ?"
+                                          " AND tick > ? AND tick <= ? ORDER BY tick LIMIT {}",
+                                          kBeside));
+  std::map<std::string, SamplesAround> samples;
+  for (const ValidAttempt& attempt : valid_attempts(connection, run_id)) {
+    const std::int64_t until = ticks.count_until(attempt, value, true);
+    const auto point = [&](const Statement& row) {
+      return SeriesPoint{position_at(connection, attempt, row.integer(0)), row.real(1)};
+    };
+    for (const auto& [series, metric] : series_of(connection, attempt, metrics)) {
+      SamplesAround& around = samples[metric];
+      std::vector<SeriesPoint> newer;
+      for (before.bind(series, until); before.step();) newer.push_back(point(before));
+      // What a later attempt has is nearer than what an earlier one had last.
+      around.until.insert(around.until.begin(), newer.begin(), newer.end());
+      if (around.until.size() > kBeside) around.until.resize(kBeside);
+      for (after.bind(series, until, attempt.valid_until_tick);
+           around.beyond.size() < kBeside && after.step();)
+        around.beyond.push_back(point(after));
+    }
+  }
   return samples;
 }
 

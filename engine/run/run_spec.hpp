@@ -53,8 +53,8 @@ enum class WorkerEvaluation { never, at_end, always };
 struct Cadence {
   double consensus_every = 1;
   double evaluate_every = kNever;
-  /// Finite: samples are by the clock, and each evaluates; the two above are kNever. Not under mpi,
-  /// whose processes have to know where a sample is before they are there.
+  /// Finite: samples are by the clock, and each evaluates; the two above are kNever. Under mpi by
+  /// that of rank 0, which stops the processes' normalised clocks to say where a sample is.
   double every_seconds = kNever;
   /// Where samples by the clock were, in gradients, ascending: for executing again what happened
   /// once. Takes the place of every_seconds.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "reports/equal_places.hpp"
 #include "reports/html/looks.hpp"
 #include "reports/html/network_data.hpp"
 #include "reports/html/page_script.hpp"
@@ -219,6 +220,7 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
       options.progress);
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
+  read_equal_places(store, compared, {});
   data.comparison = compare_runs(compared);
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)

@@ -51,6 +51,24 @@ std::string verdict_in_words(const ReportData& data) {
   return out;
 }
 
+/// Where all have run equally long, or sent as much; the pictures are of the ends. Of a large sweep
+/// nobody reads all of them unasked.
+std::string equal_places_in_words(const ReportData& data) {
+  constexpr std::size_t kMostOpen = 4;
+  const Comparison& comparison = data.comparison;
+  std::vector<std::string> sentences;
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::string& sentence : equal_sentences(comparison, point))
+      sentences.push_back((point.settings.empty() ? "" : point_title(point) + ": ") + sentence);
+  std::string out;
+  if (!sentences.empty())
+    out = comparison.points.size() <= kMostOpen
+              ? list_of(sentences)
+              : details("At equal time and equal bytes", list_of(sentences));
+  if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
+  return out;
+}
+
 }  // namespace
 
 std::string verdict_section(const ReportData& data) {
@@ -58,7 +76,7 @@ std::string verdict_section(const ReportData& data) {
   const std::string words = verdict_in_words(data), forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  out += words + pictures;
+  out += words + equal_places_in_words(data) + pictures;
   out += verdict_table(data);
   const std::vector<std::string> doubts = warnings(data);
   if (!doubts.empty()) out += "<div class=\"warnings\">\n" + list_of(doubts) + "</div>\n";

@@ -3,12 +3,14 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "cli/processes/child.hpp"
@@ -153,6 +155,46 @@ TEST_CASE("runs with a process per worker finish and are proven") {
     CHECK(proof.code == 0);
   }
   CHECK_THAT(acid(bench, {"run", "r.toml"}).err, ContainsSubstring("2 of 2 runs already finished"));
+}
+
+TEST_CASE("samples by the clock are taken in processes too, at one place of all, and are proven") {
+  if (!there_is_mpi()) return;
+  constexpr double kEvery = 0.1;
+  const Bench bench;
+  std::string recipe = kRecipe;
+  recipe.replace(recipe.find("every_gradients = 150"), 21, "every_seconds = 0.1");
+  bench.write("r.toml", recipe);
+  const Result result = acid(bench, {"run", "r.toml", "--set", "task.dataset.dimension=50000",
+                                     "--set", "budget.gradients=9000"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const json runs = acid(bench, {"list", "--json"}).json()["runs"];
+  REQUIRE(runs.size() == 2);
+  for (const json& run : runs) {
+    std::istringstream lines(acid(bench, {"export", run["id"], "--format", "csv"}).out);
+    std::vector<double> seconds;
+    std::vector<long> gradients;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(",eval_loss,,") == std::string::npos) continue;
+      std::istringstream fields(line);
+      std::vector<std::string> field(8);
+      for (std::string& one : field) std::getline(fields, one, ',');
+      gradients.push_back(std::stol(field[3]));
+      seconds.push_back(std::stod(field[5]));
+    }
+    INFO(run["algorithm"] << ": " << json(seconds) << json(gradients));
+    REQUIRE(seconds.size() >= 4);
+    CHECK(gradients.front() == 0);
+    CHECK(gradients.back() == 9000);
+    // Never two in one cell of the grid; how late one comes is the machine's affair.
+    for (std::size_t k = 1; k + 1 < seconds.size(); ++k) {
+      CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 1] / kEvery));
+      CHECK(gradients[k] >= gradients[k - 1]);
+    }
+    const Result proof = acid(bench, {"verify", run["id"]});
+    INFO(proof.out << proof.err);
+    CHECK(proof.code == 0);
+  }
 }
 
 TEST_CASE("a killed process is named, and the run goes on from its checkpoint") {

@@ -352,8 +352,6 @@ constexpr auto kBroken = std::to_array<Broken>({
      "[task]\ndataset = \"logistic\"\n[optimizer]\nweight_decay = 0.1\n"
      "decay_one_dimensional = «false»",
      "without it weight_decay does nothing"},
-    {"seconds under MPI", "[execution]\ndriver = \"mpi\"\n[evaluation]\nevery_seconds = «2»",
-     "not for the mpi driver"},
     {"two evaluation cadences", "[evaluation]\nevery_time = 1\n«every_seconds» = 2",
      "exclude each other"},
     {"consensus beside seconds", "[evaluation]\nevery_seconds = 1\n«consensus_every_time» = 2",

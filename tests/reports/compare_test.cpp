@@ -254,7 +254,8 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   options.metrics = {"gradients_to_target"};
   const Comparison comparison = compare_runs(runs, options);
   const ComparedGroup& some = comparison.groups[1];
-  CHECK(some.metrics.at("gradients_to_target").n == 2);
+  CHECK_FALSE(some.metrics.contains("gradients_to_target"));  // no mean of those that did
+  CHECK(comparison.differences[0].value.difference.n == 0);
   CHECK(censored(some, "gradients_to_target") == 1);
   CHECK(*some.robust.at("gradients_to_target").median == 150);  // of 50, 150 and never
   CHECK(noted(comparison, "ad-psgd: 2 of 3 runs reached eval_loss = 0.5"));
@@ -268,10 +269,40 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   CHECK(none["censored"] == 3);
   CHECK(none["n"] == 0);
   CHECK(none["mean"].is_null());
+  CHECK(document["groups"][1]["metrics"]["gradients_to_target"]["reached"] == 2);
+  CHECK(document["groups"][1]["metrics"]["gradients_to_target"]["mean"].is_null());
+  CHECK(document["differences"][0]["mean"].is_null());
+  for (const std::string& text : {to_text(comparison, false), to_markdown(comparison),
+                                  to_latex(comparison), to_csv(comparison)})
+    CHECK_FALSE(synthetic::has(text, "100 ±"));  // of 50 and 150
+  CHECK(synthetic::has(to_text(comparison, false), "3 of 3"));
   CHECK(synthetic::has(to_text(comparison, false), "2 of 3"));
   CHECK(synthetic::has(to_text(comparison, false), "0 of 3"));
-  CHECK(synthetic::has(to_markdown(comparison), "(2 of 3)"));
-  CHECK(synthetic::has(to_latex(comparison), "(2 of 3)"));
+  for (const std::string& table : {to_markdown(comparison), to_latex(comparison)}) {
+    CHECK(synthetic::has(table, "(3 of 3)"));
+    CHECK(synthetic::has(table, "reached by 2 of 3"));
+  }
+}
+
+TEST_CASE("a target has its tables beside a metric that is asked for, also where none reached it") {
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 0.4}, {"seconds_to_target", 7}}));
+    runs.back().readings["seconds_to_target"] = {2.0 * static_cast<double>(seed),
+                                                 2.0 * static_cast<double>(seed)};
+    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 9}}));
+  }
+  CompareOptions options;
+  options.metrics = {"eval_loss"};
+  options.target = Target{"eval_loss", 0.5};
+  const Comparison comparison = compare_runs(runs, options);
+  CHECK(comparison.metrics == std::vector<std::string>{"eval_loss", "gradients_to_target",
+                                                       "time_to_target", "seconds_to_target",
+                                                       "bytes_to_target"});
+  const std::string text = to_text(comparison, false);
+  INFO(text);
+  CHECK(synthetic::has(text, "known to within 6 s (ar-sgd, between samples 6 s apart)"));
+  CHECK(to_json(comparison)["groups"][0]["metrics"]["seconds_to_target"]["resolution"] == 6);
 }
 
 TEST_CASE("differences are over the seeds that both have, and a note says which") {
@@ -369,7 +400,7 @@ TEST_CASE("a store is compared the same whichever way its series are read") {
   CHECK(noted(comparison, "6 of 6 runs reached eval_accuracy = 0.9"));
   CHECK(noted(comparison, "a target is reached on the line between two samples"));
   CHECK(noted(comparison, "auc_*: mean height of the curve from 0 to 6400 gradients"));
-  CHECK(comparison.metrics.back() == "auc_eval_loss");
+  CHECK(std::ranges::find(comparison.metrics, "auc_eval_loss") != comparison.metrics.end());
   options.derive_all = false;
   CHECK(compare(store, ids, options).metrics.back() == "gradients_per_second");
   options.target = Target{"eval_acuracy", 0.9};

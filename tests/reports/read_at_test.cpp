@@ -1,6 +1,7 @@
 #include "reports/read_at.hpp"
 
 #include <cmath>
+#include <regex>
 
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
@@ -52,15 +53,19 @@ class OneRun {
     store_.end_attempt(attempt, result);
   }
 
+  ComparedRun read(const char* at, CompareOptions options = {}) const {
+    options.at = parse_read_at(at);
+    const nlohmann::json settings{{"algorithm", {{"kind", "ad-psgd"}}}};
+    return read_compared_run(store_, run_summaries(store_, {kId}).front(), settings, options);
+  }
   /// −1 where the run has no such metric.
   double value(const char* at, const char* metric = "eval_accuracy",
                const char* target = "") const {
     CompareOptions options;
-    options.at = parse_read_at(at);
     options.derive_all = true;
     options.metrics = {metric};
     if (*target != '\0') options.target = parse_target(target);
-    const auto run = read_compared_run(store_, run_summaries(store_, {kId}).front(), {}, options);
+    const ComparedRun run = read(at, options);
     const auto found = run.summary.metrics.find(metric);
     return found == run.summary.metrics.end() ? -1 : found->second;
   }
@@ -92,18 +97,19 @@ TEST_CASE("a run that the clock ended stands at its last state until its limit")
   run.budget_gradients = 1000;
   run.progress = {.gradients = 400, .normalised_time = 40, .seconds = 19.5, .bytes = 0};
   const nlohmann::json limited{{"budget", {{"seconds", 20.5}}}};
-  const auto at = [](const char* where) { return parse_read_at(where); };
-  CHECK(has_come_to(run, limited, at("seconds=20.5")));
-  CHECK_FALSE(has_come_to(run, limited, at("seconds=21")));
-  CHECK_FALSE(has_come_to(run, limited, at("gradients=401")));
-  CHECK_FALSE(has_come_to(run, {}, at("seconds=20.5")));
+  const auto end = [&](PositionAxis axis, const nlohmann::json& settings) {
+    return end_on(axis, run, settings);
+  };
+  CHECK(end(PositionAxis::seconds, limited) == Approx(20.5));
+  CHECK(end(PositionAxis::gradients, limited) == Approx(400));
+  CHECK(end(PositionAxis::seconds, {}) == Approx(19.5));
   run.message = "target reached: eval_loss ≤ 0.5";
-  CHECK_FALSE(has_come_to(run, limited, at("seconds=20.5")));
+  CHECK(end(PositionAxis::seconds, limited) == Approx(19.5));
   run.progress.gradients = 1000;
   run.message = "";
-  CHECK_FALSE(has_come_to(run, limited, at("seconds=20.5")));
+  CHECK(end(PositionAxis::seconds, limited) == Approx(19.5));
   run.progress.seconds = 20.5 * (1 - 1e-15);  // as a sum of many durations may be
-  CHECK(has_come_to(run, limited, at("seconds=20.5")));
+  CHECK(end(PositionAxis::seconds, limited) >= 20.5);
 }
 
 TEST_CASE("between two samples a metric is on the line through them") {
@@ -118,23 +124,67 @@ TEST_CASE("between two samples a metric is on the line through them") {
   CHECK(run.value("time=42") == 0.8);
 }
 
+TEST_CASE(
+    "how well a value is known: how far its samples are apart, and the metric's steps there") {
+  const OneRun run(true, 40);  // samples at 410, 420, … of 0.5, 0.8, NaN, 0.9, 0.7
+  const ComparedRun read = run.read("gradients=445");
+  CHECK(read.readings.at("eval_accuracy").apart == 10);
+  CHECK(read.readings.at("eval_accuracy").resolution == Approx(0.2));
+  CHECK(read.readings.at("consensus_distance").resolution == Approx(1));
+  CHECK(run.read("seconds=22.25").readings.at("eval_accuracy").apart == Approx(0.5));
+  CHECK(run.read("gradients=440").readings.at("eval_accuracy").apart == 0);
+  CHECK(run.read("gradients=440").readings.at("eval_accuracy").resolution == 0);
+  const ComparedRun beside = run.read("time=42.5");
+  CHECK_FALSE(beside.summary.metrics.contains("eval_accuracy"));
+  CHECK(beside.not_read.at("eval_accuracy") == std::nullopt);
+}
+
 TEST_CASE("a value from far away is refused, with the run, the gap and what to do") {
   const OneRun run;
-  for (const char* at : {"gradients=29", "time=1.5"}) {
+  for (const char* at : {"gradients=29", "time=1.5", "seconds=1.25"}) {
     INFO(at);
-    CHECK_THROWS_WITH(run.value(at),
-                      ContainsSubstring(std::string("run ") + kId + " (ad-psgd, seed 0)") &&
-                          ContainsSubstring("eval_accuracy") && ContainsSubstring("apart") &&
-                          ContainsSubstring("every_seconds"));
+    const ComparedRun read = run.read(at);
+    CHECK(read.summary.metrics.size() == 1);  // consensus_distance_mid is of no place
+    CHECK(read.not_read.contains("consensus_distance"));
+    CompareOptions options;
+    options.at = parse_read_at(at);
+    CHECK_THROWS_WITH(compare_runs({read}, options),
+                      ContainsSubstring(std::string("run ") + kId + ", seed 0") &&
+                          ContainsSubstring("apart") && ContainsSubstring("every_seconds"));
   }
-  CHECK_THROWS_WITH(run.value("seconds=1.25"), ContainsSubstring("0.5 seconds apart"));
+  CompareOptions late;
+  late.at = parse_read_at("gradients=56");
+  CHECK_THROWS_WITH(compare_runs({run.read("gradients=56")}, late),
+                    ContainsSubstring("no run has a value at 56 gradients; read earlier"));
+}
+
+TEST_CASE("one stale run costs its own value alone, and a note names it") {
+  const OneRun stale, fine(true, 40);
+  CompareOptions options;
+  options.at = parse_read_at("gradients=29");
+  ComparedRun far = stale.read("gradients=29"), near = fine.read("gradients=445");
+  near.summary.group = "other";
+  near.summary.label = "a2cid2";
+  const Comparison comparison = compare_runs({far, near}, options);
+  CHECK_FALSE(comparison.groups[0].metrics.contains("consensus_distance"));
+  CHECK(comparison.groups[1].metrics.contains("consensus_distance"));
+  const std::string text = to_text(comparison, false);
+  INFO(text);
+  const std::string flat = std::regex_replace(text, std::regex("\\s+"), " ");
+  CHECK(
+      synthetic::has(flat, std::string("samples around there are up to 10 gradients apart (run ") +
+                               kId + ", seed 0), more than a fifth of the way there"));
+  CHECK(synthetic::has(flat, "known to within 1 (a2cid2, between samples 10 gradients apart)"));
+  CHECK(to_json(comparison)["groups"][1]["metrics"]["consensus_distance"]["resolution"] ==
+        Approx(1));
 }
 
 TEST_CASE("totals are those of the run's end or of the place asked for") {
   const OneRun run;
   CHECK(run.value("last", "gradients") == 55);
   CHECK(run.value("best", "bytes") == 550);
-  CHECK(run.value("gradients=29", "gradients") == 29);
+  CHECK(run.value("gradients=29", "gradients") == -1);  // no sample is near
+  CHECK(OneRun(true, 40).value("gradients=445", "bytes") == 4450);
   CHECK(run.value("time=2", "gradients_per_second") == 20);
   CHECK(run.value("time=9", "gradients") == -1);
 }
@@ -180,11 +230,13 @@ TEST_CASE("places on an axis have units as they are printed") {
   CHECK(parse_read_at("bytes=100MB").value == 1e8);
   CHECK(parse_read_at("gradients=20k").value == 20'000);
   CHECK(parse_read_at("gradients=20").value == 20);
+  CHECK(parse_read_at("epochs=1.5").value == 1.5);
+  CHECK(place_of(parse_read_at("epochs=1.5")) == "1.5 epochs");
 }
 
 TEST_CASE("what --at and --target cannot mean is refused, with what they can") {
   for (const char* text : {"", "first", "gradients", "steps=3", "best=2"})
-    CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("gradients=N, time=T"));
+    CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("gradients=N, epochs=E, time=T"));
   for (const char* text :
        {"gradients=", "gradients=many", "time=-1", "bytes=nan", "seconds=1x", "bytes=1 min"})
     CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("is not a number of"));

@@ -1,6 +1,8 @@
 // What is found in a series without reading all of it equals what a reader of all of it finds.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
 
 #include "tests/store/story.hpp"
 
@@ -115,23 +117,33 @@ TEST_CASE("the first sample that reaches a value, upwards and downwards") {
   CHECK_FALSE(first_reaching(run.store(), run.id(), "eval_loss", 0, true));
 }
 
-TEST_CASE("the last samples until a place, also just before and beyond it, on every axis") {
+TEST_CASE("two samples on either side of a place, also just before and beyond it, on every axis") {
   const Continued run;
   const std::vector<SeriesPoint> all = run.all();
   for (const PositionAxis axis : kEveryAxis)
-    for (const SeriesPoint& point : all) {
-      const auto until = [&](double value) {
-        return samples_until(run.store(), run.id(), axis, value);
-      };
-      CHECK(until(place(point, axis)).at("train_loss_at_mean").value == point.value);
-      CHECK(until(place(point, axis) + 0.01).at("train_loss_at_mean").value == point.value);
-      CHECK(until(place(point, axis)).size() == 1);  // not those of single workers
-      const auto before = until(place(point, axis) - 0.01);
-      if (point.position.gradients == 1)
-        CHECK(before.empty());
-      else
-        CHECK(before.at("train_loss_at_mean").position.gradients == point.position.gradients - 1);
-    }
+    for (const double shift : {-0.01, 0.0, 0.01})
+      for (const SeriesPoint& point : all) {
+        const double value = place(point, axis) + shift;
+        std::vector<double> until, beyond;  // nearest first
+        for (const SeriesPoint& one : all)
+          if (place(one, axis) <= value)
+            until.insert(until.begin(), one.value);
+          else
+            beyond.push_back(one.value);
+        until.resize(std::min<std::size_t>(2, until.size()));
+        beyond.resize(std::min<std::size_t>(2, beyond.size()));
+        const auto samples = samples_around(run.store(), run.id(), axis, value);
+        CHECK(samples.size() == 1);  // not those of single workers
+        const auto values = [](const std::vector<SeriesPoint>& points) {
+          std::vector<double> of;
+          for (const SeriesPoint& one : points) of.push_back(one.value);
+          return of;
+        };
+        CHECK(values(samples.at("train_loss_at_mean").until) == until);
+        CHECK(values(samples.at("train_loss_at_mean").beyond) == beyond);
+      }
+  constexpr std::array<std::string_view, 1> kOther{"eval_loss"};
+  CHECK(samples_around(run.store(), run.id(), PositionAxis::seconds, 1, kOther).empty());
 }
 
 TEST_CASE("the best value is that of what counts") {

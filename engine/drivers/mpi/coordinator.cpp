@@ -82,10 +82,8 @@ void Coordinator::deliver(const Mail& mail) {
       return end(by_person);
     }
     case MailKind::cut_wanted:
-      if (promises_missing_ > 0 || ending_.load() || lost() > 0) return;
-      promises_missing_ = spec_.workers;
-      for (Own& one : workers_) one.promised = false;
-      return post_.send_to_all(mail_header(MailKind::ask_cut));
+      reader(cut_is_sample_);
+      return ask_cut();
     case MailKind::shut_down_wanted:
       return post_.send_to_all(mail_header(MailKind::shut_down));
     default:
@@ -109,14 +107,22 @@ void Coordinator::progress(int from, MailReader& reader) {
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
 }
 
+// Of a lost worker nothing is expected; without its state a checkpoint comes to nothing.
+void Coordinator::ask_cut() {
+  if (promises_missing_ > 0 || ending_.load()) return;
+  promises_missing_ = spec_.workers - lost();
+  for (Own& one : workers_) one.promised = one.lost;
+  post_.send_to_all(mail_header(MailKind::ask_cut));
+}
+
 // A worker that has promised stops its clock until it hears of the cut, so no worker can be past
 // the latest of all clocks.
 void Coordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
   highest_promise_ = std::max(highest_promise_, count);
   if (--promises_missing_ > 0) return;
-  cut_ = highest_promise_;
-  post_.send_to_all(mail_header(MailKind::cut, cut_));
+  if (!cut_is_sample_) cut_ = highest_promise_;
+  post_.send_to_all(mail_header(MailKind::cut, highest_promise_, cut_is_sample_));
 }
 
 void Coordinator::end(bool by_person) {

@@ -48,7 +48,8 @@ class Coordinator {
   bool ending() const { return ending_.load(); }
   int lost() const { return lost_.load(); }  // workers
   Position position() const;
-  void request_cut() { post_.submit(0, mail_header(MailKind::cut_wanted)); }
+  /// One at a time. `sample`: all are only to be measured there.
+  void request_cut(bool sample) { post_.submit(0, mail_header(MailKind::cut_wanted, sample)); }
   /// `by_person`: the run is to go on later.
   void request_end(bool by_person) { post_.submit(0, mail_header(MailKind::stop, by_person)); }
 
@@ -59,6 +60,7 @@ class Coordinator {
     bool promised = false, closed = false, lost = false;
   };
   void progress(int from, MailReader& reader);
+  void ask_cut();
   void promise(int from, std::int64_t count);
   void note_loss(const Mail& mail, const Life& life);
   void all_closed();
@@ -78,7 +80,8 @@ class Coordinator {
   std::optional<Permits> permits_;
   double spread_seconds_ = 0;  // when last
   int promises_missing_ = 0, not_closed_ = 0;
-  std::int64_t cut_ = -1;  // the last one's count
+  std::int64_t cut_ = -1;  // the last checkpoint's count
+  bool cut_is_sample_ = false;
   std::int64_t highest_promise_ = 0;
   std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, sent_again_{0}, waiting_{0};

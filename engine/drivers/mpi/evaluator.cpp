@@ -11,7 +11,8 @@
 namespace acid {
 namespace {
 
-constexpr double kLookSoonSeconds = 0.01;  // while a checkpoint is due at a normalised time
+// While a checkpoint is due at a normalised time, or samples are by the clock.
+constexpr double kLookSoonSeconds = 0.01;
 
 bool any_diverged(const GradientRecords& notes) {
   return std::ranges::any_of(notes,
@@ -46,6 +47,7 @@ void Evaluator::load() {
 
 void Evaluator::begin() {
   started_seconds_ = run_.clock.seconds();
+  cut_requested_ = sampler_.sample_times().next_seconds() == 0;  // all know where the first one is
   Ensemble* resumed = nullptr;
   std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
   std::vector<std::int64_t> exchanges(committed.size());
@@ -72,7 +74,7 @@ void Evaluator::begin() {
 Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
   while (!failed()) {
     const Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-    const bool soon = checkpoints != nullptr && checkpoints->next_time() != kNever;
+    const bool soon = by_clock() || (checkpoints != nullptr && checkpoints->next_time() != kNever);
     auto gathered = collector_.wait(soon ? kLookSoonSeconds : kLookSeconds);
     if (!gathered) {
       check_limits();
@@ -81,6 +83,7 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
     switch (gathered->kind) {
       case MarkKind::measured:
         take_sample(*gathered);
+        if (by_clock()) cut_requested_ = false;
         break;
       case MarkKind::checkpoint:
         save(*gathered);
@@ -100,13 +103,17 @@ void Evaluator::check_limits() {
   const Position here = coordinator_.position();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return coordinator_.request_end(false);
+  if (cut_requested_) return;
   Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
-  if (checkpoints == nullptr || cut_requested_ || coordinator_.lost() > 0 ||
-      !checkpoints->due(here.gradients, here))
+  const bool sample = by_clock() && sampler_.sample_times().due(here);
+  if (!sample && (checkpoints == nullptr || coordinator_.lost() > 0 ||
+                  !checkpoints->due(here.gradients, here)))
     return;
   cut_requested_ = true;
-  coordinator_.request_cut();
+  coordinator_.request_cut(sample);
 }
+
+bool Evaluator::by_clock() const { return spec_.cadence.every_seconds < kNever; }
 
 Position Evaluator::position(const Gathered& gathered) const {
   // Of gradients that a lost worker's log has not, only the clocks tell.

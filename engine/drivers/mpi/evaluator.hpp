@@ -38,6 +38,7 @@ class Evaluator {
 
  private:
   void check_limits();
+  bool by_clock() const;
   void take_sample(Gathered& gathered);
   void save(Gathered& gathered);
   Outcome end(Gathered& gathered);
@@ -54,7 +55,7 @@ class Evaluator {
   Ensemble ensemble_;                // all workers, as of the last mark that was not only measured
   std::optional<MpiServer> server_;  // works on that of ensemble_
   Sampler sampler_;
-  bool cut_requested_ = false;
+  bool cut_requested_ = false;  // and not gathered yet
 
   /// What is kept of a cut besides workers and sample times.
   struct Kept {

@@ -12,7 +12,8 @@
 namespace acid {
 
 /// Which mark a worker of an asynchronous run comes to next: the same for all, because rank 0 tells
-/// all of them of a checkpoint and of the end while their clocks stand still. The communication
+/// all of them of a checkpoint, of a sample by the clock and of the end while their clocks stand
+/// still. The communication
 /// thread's.
 class Marks {
  public:
@@ -24,7 +25,16 @@ class Marks {
   explicit Marks(const Run& run)
       : spec_(run.spec), sample_times_(run.spec, run.objective, nobody_, {}) {}
 
-  void cut_at(std::int64_t count) { cut_ = count; }
+  /// The run begins, or goes on. By the clock the first sample, of the start, is known to all.
+  void begin() {
+    if (sample_times_.sample_times().next_seconds() == 0) cut_at(0, true);
+  }
+  /// `sample`: only measured there; not after the last gradient, where the final sample is.
+  void cut_at(std::int64_t count, bool sample) {
+    if (sample && count >= spec_.budget.gradients) return;
+    cut_ = count;
+    cut_kind_ = sample ? MarkKind::measured : MarkKind::checkpoint;
+  }
   /// `save`: with a checkpoint.
   void end_at(std::int64_t count, bool save) {
     end_ = count;
@@ -37,16 +47,17 @@ class Marks {
     const double sample = std::ceil(sample_times_.sample_times().next() * spec_.workers - 1e-9);
     const auto most = static_cast<double>(std::min(spec_.budget.gradients - 1, end_));
     if (sample <= most) next = {static_cast<std::int64_t>(sample), MarkKind::measured};
-    if (cut_ < next.count) next = {cut_, MarkKind::checkpoint};
+    if (cut_ < next.count) next = {cut_, cut_kind_};
     if (end_ < next.count && !marked_end_)
       next = {end_, save_at_end_ ? MarkKind::last_checkpoint : MarkKind::end};
     return next;
   }
   /// The worker has come to that mark, at normalised time `t`.
   void pass(MarkKind kind, double t) {
-    if (kind == MarkKind::measured)
+    const bool by_clock = spec_.cadence.every_seconds < kNever;
+    if (kind == MarkKind::measured && !by_clock)
       sample_times_.pass({.gradients = 0, .normalised_time = t, .seconds = 0, .bytes = 0}, 0);
-    else if (kind == MarkKind::checkpoint)
+    else if (kind == MarkKind::checkpoint || kind == MarkKind::measured)
       cut_ = WorkerClock::kFree;
     else
       marked_end_ = true;
@@ -62,6 +73,7 @@ class Marks {
   NullRecorder nobody_;
   Sampler sample_times_;  // measures nothing
   std::int64_t cut_ = WorkerClock::kFree, end_ = WorkerClock::kFree;
+  MarkKind cut_kind_ = MarkKind::checkpoint;
   bool save_at_end_ = false, marked_end_ = false;
 };
 

@@ -66,8 +66,9 @@ void MpiAsync::deliver(const Mail& mail) {
       return promise_cut();
     case MailKind::cut: {
       std::int64_t count = 0;
-      reader(count);
-      marks_.cut_at(count);
+      bool sample = false;
+      reader(count, sample);
+      marks_.cut_at(count, sample);
       MutexLock lock(worker_.mutex);
       stop_clock_at_next_mark();
       return worker_.time().thaw();
@@ -118,6 +119,7 @@ void MpiAsync::started(Start& start) {
   std::vector<std::int64_t> granted;
   double seconds = 0;
   more(known, count, granted, seconds, marks_);
+  marks_.begin();
   {
     MutexLock lock(worker_.mutex);
     worker_.start(start, seconds, count, known);
@@ -144,7 +146,7 @@ void MpiAsync::hear_clock(MailReader& reader) {
   gradients_.allow(granted);
 }
 
-// From here on the clock stands still until the checkpoint's count is known.
+// From here on the clock stands still until the count of the checkpoint, or sample, is known.
 void MpiAsync::promise_cut() {
   MutexLock lock(worker_.mutex);
   worker_.time().freeze();

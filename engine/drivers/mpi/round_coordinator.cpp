@@ -90,7 +90,9 @@ bool RoundCoordinator::decide() {
   const std::int64_t round = directive_.allowed;
   Position here = position(round);
   here.bytes = std::accumulate(sent_again_.begin(), sent_again_.end(), here.bytes);
-  const bool sample = sample_times_.sample_times().due(here);
+  // By the clock one does not wait for the evaluation of the sample before.
+  const bool by_clock = spec_.cadence.every_seconds < kNever;
+  const bool sample = sample_times_.sample_times().due(here) && !(by_clock && evaluating_);
   if (directive_.end >= 0 || cutting_ || round >= whole_ + (sample ? 1 : rounds_ahead()))
     return false;
   const bool over = must_end(here);

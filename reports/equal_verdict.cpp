@@ -1,0 +1,124 @@
+// What the tests say where all runs have come equally far.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/names.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/readings.hpp"
+#include "reports/verdict.hpp"
+
+namespace acid {
+namespace {
+
+std::string equal_words(PositionAxis axis) {
+  return fmt::format("equal {}", axis == PositionAxis::seconds ? "time" : name_of(axis));
+}
+
+std::string with_interval(const Estimate& e) {
+  if (!e.ci_low) return with_minus(format_number(e.mean, 3));
+  return with_minus(fmt::format("{} [{}, {}]", format_number(e.mean, 3),
+                                format_number(*e.ci_low, 3), format_number(*e.ci_high, 3)));
+}
+
+/// "A²CiD² 0.755 [0.66, 0.85], better, p = 0.012".
+std::string told_of(const std::string& label, const ComparedDifference& difference) {
+  const Estimate& e = difference.simultaneous;
+  const Judgement judgement = judge(difference);
+  if (judgement == Judgement::equal) return label + " the same, to rounding";
+  std::string words =
+      fmt::format("{} {}, {}", label, e.n > 0 ? with_interval(e) : "unknown",
+                  judgement == Judgement::not_shown ? "not told apart" : name_of(judgement));
+  if (judgement != Judgement::too_few_seeds && difference.p_holm)
+    words += fmt::format(", p = {}", format_p(difference.p_holm));
+  if (difference.diverged + difference.baseline_diverged > 0)
+    words += fmt::format(" ({} of {} seeds diverged with it, {} with the baseline)",
+                         difference.diverged, difference.value.pairs, difference.baseline_diverged);
+  return words;
+}
+
+std::size_t index_of(const Comparison& comparison, const ComparedPoint& point) {
+  return static_cast<std::size_t>(&point - comparison.points.data());
+}
+
+std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
+  if (place.place <= 0) return fmt::format(": a run came to 0 {} only", unit_of(place.axis));
+  std::vector<std::string> labels;
+  const EqualPlace::Stale* widest = &place.stale.front();
+  for (const EqualPlace::Stale& stale : place.stale) {
+    labels.push_back(comparison.groups[stale.group].label);
+    if (stale.apart > widest->apart) widest = &stale;
+  }
+  const std::string remedy =
+      place.axis == PositionAxis::seconds
+          ? fmt::format("evaluation.every_seconds = {}", format_number(place.place / 10, 1))
+          : "a finer cadence in [evaluation]";
+  return fmt::format(" of {} at {}: {}; {} would tell", fmt::join(labels, ", "),
+                     format_on(place.axis, place.place),
+                     stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
+}
+
+}  // namespace
+
+std::vector<std::string> equal_sentences(const Comparison& comparison, const ComparedPoint& point) {
+  std::vector<std::string> sentences;
+  if (!point.baseline) return sentences;
+  for (const EqualPlace& place : comparison.equal) {
+    if (place.at_end || place.point != index_of(comparison, point)) continue;
+    std::vector<std::string> told;
+    for (const std::size_t g : point.groups)
+      if (const auto* one = find_difference(comparison, comparison.groups[g].group, place.metric))
+        told.push_back(told_of(comparison.groups[g].label, *one));
+    if (told.empty()) continue;
+    sentences.push_back(
+        fmt::format("At {} ({}), difference in {} to {}: {}.", equal_words(place.axis),
+                    format_on(place.axis, place.place), words_of(comparison.primary),
+                    comparison.groups[*point.baseline].label, fmt::join(told, "; ")));
+  }
+  return sentences;
+}
+
+std::vector<std::string> equal_doubts(const Comparison& comparison) {
+  std::vector<std::string> doubts;
+  for (const PositionAxis axis :
+       {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes}) {
+    const EqualPlace* first = nullptr;
+    std::size_t silent = 0;
+    for (const EqualPlace& place : comparison.equal) {
+      if (place.axis != axis || place.at_end) continue;
+      if (place.place > 0 && place.stale.empty()) continue;
+      if (first == nullptr) first = &place;
+      ++silent;
+    }
+    if (first == nullptr) continue;
+    const std::string where =
+        comparison.points.size() == 1
+            ? ""
+            : fmt::format(", at {} of {} settings,", silent, comparison.points.size());
+    doubts.push_back(fmt::format("At {}{} nothing is said{}.", equal_words(axis), where,
+                                 doubt_of(comparison, *first)));
+  }
+  return doubts;
+}
+
+std::string end_words(const Comparison& comparison, const ComparedPoint& point) {
+  const std::size_t p = index_of(comparison, point);
+  std::vector<std::string> same;
+  bool other = false;
+  for (const EqualPlace& place : comparison.equal) {
+    if (place.point != p) continue;
+    if (!place.at_end)
+      other = true;
+    else if (place.place > 0)
+      same.emplace_back(place.axis == PositionAxis::seconds ? "time" : name_of(place.axis));
+  }
+  if (!other) return "";
+  return same.empty() ? " at the end of each run"
+                      : fmt::format(" at equal {}", fmt::join(same, " and "));
+}
+
+}  // namespace acid

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reports/read_at.hpp"
+
+namespace acid {
+
+/// How well a value between samples is known.
+struct Reading {
+  double apart = 0;       // the samples around the place, on its axis; 0: it is at a sample
+  double resolution = 0;  // most that the metric changes there from one sample to the next, between
+                          // the two on either side; of when a target was reached: `apart`
+  /// Of two, the coarser.
+  static Reading worse(const Reading& a, const Reading& b);
+};
+
+/// Samples further apart than this share of the way there tell nothing of a place between them.
+inline constexpr double kWidestBracket = 0.2;
+/// "a fifth of the way there", for messages.
+inline constexpr const char* kWidestBracketWords = "a fifth of the way there";
+
+/// A metric at a place of a run.
+struct ReadValue {
+  std::optional<double> value;  // on the line between the samples around the place
+  Reading reading;
+  bool too_far = false;  // so there is no value; else none where a sample is not finite
+};
+/// Absent where the metric has no sample until then. From `end` on, where the run ended, its last
+/// state stands. `widest`: see kWidestBracket.
+std::optional<ReadValue> read_between(const SamplesAround& around, PositionAxis axis, double place,
+                                      double end, double widest = kWidestBracket);
+
+/// "380 s", "54 MB", "1200 gradients".
+std::string format_on(PositionAxis axis, double value);
+
+}  // namespace acid

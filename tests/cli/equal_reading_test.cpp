@@ -1,0 +1,178 @@
+// What --at and the verdict read between samples, against the same runs looked at ten times as
+// often.
+#include <cmath>
+
+#include "tests/catch.hpp"
+#include "tests/cli/program.hpp"
+
+namespace acid::test {
+namespace {
+
+using nlohmann::json;
+
+// The slow worker makes gradients, seconds and bytes three different things.
+constexpr const char* kThreeClocks = R"(
+seeds = [1, 2, 3]
+[task]
+dataset = { kind = "gaussian-mixture", train = 800, test = 200 }
+model = "linear"
+batch_size = 8
+[optimizer]
+kind = "sgd"
+learning_rate = 0.05
+[workers]
+count = 4
+[topology]
+kind = "ring"
+[budget]
+gradients = 800
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "ad-psgd"
+communication_rate = 1.0
+[[algorithms]]
+kind = "a2cid2"
+communication_rate = 1.0
+[execution]
+driver = "virtual"
+[execution.virtual]
+compute = { kind = "lognormal", sigma = 0.3 }
+slow_workers = { 0 = 6.0 }
+network = { latency_seconds = 1e-3, bandwidth_bytes_per_second = 1e6, gradient_seconds = 0.05 }
+)";
+
+class SparseAndDense {
+ public:
+  SparseAndDense() {
+    run("sparse", "every_time = 8\nconsensus_every_time = 8");
+    run("dense", "every_time = 0.5\nconsensus_every_time = 0.5");
+  }
+  Result compare(const std::string& name, std::vector<std::string> more) const {
+    more.insert(more.begin(), {"compare", name});
+    return acid(folder_, more);
+  }
+  json document(const std::string& name, const std::string& at) const {
+    const Result result = compare(name, {"--at", at, "--json"});
+    INFO(at << result.err);
+    REQUIRE(result.code == 0);
+    return result.json();
+  }
+  const Folder& folder() const { return folder_; }
+
+ private:
+  void run(const std::string& name, const std::string& cadence) {
+    folder_.write(name + ".toml",
+                  "name = \"" + name + "\"\n" + kThreeClocks + "[evaluation]\n" + cadence + "\n");
+    const Result ran = acid(folder_, {"run", name + ".toml"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+  }
+  Folder folder_;
+};
+
+/// Of each seed; all of a store's runs of one algorithm end with these.
+json mean_digests(const Folder& folder, const std::string& experiment) {
+  json digests;
+  const json listed = acid(folder, {"list", "--json"}).json();
+  for (const json& run : listed["runs"])
+    if (run["experiment_name"] == experiment)
+      digests[run["algorithm"].get<std::string>() + std::to_string(run["seed"].get<int>())] =
+          acid(folder, {"show", run["id"], "--json"}).json()["digests"]["mean"];
+  return digests;
+}
+
+}  // namespace
+
+TEST_CASE("what is read between samples is what a dense evaluation finds, to its resolution") {
+  const SparseAndDense runs;
+  int compared = 0, between = 0, smooth = 0;
+  double share = 0;  // of the resolution
+  for (const char* at : {"gradients=500", "gradients=777", "epochs=4.3", "time=130", "seconds=12",
+                         "seconds=9.5", "seconds=0.2min", "bytes=100kB", "bytes=0.15MB"}) {
+    const json sparse = runs.document("sparse", at), dense = runs.document("dense", at);
+    for (std::size_t g = 0; g < sparse["groups"].size(); ++g)
+      for (const char* metric : {"eval_loss", "eval_accuracy", "train_loss_at_mean",
+                                 "consensus_distance", "exchanges"}) {
+        const json& group = sparse["groups"][g];
+        if (!group["metrics"].contains(metric) || !dense["groups"][g]["metrics"].contains(metric))
+          continue;
+        const json& coarse = group["metrics"][metric];
+        const json& fine = dense["groups"][g]["metrics"][metric];
+        INFO(at << " " << group["label"] << " " << metric << "\n" << coarse << "\n" << fine);
+        const double off = std::abs(coarse["mean"].get<double>() - fine["mean"].get<double>());
+        const double resolution = coarse["resolution"];
+        CHECK(off <= resolution + fine["resolution"].get<double>() + 1e-12);
+        if (std::string(metric) == "eval_loss" && resolution > 0) {
+          ++smooth;
+          share += off / resolution;
+        }
+        CHECK(fine["samples_apart"].get<double>() <= coarse["samples_apart"].get<double>());
+        ++compared;
+        between += coarse["samples_apart"].get<double>() > 0;
+      }
+  }
+  WARN(compared << " values compared, " << between << " of them between samples; eval_loss off by "
+                << share / smooth << " of its resolution");
+  CHECK(compared >= 80);
+  CHECK(between >= 60);
+  // What reads the sample before is off by half a step between samples.
+  CHECK(share / smooth < 0.2);
+}
+
+TEST_CASE(
+    "a stale value is refused, alone where others can be read, and with exit code 2 where none "
+    "can") {
+  const SparseAndDense runs;
+  // All-reduce waits for the slow worker, so its samples are further apart on the clock.
+  const std::string at = "seconds=4.6";
+  const json document = runs.document("sparse", at);
+  const json& groups = document["groups"];
+  CHECK_FALSE(groups[0]["metrics"].contains("eval_loss"));
+  CHECK(groups[1]["metrics"]["eval_loss"]["n"] == 3);
+  CHECK_THAT(document["notes"].dump(),
+             ContainsSubstring("AR-SGD: 3 of 3 runs have no") && ContainsSubstring("apart (run "));
+  CHECK(runs.document("dense", at)["groups"][0]["metrics"]["eval_loss"]["n"] == 3);
+  for (const char* none : {"seconds=0.3", "seconds=1e6"}) {
+    const Result refused = runs.compare("sparse", {"--metric", "eval_loss", "--at", none});
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+    CHECK_THAT(refused.err, ContainsSubstring("no run has a value at"));
+  }
+}
+
+TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what it cannot tell") {
+  const SparseAndDense runs;
+  const json dense = runs.compare("dense", {"--json"}).json();
+  std::size_t claims = 0;
+  for (const json& one : dense["differences"]) claims += !one["verdict"].is_null();
+  CHECK(claims == 6);  // two algorithms at equal gradients, time and bytes
+  for (const json& one : dense["differences"])
+    if (!one["verdict"].is_null()) CHECK(one["family"] == 6);
+  const std::string text = runs.compare("dense", {}).out;
+  CHECK_THAT(text, ContainsSubstring("at equal gradients") &&
+                       ContainsSubstring("At equal time (") &&
+                       ContainsSubstring("At equal bytes ("));
+  // At equal time is --at that many seconds.
+  for (const json& place : dense["equal"]) {
+    if (place["at_end"]) continue;
+    const std::string axis = place["axis"], metric = place["metric"];
+    const json there = runs.document("dense", axis + "=" + json(place["place"]).dump());
+    const std::string outcome = metric.substr(0, metric.find("_at_equal_"));
+    for (std::size_t g = 0; g < 3; ++g)
+      CHECK(dense["groups"][g]["metrics"][metric]["mean"].get<double>() ==
+            Approx(there["groups"][g]["metrics"][outcome]["mean"].get<double>()).epsilon(1e-6));
+  }
+  const json sparse = runs.compare("sparse", {"--json"}).json();
+  CHECK_THAT(sparse["verdict"].dump(),
+             ContainsSubstring("At equal time nothing is said of AR-SGD") &&
+                 ContainsSubstring("evaluation.every_seconds = 1 would tell"));
+  CHECK_FALSE(sparse["groups"][0]["metrics"].contains("eval_accuracy_at_equal_seconds"));
+  const std::string page = acid(runs.folder(), {"report", "dense", "-o", "-"}).out;
+  CHECK_THAT(page, ContainsSubstring("At equal time (") && ContainsSubstring("At equal bytes ("));
+  const json digests = mean_digests(runs.folder(), "sparse");
+  CHECK(digests.size() == 9);
+  CHECK(digests == mean_digests(runs.folder(), "dense"));
+}
+
+}  // namespace acid::test
