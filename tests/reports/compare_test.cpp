@@ -284,27 +284,6 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
   }
 }
 
-TEST_CASE("a target has its tables beside a metric that is asked for, also where none reached it") {
-  std::vector<ComparedRun> runs;
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 0.4}, {"seconds_to_target", 7}}));
-    runs.back().readings["seconds_to_target"] = {2.0 * static_cast<double>(seed),
-                                                 2.0 * static_cast<double>(seed)};
-    runs.push_back(run("ad-psgd", seed, {{"eval_loss", 9}}));
-  }
-  CompareOptions options;
-  options.metrics = {"eval_loss"};
-  options.target = Target{"eval_loss", 0.5};
-  const Comparison comparison = compare_runs(runs, options);
-  CHECK(comparison.metrics == std::vector<std::string>{"eval_loss", "gradients_to_target",
-                                                       "time_to_target", "seconds_to_target",
-                                                       "bytes_to_target"});
-  const std::string text = to_text(comparison, false);
-  INFO(text);
-  CHECK(synthetic::has(text, "known to within 6 s (ar-sgd, between samples 6 s apart)"));
-  CHECK(to_json(comparison)["groups"][0]["metrics"]["seconds_to_target"]["resolution"] == 6);
-}
-
 TEST_CASE("differences are over the seeds that both have, and a note says which") {
   std::vector<ComparedRun> runs;
   for (const std::uint64_t seed : {1, 2, 3, 4})

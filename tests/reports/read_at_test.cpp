@@ -213,6 +213,27 @@ TEST_CASE("a target is reached where the line between samples first is as good")
   CHECK(run.value("last", "gradients_to_target", "eval_loss=0.75") == 10);
 }
 
+TEST_CASE("a target has its tables beside a metric that is asked for, also where none reached it") {
+  std::vector<ComparedRun> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    runs.push_back(synthetic::run("ar-sgd", seed, {{"eval_loss", 0.4}, {"seconds_to_target", 7}}));
+    runs.back().readings["seconds_to_target"] = {2.0 * static_cast<double>(seed),
+                                                 2.0 * static_cast<double>(seed)};
+    runs.push_back(synthetic::run("ad-psgd", seed, {{"eval_loss", 9}}));
+  }
+  CompareOptions options;
+  options.metrics = {"eval_loss"};
+  options.target = Target{"eval_loss", 0.5};
+  const Comparison comparison = compare_runs(runs, options);
+  CHECK(comparison.metrics == std::vector<std::string>{"eval_loss", "gradients_to_target",
+                                                       "time_to_target", "seconds_to_target",
+                                                       "bytes_to_target"});
+  const std::string text = to_text(comparison, false);
+  INFO(text);
+  CHECK(synthetic::has(text, "known to within 6 s (ar-sgd, between samples 6 s apart)"));
+  CHECK(to_json(comparison)["groups"][0]["metrics"]["seconds_to_target"]["resolution"] == 6);
+}
+
 TEST_CASE("the area under a curve is a mean height along the axis asked for") {
   const OneRun run;
   CHECK(std::isnan(run.value("last", "auc_eval_accuracy")));  // a sample is not a number

@@ -96,7 +96,7 @@ TEST_CASE("too few seeds are said once, and a test's p stands in the table") {
   CHECK(html.find("too few") == html.rfind("too few.</strong>"));
   CHECK_FALSE(has(html, "<li>No difference"));
   CHECK(has(html, "against the baseline"));
-  shape.seeds = 8;
+  shape.seeds = 10;  // eight claims: at equal gradients and bytes
   const std::string many = verdict_section(Report(shape).data);
   CHECK_FALSE(has(many, "No verdict"));
   CHECK(has(many, "Worse than AR-SGD in evaluation accuracy"));

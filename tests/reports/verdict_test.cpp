@@ -230,6 +230,34 @@ TEST_CASE("totals and ratios of survivors are marked too") {
   CHECK(to_json(comparison)["ratios"][0]["diverged"] == 1);
 }
 
+TEST_CASE("what is claimed at equal time is of the family of what is claimed at the end") {
+  for (const std::uint64_t seeds : {6, 7}) {
+    std::vector<ComparedRun> runs;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+      for (const char* algorithm : {"ar-sgd", "ad-psgd"}) {
+        const double gain = algorithm[1] == 'd' ? 0.1 + 0.001 * static_cast<double>(seed) : 0;
+        runs.push_back(
+            run(algorithm, seed,
+                {{"eval_accuracy", 0.9 - gain}, {"eval_accuracy_at_equal_seconds", 0.5 + gain}}));
+        runs.back().equal[PositionAxis::gradients] = {1000, true};
+        runs.back().equal[PositionAxis::seconds] = {160, false};
+      }
+    const Comparison comparison = compare_runs(runs);
+    for (const ComparedDifference& one : comparison.differences) {
+      CHECK(one.family == 2);
+      CHECK(*one.p_holm == Approx(2 * 2 / std::exp2(seeds)));
+    }
+    const ComparedPoint& point = comparison.points.front();
+    const std::string there = equal_sentences(comparison, point).at(0);
+    INFO(there);
+    CHECK(has(there, "At equal time (2.67 min), difference in evaluation accuracy to ar-sgd: "));
+    CHECK(has(there, seeds == 6 ? "too few seeds." : "better, p = 0.031."));
+    CHECK(has(headline(comparison, point).result,
+              seeds == 6 ? "No difference in evaluation accuracy at equal gradients"
+                         : "Worse than ar-sgd in evaluation accuracy at equal gradients: ad-psgd"));
+  }
+}
+
 TEST_CASE("with too few seeds the sentence says so and gives the estimate") {
   std::vector<ComparedRun> runs;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
