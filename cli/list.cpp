@@ -57,6 +57,7 @@ Comparison sweep_of(const Store& store, const ExperimentSummary& experiment) {
   for (std::size_t k = 0; k < runs.size(); ++k) runs[k].settings = settings[k];
   Comparison sweep;
   form_groups(sweep, runs);
+  share_groups(sweep);
   form_points(sweep);
   return sweep;
 }

@@ -75,7 +75,7 @@ Table table_of(const Plan& plan, bool exact) {
                                  shown_name(run.algorithm, run.label),
                                  fmt::format("{}", run.seed),
                                  fmt::format("{}", run.workers),
-                                 value_text(value_at(flat, "topology.kind")),
+                                 run.graph.kind,
                                  number(run.chi1),
                                  number(run.chi2)};
     for (const Shown& each : shown) {
@@ -87,7 +87,10 @@ Table table_of(const Plan& plan, bool exact) {
     row.push_back(exact ? exact_digits(run.bytes) : format_bytes(run.bytes));
     row.push_back(number(run.largest_load));
     if (exact) row.push_back(run.digest);
-    for (const std::string& key : extra) row.push_back(value_text(value_at(flat, key)));
+    for (const std::string& key : extra) {
+      const nlohmann::json& value = value_at(flat, key);
+      row.push_back(value.is_null() ? exact ? "" : kDash : value_text(value));
+    }
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -113,14 +116,14 @@ std::string text_of_schedules(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
   for (const PlannedRun& run : plan.runs) {
-    if (!run.schedule) continue;
+    if (!run.graph.schedule) continue;
     std::string graph = fmt::format("{} workers", run.workers);
     for (const auto& [key, value] : flatten(run.settings))
       if (key.starts_with("topology.") && !value.is_null())
         graph += fmt::format(", {} {}", key.substr(key.find('.') + 1), value_text(value));
     if (!told.insert(graph).second) continue;
     text += fmt::format("\nThe graph of {} changes:\n{}", graph,
-                        text_of_schedule(document_of(*run.schedule)));
+                        text_of_schedule(document_of(*run.graph.schedule)));
   }
   return text;
 }
@@ -131,17 +134,30 @@ std::string text_of_agreement(const Plan& plan) {
   std::string text;
   for (const PlannedRun& run : plan.runs) {
     if (!run.left) continue;
-    const std::string line =
-        fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
-                    shown_name(run.algorithm, run.label), run.workers,
-                    value_text(value_at(flatten(run.settings), "topology.kind")), *run.left,
-                    run.exchanges_per_gradient);
+    const std::string line = fmt::format("  {}, {} {}: {:.6g}, {:.6g} exchanges per gradient\n",
+                                         shown_name(run.algorithm, run.label), run.workers,
+                                         run.graph.kind, *run.left, run.exchanges_per_gradient);
     if (told.insert(line).second) text += line;
   }
   if (text.empty()) return text;
   return "\nAn exchange leaves of the workers' differences, in the long run and gradients "
          "apart:\n" +
          text;
+}
+
+// Which runs are computed once for several settings.
+std::string text_of_shared(const Plan& plan) {
+  std::map<std::pair<std::string, std::size_t>, std::size_t>
+      shared;  // by name and number of settings
+  for (const PlannedRun& run : plan.runs)
+    if (run.graph.swept.size() > 1)
+      ++shared[{shown_name(run.algorithm, run.label), run.graph.swept.size()}];
+  std::string text;
+  for (const auto& [which, runs] : shared)
+    text += fmt::format(
+        "\n{} reads no graph: {} computed once and shared by {} settings.\n", which.first,
+        runs == 1 ? "its run is" : fmt::format("each of its {} runs is", runs), which.second);
+  return text;
 }
 
 Exit plan(const PlanOptions& options) {
@@ -157,7 +173,7 @@ Exit plan(const PlanOptions& options) {
     print_data(
         fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
                     compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
-    print_data(text_of_examples(compiled) + text_of_schedules(compiled) +
+    print_data(text_of_shared(compiled) + text_of_examples(compiled) + text_of_schedules(compiled) +
                text_of_agreement(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }

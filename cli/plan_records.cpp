@@ -23,6 +23,7 @@ std::vector<RunRecord> run_records(const Plan& plan) {
     const RunSettings settings = settings_from(run.settings);
     nlohmann::json rest = document["runs"][r];
     rest.erase("settings");  // Kept once.
+    rest.erase("graphs");    // Of this recipe; the run may be another's, too.
     records.push_back({.id = run.id,
                        .algorithm = run.algorithm,
                        .label = run.label,
@@ -31,7 +32,7 @@ std::vector<RunRecord> run_records(const Plan& plan) {
                        .group = run.group,
                        .settings = run.settings,
                        .driver = std::string(driver_name(settings.execution.driver)),
-                       .topology = text(settings.topology, "kind"),
+                       .topology = run.graph.kind,
                        .workers = run.workers,
                        .budget_gradients = run.budget_gradients,
                        .plan = rest});

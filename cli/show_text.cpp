@@ -56,7 +56,8 @@ void add_outcome(std::string& text, const RunDetail& run) {
   if (!summary.message.empty()) add_line(text, "message", summary.message);
   add_line(text, "experiment", fmt::format("{} ({})", summary.experiment_name, summary.experiment));
   add_line(text, "workers",
-           fmt::format("{}, {}, {} driver", summary.workers, summary.topology, summary.driver));
+           fmt::format("{}, {}, {} driver", summary.workers,
+                       summary.topology == "any" ? "any graph" : summary.topology, summary.driver));
   add_line(text, "started (UTC)", shown_time(summary.started));
   add_line(text, "finished (UTC)", shown_time(summary.finished));
   const std::string time = short_number(summary.progress.normalised_time);

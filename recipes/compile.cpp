@@ -55,8 +55,11 @@ class Compiler {
   Facts facts_;
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
-  std::set<std::string> broken_methods_;       // of the recipe: what is wrong with them is said
-  std::map<std::string, std::size_t> owners_;  // digest → index of its [[algorithms]] entry
+  std::set<std::string> broken_methods_;  // of the recipe: what is wrong with them is said
+  struct Owner {
+    std::size_t algorithm, run;  // index of its [[algorithms]] entry, and in the plan
+  };
+  std::map<std::string, Owner> owners_;  // by digest
 };
 
 void Compiler::compile(const Node& root, Plan& plan) {
@@ -212,17 +215,21 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
 void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
                    Plan& plan) {
   for (PlannedRun& run : runs) {
-    const auto [owner, is_new] = owners_.emplace(run.digest, index);
+    const auto [known, is_new] = owners_.emplace(run.digest, Owner{index, plan.runs.size()});
+    const Owner& owner = known->second;
     if (is_new) {
       plan.runs.push_back(std::move(run));
-    } else if (owner->second != index) {
+    } else if (owner.algorithm != index) {
       out_.error(place,
                  fmt::format("[[algorithms]] entries {} and {} ({}) are the same run",
-                             owner->second + 1, index + 1, clip(run.label, 40)),
+                             owner.algorithm + 1, index + 1, clip(run.label, 40)),
                  "remove one, or change a setting of it; labels make no difference");
       return;
+    } else {
+      // The sweep varied what this algorithm has set for itself, or the graph of one that reads
+      // none: one run is enough.
+      plan.runs[owner.run].graph.swept.merge(run.graph.swept);
     }
-    // Otherwise the sweep varied what this algorithm has set for itself: one run is enough.
   }
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ class RecipeError : public UsageError {
 ///   optimizer {kind, …, schedule {kind, …}}, record {metrics, events: true or false}, seed,
 ///   streams (only those held fixed), task {dataset {kind, …}, model {kind, …}, batch_size,
 ///   partition {kind, …}, buffers, validation (how many examples; only where some are held out)},
-///   topology {kind, …}, workers {count}.
+///   topology {kind, …} or null where the method reads no graph: the run is the same on every one,
+///   workers {count}.
 /// Tables that may be written as a bare name ("cnn") are always objects with "kind" here.
 /// Analytic tasks have task.model = null, and batch_size = partition = null unless they use
 /// batches.
@@ -70,6 +72,12 @@ struct PlannedRun {
   nlohmann::json settings;
 
   int workers = 1;
+  struct Graph {
+    std::string kind;             // "any" where the method reads none
+    std::set<std::string> swept;  // those that the run is asked for, as JSON; several only then
+    /// How it changes, of methods of rounds that hear neighbours; absent: it does not.
+    std::optional<ScheduleNumbers> schedule;
+  } graph;
   std::int64_t parameters = 0;        // d
   std::int64_t budget_gradients = 0;  // total; for a time budget: n × normalised time, rounded up;
                                       // 0: the run has none, only exchanges
@@ -82,8 +90,6 @@ struct PlannedRun {
   std::optional<double> chi1, chi2;       // absent for n = 1 and patterns without a rate
   std::map<std::string, double> numbers;  // the method's own, Method::derived
   double bytes = 0;                       // expected to move over the whole budget
-  /// How the graph changes, of methods of rounds that hear neighbours; absent: it does not.
-  std::optional<ScheduleNumbers> schedule;
   /// What an exchange of rounds leaves of the workers' differences, AlgorithmEntry::agreement.
   std::optional<double> left;
   double exchanges_per_gradient = 0;  // of each worker, in rounds
@@ -120,7 +126,7 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
                  const std::string& copy_of = {});
 
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
-/// seed, digest, group, settings, examples {train, validation, test}, budget_gradients,
+/// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that some method shows}]}; what is absent is null.
 nlohmann::json to_json(const Plan& plan);

@@ -262,6 +262,13 @@ void Resolver::look_at_record() {
   if (events.is_null()) events = happens_once;
 }
 
+// A run of a method that reads no graph is the same on all of them.
+void Resolver::look_at_sharing(const Method& method) {
+  plan_.graph.swept = {s_["topology"].dump()};
+  if (!reads_graph(*entry_, method)) plan_.settings["topology"] = nullptr;
+  plan_.graph.kind = graph_name(plan_.settings["topology"]);
+}
+
 PlannedRun Resolver::run(std::uint64_t seed) {
   PlannedRun planned = plan_;
   planned.seed = seed;

@@ -75,7 +75,7 @@ void Resolver::look_at_agreement(const Method& method) {
   if (workers_ < 2 || method.has_meetings()) return;
   plan_.exchanges_per_gradient = exchanges_per_gradient(method);
   if (method.peers == Peers::neighbours && topology_->schedule()) {
-    plan_.schedule = facts_.schedule(workers_, settings_.topology);
+    plan_.graph.schedule = facts_.schedule(workers_, settings_.topology);
     if (const std::string sum = adds_up(*entry_); !sum.empty())
       out_.warn(
           place("algorithm"),

@@ -54,6 +54,7 @@ class Resolver {
                                      "set communication_rate, or a label that says that they train "
                                      "alone"});
     look_at_exchanges(method);
+    look_at_sharing(method);
     if (const auto doubt = tail_doubt(settings_.execution, worker_time_)) {
       plan_.warnings.push_back(doubt->message);
       out_.warn(place("execution.virtual.compute"), *doubt);
@@ -99,6 +100,7 @@ class Resolver {
   void look_at_target(bool has_accuracy);
   void look_at_record();
   void look_at_exchanges(const Method& method);
+  void look_at_sharing(const Method& method);
   void look_at_buckets(double vector_bytes);
   void look_at_codec(const Method& method);
   void look_at_agreement(const Method& method);

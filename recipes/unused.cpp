@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/base/fields.hpp"
+#include "engine/methods/listed.hpp"
 
 namespace acid {
 namespace {
@@ -120,8 +121,8 @@ constexpr std::array kRules = {
             [](const Run& run) -> const char* {
               if (run.method.has_server()) return kServed;
               if (alone(run)) return kAlone;
-              return run.method.peers == Peers::all ? "an all-reduce is among all workers"
-                                                    : nullptr;
+              return reads_graph(run.entry, run.method) ? nullptr
+                                                        : "an all-reduce is among all workers";
             }},
     KeyRule{"streams.init",
             [](const Run& run) -> const char* {

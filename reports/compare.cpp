@@ -313,6 +313,7 @@ Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptio
   comparison.heading = heading_of(runs);
   comparison.at = options.at;
   form_groups(comparison, runs);
+  share_groups(comparison);
   settle_baseline(comparison, options);
   form_points(comparison);
   form_sections(comparison, options.by);

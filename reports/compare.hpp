@@ -53,11 +53,12 @@ struct CompareOptions {
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
-  std::string group;                    // digest
-  std::string algorithm, label;         // no two groups of a sweep point share a label
-  nlohmann::json settings;              // of its first run, without the seed
-  std::vector<std::string> varying;     // dotted keys whose values tell the groups apart
-  std::vector<RunSummary> runs;         // finished ones, by seed; metrics completed by derived ones
+  std::string group;                 // digest, of this group alone
+  std::string runs_group;            // that of its runs: another where they stand at several points
+  std::string algorithm, label;      // no two groups of a sweep point share a label
+  nlohmann::json settings;           // of its first run, without the seed
+  std::vector<std::string> varying;  // dotted keys whose values tell the groups apart
+  std::vector<RunSummary> runs;      // finished ones, by seed; metrics completed by derived ones
   std::vector<std::uint64_t> diverged;  // seeds of those that diverged: an outcome too
   int unfinished = 0;                   // interrupted, failed, or not yet run: no outcome
   /// Values over the seeds that finished. Of when a target was reached none where a run never did:

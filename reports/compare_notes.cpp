@@ -118,7 +118,7 @@ void note_outcomes(Comparison& comparison, const ComparedGroup& group, const std
   std::map<std::string, std::vector<std::uint64_t>> seeds;  // by state
   for (const ComparedRun& run : runs) {
     const RunState state = run.summary.state;
-    if (run.summary.group == group.group && state != RunState::finished &&
+    if (run.summary.group == group.runs_group && state != RunState::finished &&
         state != RunState::diverged)
       seeds[std::string(state_name(state))].push_back(run.summary.seed);
   }
@@ -281,7 +281,7 @@ void note_rate(Comparison& comparison, const ComparedGroup& group, const std::st
   double sum = 0, gradients = 0;
   int count = 0;
   for (const ComparedRun& run : runs)
-    if (run.summary.group == group.group && run.realised_rate) {
+    if (run.summary.group == group.runs_group && run.realised_rate) {
       sum += *run.realised_rate;
       gradients += static_cast<double>(run.summary.progress.gradients);
       ++count;

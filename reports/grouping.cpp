@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/settings.hpp"
@@ -116,6 +117,52 @@ std::vector<std::string> meant_keys(const std::string& key, const std::vector<st
                                 : fmt::format("what varies is {}", fmt::join(swept, ", "))));
 }
 
+bool reads_no_graph(const ComparedGroup& group) {
+  return group.settings.is_object() && group.settings.contains("topology") &&
+         group.settings.at("topology").is_null();
+}
+
+/// Values of the settings that a sweep varies: those of the graph, and the others.
+class SweptSettings {
+ public:
+  explicit SweptSettings(const std::set<std::string>& keys) {
+    for (const std::string& key : keys)
+      (key.starts_with("topology.") ? of_graph_ : others_).push_back(key);
+  }
+  std::vector<nlohmann::json> graph(const FlatSettings& flat) const { return at(flat, of_graph_); }
+  std::vector<nlohmann::json> others(const FlatSettings& flat) const { return at(flat, others_); }
+
+ private:
+  static std::vector<nlohmann::json> at(const FlatSettings& flat,
+                                        const std::vector<std::string>& keys) {
+    std::vector<nlohmann::json> values;
+    for (const std::string& key : keys) values.push_back(value_at(flat, key));
+    return values;
+  }
+  std::vector<std::string> of_graph_, others_;
+};
+
+/// A sweep point of groups that read the graph.
+struct GraphPoint {
+  std::vector<nlohmann::json> others, graph;  // values of SweptSettings
+  nlohmann::json topology;
+};
+
+void add_if_new(std::vector<GraphPoint>& points, GraphPoint point) {
+  if (std::ranges::none_of(points, [&](const GraphPoint& known) {
+        return known.others == point.others && known.graph == point.graph;
+      }))
+    points.push_back(std::move(point));
+}
+
+template <class Name>
+std::size_t index_of(std::vector<Name>& names, const Name& name) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  names.push_back(name);
+  return names.size() - 1;
+}
+
 }  // namespace
 
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
@@ -124,7 +171,7 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
     const auto [found, is_new] = index.emplace(run.summary.group, comparison.groups.size());
     if (is_new) {
       ComparedGroup group;
-      group.group = run.summary.group;
+      group.group = group.runs_group = run.summary.group;
       group.algorithm = run.summary.algorithm;
       group.label = run.summary.label.empty() ? run.summary.algorithm : run.summary.label;
       group.settings = run.settings;
@@ -144,6 +191,52 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
                      [](const RunSummary& a, const RunSummary& b) { return a.seed < b.seed; });
     std::ranges::sort(group.diverged);
   }
+}
+
+void share_groups(Comparison& comparison) {
+  std::vector<ComparedGroup>& groups = comparison.groups;
+  if (std::ranges::none_of(groups, reads_no_graph)) return;
+  const std::vector<FlatSettings> flat = flat_settings(comparison);
+  const SweptSettings swept(swept_keys(comparison, flat));
+  std::vector<GraphPoint> points;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (!reads_no_graph(groups[g]))
+      add_if_new(points, {swept.others(flat[g]), swept.graph(flat[g]),
+                          groups[g].settings.value("topology", nlohmann::json())});
+  std::vector<std::pair<std::string, std::string>> names;  // in order of first appearance
+  struct Placed {
+    std::size_t point, name;
+    ComparedGroup group;
+  };
+  std::vector<Placed> placed;
+  std::set<std::string> shared;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    ComparedGroup& group = groups[g];
+    const std::size_t name = index_of(names, std::pair(group.algorithm, group.label));
+    std::vector<std::size_t> at;
+    for (std::size_t p = 0; p < points.size(); ++p)
+      if (points[p].others == swept.others(flat[g]) &&
+          (reads_no_graph(group) || points[p].graph == swept.graph(flat[g])))
+        at.push_back(p);
+    if (at.empty()) at.push_back(points.size());
+    if (at.size() > 1) shared.insert(group.label);
+    for (const std::size_t p : at) {
+      Placed one{p, name, group};
+      if (p < points.size() && reads_no_graph(group)) {
+        one.group.settings["topology"] = points[p].topology;
+        if (at.size() > 1) one.group.group = sha256_hex(group.group + points[p].topology.dump());
+      }
+      placed.push_back(std::move(one));
+    }
+  }
+  std::ranges::stable_sort(placed, [](const Placed& a, const Placed& b) {
+    return std::pair(a.point, a.name) < std::pair(b.point, b.name);
+  });
+  groups.clear();
+  for (Placed& one : placed) groups.push_back(std::move(one.group));
+  for (const std::string& label : shared)
+    comparison.notes.push_back(
+        fmt::format("{} reads no graph: its runs were computed once for all graphs", label));
 }
 
 void form_points(Comparison& comparison) {

@@ -81,6 +81,8 @@ std::string heading_of(const std::vector<ComparedRun>& runs) {
     seeds.insert(summary.seed);
   }
   if (runs.empty()) return {};
+  // Runs that read no graph stand beside the others'.
+  if (graphs.size() > 1) std::erase(graphs, "any");
   std::vector<std::string> parts{
       named(experiments, "experiment"),
       named(data, "data set"),

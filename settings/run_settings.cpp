@@ -161,6 +161,10 @@ Seeds StreamSettings::seeds(std::uint64_t run_seed) const {
   return seeds;
 }
 
+std::string graph_name(const json& topology) {
+  return topology.is_null() ? "any" : text(topology, "kind");
+}
+
 RunSettings settings_from(const json& resolved) {
   return filled([&] { return settings_of(resolved); });
 }

@@ -82,7 +82,8 @@ const std::vector<double>& slow_factors(const ExecutionSettings& execution);
 
 struct RunSettings {
   int workers = 1;
-  nlohmann::json topology, algorithm;
+  nlohmann::json topology;  // null where the method reads no graph
+  nlohmann::json algorithm;
   TaskSettings task;
   OptimizerSettings optimizer;
   Schedule schedule;
@@ -105,6 +106,8 @@ RunSettings settings_from(const nlohmann::json& resolved);
 /// The same of their task alone.
 TaskSettings task_from(const nlohmann::json& resolved);
 
+/// What a run's graph is called, by its topology: "any" where it reads none.
+std::string graph_name(const nlohmann::json& topology);
 /// execution.driver of recipes.
 std::string_view driver_name(DriverKind driver);
 

@@ -90,7 +90,10 @@ std::unique_ptr<ComposedRun> compose(RunSettings settings, int cores, std::optio
   const ExecutionSettings& execution = asked.execution;
   RunSpec& spec = run->spec;
   spec.workers = asked.workers;
-  run->topology = std::make_unique<Topology>(make_topology(asked.workers, asked.topology));
+  spec.reads_graph = !asked.topology.is_null();
+  run->topology =
+      std::make_unique<Topology>(spec.reads_graph ? make_topology(asked.workers, asked.topology)
+                                                  : Topology::complete(asked.workers));
   spec.topology = run->topology.get();
   spec.method = method_of(algorithm_of(asked.algorithm), asked.algorithm, nullptr);
   spec.method.set_pace(slow_factors(execution));

@@ -65,7 +65,7 @@ AttemptResult result_of(const Outcome& outcome, const RunSpec& spec) {
   result.samples_skipped = outcome.skipped.samples;
   result.evaluations_skipped = outcome.skipped.evaluations;
   if (outcome.ending == Ending::finished) {
-    add_edges(result, outcome, spec);
+    if (spec.reads_graph) add_edges(result, outcome, spec);
     add_realised(result, outcome, spec);
   }
   return result;

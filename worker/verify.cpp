@@ -313,7 +313,8 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
     programs.erase("acid-mpi.so");
   if (recording.event_version() < 2)  // then a file of edges was not among the data files
     std::erase_if(run->file_digests, [&](const auto& file) {
-      return run->settings.topology.value("edges", json()) == file.first;
+      const json& topology = run->settings.topology;
+      return topology.is_object() && topology.value("edges", json()) == file.first;
     });
   const json changed = differences(newest, surroundings, run->file_digests);
 

@@ -240,6 +240,19 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 }
 
 // What only differences of messages change, as where a mask is common, takes no harm.
+bool reads_graph(const AlgorithmEntry& entry, const Method& method) {
+  if (!method.has_server() && method.peers != Peers::all) return true;
+  if (entry.listing == nullptr) return false;
+  const auto is_degree = [](const Expression& one) {
+    return one.operation == Operation::name && one.name == "degree";
+  };
+  const Listing& listing = *entry.listing;
+  for (const auto* part : {&listing.step, &listing.say, &listing.send, &listing.hear})
+    for (const Statement& one : *part)
+      if (reads(one, "degree")) return true;
+  return any_of(listing.point, is_degree) || any_of(listing.model, is_degree);
+}
+
 std::string adds_up(const AlgorithmEntry& entry) {
   if (entry.listing == nullptr) return {};
   const Listing& listing = *entry.listing;

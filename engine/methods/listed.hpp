@@ -29,6 +29,10 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// change but a part of the model.
 bool says_models(const AlgorithmEntry& entry);
 
+/// Whether anything in a run of the method depends on who is whose neighbour. False where in every
+/// exchange all workers hear all, or each a server, and nothing reads a worker's `degree`.
+bool reads_graph(const AlgorithmEntry& entry, const Method& method);
+
 /// A vector or number beside x that adds up what is heard from exchange to exchange, as in
 /// s = s + mean(0), and is not what is averaged itself: it means one graph. Empty: there is none.
 std::string adds_up(const AlgorithmEntry& entry);

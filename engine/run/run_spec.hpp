@@ -66,6 +66,7 @@ struct Cadence {
 struct RunSpec {
   int workers = 1;
   const Topology* topology = nullptr;  // outlives the run
+  bool reads_graph = true;             // else `topology` is one that nobody looks at
   Method method;
   OptimizerSettings optimizer;
   Schedule schedule;

@@ -136,10 +136,10 @@ GroupNetwork network_of(const ComparedGroup& group, const std::vector<const RunD
   ACID_ASSERT(!runs.empty(), "group {} has no runs", group.group);
   GroupNetwork network;
   network.workers = runs.front()->summary.workers;
-  network.kind = runs.front()->summary.topology;
   const json topology = group.settings.is_object() && group.settings.contains("topology")
                             ? group.settings.at("topology")
                             : json();
+  network.kind = topology.is_object() ? topology.value("kind", "") : runs.front()->summary.topology;
   network.grid_columns = grid_columns(topology, network.workers);
   add_edges(network, runs);
   if (network.edges.empty()) edges_from_settings(network, topology);

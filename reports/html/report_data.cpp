@@ -106,7 +106,8 @@ void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& 
                   std::vector<ReadRun>& runs) {
   std::vector<ReadRun*> members;
   for (ReadRun& run : runs)
-    if (run.detail.summary.group == group.group && !run.curves.empty()) members.push_back(&run);
+    if (run.detail.summary.group == group.runs_group && !run.curves.empty())
+      members.push_back(&run);
   std::ranges::stable_sort(members, {},
                            [](const ReadRun* run) { return run->detail.summary.seed; });
   data.gradients_per_epoch.push_back(
@@ -118,8 +119,7 @@ void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& 
       RunCurve& curve = run->curves[m];
       if (curve.line.empty()) continue;
       seeds.push_back(&curve);
-      curves[m].seeds.push_back(
-          {run->detail.summary.id, run->detail.summary.seed, std::move(curve.line)});
+      curves[m].seeds.push_back({run->detail.summary.id, run->detail.summary.seed, curve.line});
     }
     for (const CurveAxis& axis : data.axes)
       curves[m].bands.push_back(
@@ -172,7 +172,7 @@ void add_group_facts(ReportData& data, const Store& store) {
   for (const ComparedGroup& group : data.comparison.groups) {
     std::vector<const RunDetail*> runs;
     for (const RunDetail& run : data.runs)
-      if (run.summary.group == group.group) runs.push_back(&run);
+      if (run.summary.group == group.runs_group) runs.push_back(&run);
     data.networks.push_back(network_of(group, runs));
     data.spans.push_back(first_spans(store, group, runs));
   }
@@ -224,7 +224,7 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
   data.comparison = compare_runs(compared);
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
-    gather_group(data, group, ends.at(group.group), runs);
+    gather_group(data, group, ends.at(group.runs_group), runs);
   drop_idle(data);
   for (ReadRun& run : runs) data.runs.push_back(std::move(run.detail));
   std::vector<std::string> labels;

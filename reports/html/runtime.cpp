@@ -39,7 +39,7 @@ std::optional<double> waiting_share(const AttemptResult& result) {
 }
 
 std::optional<Runtime> runtime_of(const ReportData& data, std::size_t g) {
-  const std::string& digest = data.comparison.groups[g].group;
+  const std::string& digest = data.comparison.groups[g].runs_group;
   std::vector<double> seconds, waiting;
   for (const RunDetail& run : data.runs) {
     if (run.summary.group != digest || run.summary.state != RunState::finished || !run.result)

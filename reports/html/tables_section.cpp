@@ -36,7 +36,7 @@ Markup setting_cell(const nlohmann::json& value) {
 
 std::string group_label(const Comparison& comparison, const RunDetail& run) {
   for (const ComparedGroup& group : comparison.groups)
-    if (group.group == run.summary.group) return group.label;
+    if (group.runs_group == run.summary.group) return group.label;
   return run.summary.algorithm;
 }
 

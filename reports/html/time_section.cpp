@@ -27,7 +27,7 @@ std::string staleness_figures(const ReportData& data) {
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
     figures.push_back(draw_staleness(fmt::format("staleness-{}", g), full_label(data, g),
                                      data.styles[g],
-                                     staleness_of(data, data.comparison.groups[g].group)));
+                                     staleness_of(data, data.comparison.groups[g].runs_group)));
   const std::string body = figures_by_point(data, "smalls", "Staleness", figures);
   if (body.empty()) return "";
   return "<h3>Staleness</h3>\n" +

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -109,6 +111,34 @@ TEST_CASE("a sweep that is too large is refused before it is built", "[release]"
   const auto errors = errors_of(completed(text));
   REQUIRE_FALSE(errors.empty());
   CHECK_THAT(errors[0].message, ContainsSubstring("more than 100000 points"));
+}
+
+TEST_CASE("runs of a method that reads no graph are planned once for all graphs of a sweep") {
+  const Plan plan = compiled(
+      "seeds = [1, 2]\n[sweep]\ntopology.kind = [\"ring\", \"exponential\", \"complete\"]\n"
+      "workers.count = [4, 8]\n[[algorithms]]\nkind = \"ad-psgd\"\n"
+      "[[algorithms]]\nkind = \"ar-sgd\"\n[[algorithms]]\nkind = \"a-psgd\"\n");
+  std::map<std::string, int> runs;
+  for (const PlannedRun& run : plan.runs) {
+    ++runs[run.algorithm];
+    CHECK(run.settings["topology"].is_null() == (run.algorithm != "ad-psgd"));
+    CHECK(run.graph.swept.size() == (run.algorithm == "ad-psgd" ? 1U : 3U));
+  }
+  CHECK(runs == std::map<std::string, int>{{"ad-psgd", 12}, {"ar-sgd", 4}, {"a-psgd", 4}});
+}
+
+TEST_CASE("a method that hears all and reads its number of neighbours is of its graph") {
+  const auto plan = [](const std::string& hear) {
+    return compiled(
+        "[sweep]\ntopology.kind = [\"ring\", \"complete\"]\n[[algorithms]]\nkind = \"mine\"\n"
+        "[[methods]]\nname = \"mine\"\npeers = \"all\"\nround = \"gradient step say hear\"\n"
+        "send = [\"x\"]\nhear = [\"" +
+        hear + "\"]\n");
+  };
+  CHECK(plan("x = mean(0)").runs.size() == 1);
+  const Plan reading = plan("x = mean(0) if degree > 1");
+  REQUIRE(reading.runs.size() == 2);
+  CHECK(reading.runs[0].settings["topology"]["kind"] == "ring");
 }
 
 }  // namespace acid::test

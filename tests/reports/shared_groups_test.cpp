@@ -1,0 +1,107 @@
+// Runs that are computed once for all graphs, at each sweep point that they belong to.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "reports/compare.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> kGraphs{"ring", "exponential"};
+
+ComparedRun run_of(const std::string& algorithm, std::uint64_t seed, const json& topology,
+                   int workers, double loss) {
+  json settings{{"algorithm", {{"kind", algorithm}}},
+                {"workers", {{"count", workers}}},
+                {"topology", topology}};
+  return synthetic::run(algorithm, seed, {{"eval_loss", loss}, {"consensus_distance", loss / 2}},
+                        settings);
+}
+
+/// The sweep of graphs and workers; all-reduce once for all graphs, or for each.
+std::vector<ComparedRun> sweep(bool shared, const std::vector<std::string>& algorithms) {
+  std::vector<ComparedRun> runs;
+  for (const std::string& graph : kGraphs)
+    for (const int workers : {4, 8})
+      for (const std::string& algorithm : algorithms)
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          const bool reads = algorithm != "ar-sgd";
+          if (shared && !reads && graph != kGraphs.front()) continue;
+          const json topology =
+              shared && !reads ? json() : json{{"kind", graph}, {"self", graph.size()}};
+          const double of_graph = reads ? static_cast<double>(graph.size()) / 100 : 0;
+          runs.push_back(run_of(algorithm, seed, topology, workers,
+                                1.0 / workers + 0.1 * static_cast<double>(seed) + of_graph));
+        }
+  return runs;
+}
+
+/// What a comparison says, but for the groups' digests and the note that runs are shared.
+json said(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
+  json document = to_json(compare_runs(runs, options));
+  const std::function<void(json&)> without_digests = [&](json& value) {
+    if (value.is_object())
+      for (const char* key : {"group", "groups", "baseline", "reference", "runs"})
+        if (value.contains(key) && !value[key].empty() && value[key].front().is_string())
+          value.erase(key);
+    if (value.is_structured())
+      for (json& each : value) without_digests(each);
+  };
+  without_digests(document);
+  std::erase_if(document["notes"].get_ref<json::array_t&>(), [](const json& note) {
+    return synthetic::has(note.get<std::string>(), "reads no graph");
+  });
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("a comparison with shared runs says what one of separately computed runs says") {
+  for (const char* baseline : {"ar-sgd", "ad-psgd"})
+    for (const std::vector<std::string>& algorithms :
+         {std::vector<std::string>{"ar-sgd", "ad-psgd", "a2cid2"},
+          {"ad-psgd", "ar-sgd", "a2cid2"},
+          {"ad-psgd", "a2cid2", "ar-sgd"}})
+      for (const std::vector<std::string>& by :
+           {std::vector<std::string>{}, {"topology.kind"}, {"workers.count"}}) {
+        INFO(baseline << " among " << algorithms[0] << ", " << algorithms[1]);
+        CompareOptions options;
+        options.baseline = baseline;
+        options.by = by;
+        CHECK(said(sweep(true, algorithms), options) == said(sweep(false, algorithms), options));
+      }
+}
+
+TEST_CASE("the groups of shared runs are told apart, know their runs and are spoken of once") {
+  const Comparison comparison = compare_runs(sweep(true, {"ar-sgd", "ad-psgd"}));
+  REQUIRE(comparison.groups.size() == 8);
+  std::set<std::string> digests, of_runs;
+  for (const ComparedGroup& group : comparison.groups) {
+    digests.insert(group.group);
+    of_runs.insert(group.runs_group);
+    CHECK_FALSE(group.settings["topology"].is_null());
+  }
+  CHECK(digests.size() == 8);
+  CHECK(of_runs.size() == 6);
+  CHECK(std::ranges::count_if(comparison.notes, [](const std::string& note) {
+          return synthetic::has(note, "computed once for all graphs");
+        }) == 1);
+}
+
+TEST_CASE("beside one graph, or none, shared runs are one group") {
+  std::vector<ComparedRun> runs{run_of("ar-sgd", 1, nullptr, 4, 0.5),
+                                run_of("ad-psgd", 1, {{"kind", "ring"}}, 4, 0.6)};
+  const Comparison beside = compare_runs(runs);
+  REQUIRE(beside.points.size() == 1);
+  CHECK(beside.groups[0].group == beside.groups[0].runs_group);
+  CHECK(beside.groups[1].varying.empty());
+  runs.pop_back();
+  const Comparison alone = compare_runs(runs);
+  REQUIRE(alone.groups.size() == 1);
+  CHECK(alone.groups[0].settings["topology"].is_null());
+}
