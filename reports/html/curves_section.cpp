@@ -80,6 +80,7 @@ std::string legend(const ReportData& data, const ComparedPoint& point) {
 /// The point's charts against one axis; secondary ones are folded away.
 std::string panel(const ReportData& data, const std::vector<CurveChart>& charts, std::size_t p,
                   std::size_t a) {
+  if (data.detail.drawn_cells == 0) return "";
   std::string first, folded;
   for (const CurveChart& chart : charts)
     if (chart.point == p)

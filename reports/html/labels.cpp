@@ -5,17 +5,13 @@
 #include "reports/settings.hpp"
 
 namespace acid {
-namespace {
 
-/// The last two words of a dotted key say enough below a picture.
 std::string brief_key(const std::string& key) {
   const std::size_t last = key.rfind('.');
   if (last == std::string::npos || last == 0) return key;
   const std::size_t before = key.rfind('.', last - 1);
   return before == std::string::npos ? key : key.substr(before + 1);
 }
-
-}  // namespace
 
 std::string brief_title(const ComparedPoint& point) {
   std::string title;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "engine/base/error.hpp"
 #include "reports/html.hpp"
@@ -14,6 +15,8 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
+#include "reports/html/sweep.hpp"
+#include "reports/html/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -22,6 +25,7 @@ struct Section {
   const char* anchor;
   const char* name;
   std::string (*draw)(const ReportData&);
+  const char* packed = nullptr;  // the name of the fold that it is packed in
 };
 constexpr std::array kSections{
     Section{"verdict", "Verdict", verdict_section},
@@ -33,6 +37,17 @@ constexpr std::array kSections{
     Section{"environment", "Environment", environment_section},
     Section{"checklist", "Checklist", checklist_section},
     Section{"reproduce", "Reproduce", reproduce_section},
+};
+
+constexpr std::array kSweepSections{
+    Section{"overview", "Overview", overview_section},
+    Section{"setting", "One setting", setting_section},
+    Section{"numbers", "Every number", numbers_section, "The table of all settings"},
+    Section{"seeds", "Every run", seeds_section, "The table of all runs"},
+    Section{"settings", "Settings", settings_section, "What differs, and what all share"},
+    Section{"environment", "Environment", environment_section},
+    Section{"checklist", "Checklist", checklist_section},
+    Section{"reproduce", "Reproduce", reproduce_section, "Commands, recipe and digests"},
 };
 
 /// The one style sheet: the page's own, and what the script's drawings need.
@@ -126,9 +141,11 @@ std::string draw_page(const ReportData& data) {
   const std::string title =
       data.experiment.name.empty() ? data.experiment.id : data.experiment.name;
   std::string body, links;
-  for (const Section& section : kSections) {
-    const std::string text = section.draw(data);
+  const auto sections = is_sweep(data) ? std::span<const Section>(kSweepSections) : kSections;
+  for (const Section& section : sections) {
+    std::string text = section.draw(data);
     if (text.empty()) continue;
+    if (section.packed != nullptr) text = packed_section(text, section.packed);
     links += fmt::format("<a href=\"#{}\">{}</a>\n", section.anchor, section.name);
     body += text;
   }

@@ -14,6 +14,9 @@ struct ByteBudget {
 constexpr ByteBudget kScripted{1.4e6, 1.2e6, 4.5e5, 3.5e5};
 constexpr ByteBudget kStatic{0, 0, 1.2e6, 1.8e6};
 
+/// Lines coarser than that say nothing.
+constexpr double kMostSeedsOver = 2;
+
 int share(double bytes, double bytes_each, std::size_t lines, int least, int most) {
   const double count = bytes / bytes_each / static_cast<double>(std::max<std::size_t>(1, lines));
   return static_cast<int>(std::clamp(count, double(least), double(most)));
@@ -34,8 +37,10 @@ CurveDetail curve_detail(std::size_t runs, std::size_t groups, std::size_t metri
   detail.seed_points = detail.drawn_points;
   if (!scripted) return detail;
   // x, mean and both ends of the interval; the value once for all axes.
-  detail.cells = share(bytes.data_bands, 4 * kFloatBytes * on_axes, bands, 40, 400);
+  detail.cells = share(bytes.data_bands, 4 * kFloatBytes * on_axes, bands, 24, 400);
   detail.seed_points = share(bytes.data_seeds, kFloatBytes * (1 + on_axes), seeds, 40, 1200);
+  detail.seeds_shown = static_cast<double>(seeds) * 40 * kFloatBytes * (1 + on_axes) <=
+                       kMostSeedsOver * bytes.data_seeds;
   return detail;
 }
 

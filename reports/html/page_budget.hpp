@@ -6,9 +6,11 @@ namespace acid {
 
 /// How finely a page shows its curves. What they show is computed from every recorded value.
 struct CurveDetail {
-  int cells = 0;        // of a band
-  int seed_points = 0;  // of a seed's line, at most
-  // In the static drawings, which the script's replace on screen where there is one.
+  int cells = 0;            // of a band
+  int seed_points = 0;      // of a seed's line, at most
+  bool seeds_shown = true;  // else too many for lines of their own: bands alone
+  // In the static drawings, which the script's replace on screen where there is one; 0: there are
+  // none.
   int drawn_cells = 0;
   int drawn_points = 0;
 };

@@ -8,6 +8,7 @@
 #include "reports/html/encoding.hpp"
 #include "reports/html/looks.hpp"
 #include "reports/html/sections.hpp"
+#include "reports/html/sweep.hpp"
 #include "reports/html/timeline.hpp"
 
 namespace acid {
@@ -49,8 +50,9 @@ Json group_json(const ReportData& data, std::size_t g, std::size_t m) {
   for (std::size_t a = 0; a < data.axes.size(); ++a)
     if (is_meant(data.axes[a], data.gradients_per_epoch[g]))
       band[std::string(data.axes[a].key)] = band_json(curves.bands[a]);
-  for (const SeedCurve& seed : curves.seeds)
-    seeds.push_back(seed_json(data, seed, data.gradients_per_epoch[g]));
+  if (data.detail.seeds_shown)
+    for (const SeedCurve& seed : curves.seeds)
+      seeds.push_back(seed_json(data, seed, data.gradients_per_epoch[g]));
   const Estimate final = final_value(data, g, data.metrics[m].name);
   const auto end = [&](const std::optional<double>& value) {
     return final.n > 0 ? Json(value.value_or(final.mean)) : Json();
@@ -117,21 +119,25 @@ Json timeline_json(const TimelineData& timeline) {
 
 }  // namespace
 
-std::string data_block(const ReportData& data) {
+nlohmann::ordered_json page_data(const ReportData& data) {
   Json axes = Json::array(), charts = Json::array(), lines = Json::array();
   for (const CurveAxis& axis : data.axes)
     axes.push_back({{"key", axis.key}, {"label", axis.label}});
-  for (const CurveChart& chart : curve_charts(data)) charts.push_back(chart_json(data, chart));
-  for (const TimelineData& timeline : timelines(data)) lines.push_back(timeline_json(timeline));
-  const Json document{{"schema", 1},
-                      {"live", data.live},
-                      {"dashes", kDashes},
-                      {"markers", kMarkers},
-                      {"axes", std::move(axes)},
-                      {"charts", std::move(charts)},
-                      {"timelines", std::move(lines)}};
-  const std::string json = document.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string text = "<script type=\"application/json\" id=\"acid-data\">";
+  if (!is_sweep(data)) {
+    for (const CurveChart& chart : curve_charts(data)) charts.push_back(chart_json(data, chart));
+    for (const TimelineData& timeline : timelines(data)) lines.push_back(timeline_json(timeline));
+  }
+  return {{"schema", 1},
+          {"live", data.live},
+          {"dashes", kDashes},
+          {"markers", kMarkers},
+          {"axes", std::move(axes)},
+          {"charts", std::move(charts)},
+          {"timelines", std::move(lines)}};
+}
+
+std::string in_element(std::string_view json) {
+  std::string text;
   text.reserve(json.size() + 128);
   for (const char c : json) {
     if (c == '<')
@@ -139,7 +145,13 @@ std::string data_block(const ReportData& data) {
     else
       text += c;
   }
-  return text + "</script>\n";
+  return text;
+}
+
+std::string data_block(const ReportData& data) {
+  return fmt::format(
+      "<script type=\"application/json\" id=\"acid-data\">{}</script>\n",
+      in_element(page_data(data).dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 }  // namespace acid

@@ -20,6 +20,8 @@ std::string environment_section(const ReportData& data);
 std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
+/// The last two words of a dotted key say enough below a picture.
+std::string brief_key(const std::string& key);
 /// point_title() for below a picture: short keys, and only those that are set.
 std::string brief_title(const ComparedPoint& point);
 /// A group's name, with its sweep point, brief, where there are several.

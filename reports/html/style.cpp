@@ -104,6 +104,10 @@ gap:1.6rem 2rem;margin:1rem 0}
 .headline{font-size:1.12rem;margin:.4rem 0 .7rem;max-width:none}
 .forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:.6rem 0 1.4rem;align-items:start}
+svg.overview{min-width:44rem;max-width:none;overflow:hidden}
+svg.overview .figures{font-size:10px}
+.overview .row{cursor:pointer;text-decoration:none}.overview .hit{fill:transparent}
+.overview .row:hover .hit,.overview .row:focus .hit,.overview .chosen .hit{fill:var(--wash)}
 .mark{fill:var(--c)}.whisker{fill:none;stroke:var(--c);stroke-width:1.5}
 .zero{stroke:var(--ink);stroke-width:1;stroke-dasharray:2 3}
 svg .heading{fill:var(--ink);font-weight:600}svg .figures{fill:var(--ink)}

@@ -19,8 +19,20 @@ std::string list_of(const std::vector<std::string>& sentences) {
   return out + "</ul>\n";
 }
 
-/// How many seeds there are at most, where no test of the primary outcome could tell anything with
-/// them; else 0.
+/// Where all have run equally long, or sent as much; the pictures are of the ends.
+std::string equal_places_in_words(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  std::vector<std::string> sentences;
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::string& sentence : equal_sentences(comparison, point))
+      sentences.push_back((point.settings.empty() ? "" : point_title(point) + ": ") + sentence);
+  std::string out = sentences.empty() ? "" : list_of(sentences);
+  if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
+  return out;
+}
+
+}  // namespace
+
 int too_few_seeds(const Comparison& comparison) {
   int most = 0;
   for (const ComparedDifference& difference : comparison.differences) {
@@ -33,7 +45,6 @@ int too_few_seeds(const Comparison& comparison) {
   return most;
 }
 
-/// What the tests show; their numbers stand in the pictures and the table.
 std::string verdict_in_words(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   if (const int seeds = too_few_seeds(comparison); seeds > 0)
@@ -51,25 +62,10 @@ std::string verdict_in_words(const ReportData& data) {
   return out;
 }
 
-/// Where all have run equally long, or sent as much; the pictures are of the ends. Of a large sweep
-/// nobody reads all of them unasked.
-std::string equal_places_in_words(const ReportData& data) {
-  constexpr std::size_t kMostOpen = 4;
-  const Comparison& comparison = data.comparison;
-  std::vector<std::string> sentences;
-  for (const ComparedPoint& point : comparison.points)
-    for (const std::string& sentence : equal_sentences(comparison, point))
-      sentences.push_back((point.settings.empty() ? "" : point_title(point) + ": ") + sentence);
-  std::string out;
-  if (!sentences.empty())
-    out = comparison.points.size() <= kMostOpen
-              ? list_of(sentences)
-              : details("At equal time and equal bytes", list_of(sentences));
-  if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
-  return out;
+std::string warnings_box(const ReportData& data) {
+  const std::vector<std::string> doubts = warnings(data);
+  return doubts.empty() ? "" : "<div class=\"warnings\">\n" + list_of(doubts) + "</div>\n";
 }
-
-}  // namespace
 
 std::string verdict_section(const ReportData& data) {
   std::string out = "<section id=\"verdict\">\n<h2>Verdict</h2>\n";
@@ -78,9 +74,7 @@ std::string verdict_section(const ReportData& data) {
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
   out += words + equal_places_in_words(data) + pictures;
   out += verdict_table(data);
-  const std::vector<std::string> doubts = warnings(data);
-  if (!doubts.empty()) out += "<div class=\"warnings\">\n" + list_of(doubts) + "</div>\n";
-  return out + "</section>\n";
+  return out + warnings_box(data) + "</section>\n";
 }
 
 }  // namespace acid

@@ -193,7 +193,9 @@ TEST_CASE("curves get coarser with their number, and never so coarse that they s
   CHECK(few.seed_points > many.seed_points);
   CHECK(many.cells < few.cells);
   CHECK(many.cells >= 80);
-  CHECK(very_many.cells >= 40);
+  CHECK(very_many.cells >= 24);
+  CHECK(many.seeds_shown);
+  CHECK_FALSE(very_many.seeds_shown);
   CHECK(very_many.drawn_points >= 24);
   CHECK(curve_detail(60, 20, 6, 5, false).drawn_points > many.drawn_points);
   CHECK(curve_detail(0, 0, 0, 0, true).cells > 0);

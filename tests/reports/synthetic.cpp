@@ -16,15 +16,23 @@
 namespace acid::synthetic {
 namespace {
 
-nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, int workers) {
+/// A setting of a sweep.
+struct Swept {
+  int workers = 0;
+  double learning_rate = 0, alpha = 0;
+};
+
+nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, const Swept& swept) {
   nlohmann::json settings{
       {"algorithm", {{"kind", algorithm}}},
       {"budget", {{"normalised_time", shape.time}}},
       {"execution", {{"driver", "virtual"}, {"device", "cpu"}}},
-      {"optimizer", {{"kind", "sgd"}, {"learning_rate", 0.05}, {"momentum", 0.9}}},
+      {"optimizer", {{"kind", "sgd"}, {"learning_rate", swept.learning_rate}, {"momentum", 0.9}}},
       {"task", {{"dataset", {{"kind", "glyphs"}}}, {"model", {{"kind", "cnn"}}}}},
       {"topology", {{"kind", shape.topology}}},
-      {"workers", {{"count", workers}}}};
+      {"workers", {{"count", swept.workers}}}};
+  if (swept.alpha > 0)
+    settings["task"]["partition"] = {{"kind", "dirichlet"}, {"alpha", swept.alpha}};
   if (shape.topology == "torus") settings["topology"]["rows"] = 0;
   if (algorithm != "ar-sgd") settings["algorithm"]["communication_rate"] = 1.0;
   if (algorithm == shape.algorithms.back() && !shape.learning_rate_override.empty())
@@ -38,10 +46,11 @@ std::string label_of(const std::string& algorithm) {
   return algorithm == "a2cid2" ? "A²CiD²" : algorithm;
 }
 
-RunRecord record_of(const Shape& shape, const std::string& algorithm, int workers,
+RunRecord record_of(const Shape& shape, const std::string& algorithm, const Swept& swept,
                     std::uint64_t seed) {
+  const int workers = swept.workers;
   RunRecord record;
-  record.settings = settings_of(shape, algorithm, workers);
+  record.settings = settings_of(shape, algorithm, swept);
   record.group = sha256_hex(record.settings.dump());
   record.settings["seed"] = seed;
   record.digest = sha256_hex(record.settings.dump());
@@ -81,7 +90,11 @@ void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, 
     position.normalised_time = time;
     position.seconds = time * 0.05 * slowness * (1 + 0.01 * luck);
     position.bytes = position.gradients * (synchronous ? 3'000'000 : 1'600'000);
-    const double loss = 2.2 * std::exp(-6 * share) + 0.08 + (synchronous ? 0 : 0.02) + luck;
+    // A rate of 1.6 collapses, and a skewed partition costs.
+    const double rate = run.settings["optimizer"]["learning_rate"];
+    const bool skewed = run.settings["task"].contains("partition");
+    const double floor = (rate > 1.5 ? 1.6 : 0) + (skewed ? 0.03 : 0);
+    const double loss = 2.2 * std::exp(-6 * share) + 0.08 + floor + (synchronous ? 0 : 0.02) + luck;
     const double consensus =
         synchronous ? 0 : gap * run.workers / 16 * (1 - std::exp(-30 * share)) * (1.05 - share);
     std::vector<Value> values{{"train_loss", kWholeRun, loss * (1 + 0.3 * noise())},
@@ -190,9 +203,12 @@ std::vector<std::string> fill(Store& store, const Shape& shape) {
   experiment.command_line = "acid run recipes/it's.toml --set optimizer.learning_rate=0.05";
   std::vector<RunRecord> runs;
   for (const int workers : shape.workers)
-    for (const std::string& algorithm : shape.algorithms)
-      for (int seed = 1; seed <= shape.seeds; ++seed)
-        runs.push_back(record_of(shape, algorithm, workers, static_cast<std::uint64_t>(seed)));
+    for (const double rate : shape.learning_rates)
+      for (const double alpha : shape.alphas)
+        for (const std::string& algorithm : shape.algorithms)
+          for (int seed = 1; seed <= shape.seeds; ++seed)
+            runs.push_back(record_of(shape, algorithm, {workers, rate, alpha},
+                                     static_cast<std::uint64_t>(seed)));
   runs.resize(std::min(runs.size(), shape.most_runs));
   store.add_experiment(experiment, runs);
   std::vector<std::string> ids;

@@ -23,11 +23,13 @@ struct Shape {
   std::string topology = "ring";
   int seeds = 3;
   int samples = 200;
-  double time = 400;                   // normalised, at the end
-  double gradients_per_epoch = 0;      // 0: epochs have no meaning
-  bool more_metrics = false;           // staleness and idle_share of the whole run as well
-  std::size_t most_runs = 1'000'000;   // the first so many of them
-  std::string learning_rate_override;  // set for the last algorithm when not empty
+  double time = 400;                         // normalised, at the end
+  double gradients_per_epoch = 0;            // 0: epochs have no meaning
+  bool more_metrics = false;                 // staleness and idle_share of the whole run as well
+  std::size_t most_runs = 1'000'000;         // the first so many of them
+  std::vector<double> learning_rates{0.05};  // each at every number of workers
+  std::vector<double> alphas{0};             // of a Dirichlet partition; 0: none
+  std::string learning_rate_override;        // set for the last algorithm when not empty
 };
 
 /// A run as a comparison takes it, with the metrics given.

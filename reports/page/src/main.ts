@@ -5,9 +5,11 @@ import "./page.css";
 import { readPageData, type PageData } from "./data";
 import { Live } from "./live";
 import { Point } from "./point";
+import { Sweep } from "./sweep";
 import { addCsvButtons } from "./tables";
 import { onThemeChange, setLooks } from "./theme";
 import { Timelines } from "./timeline";
+import { unpackFolds } from "./unpack";
 
 const points = new Map<number, Point>();
 const timelines = new Timelines();
@@ -22,10 +24,17 @@ function drawCurves(data: PageData): void {
   }
 }
 
-function draw(data: PageData): void {
+function drawPart(data: PageData): void {
   drawCurves(data);
   timelines.attach(data.timelines);
   addCsvButtons(document);
+}
+const sweep = new Sweep(drawPart);
+
+function draw(data: PageData): void {
+  drawPart(data);
+  unpackFolds(document, () => addCsvButtons(document));
+  sweep.attach();
 }
 
 function start(): void {

@@ -98,3 +98,20 @@ export function fitted(lowest: number, highest: number, logarithmic: boolean): R
     max: highest <= 0 && lowest < 0 ? Math.min(0, highest + margin) : highest + margin,
   };
 }
+
+/// One range for several charts: what they reach, except for those that lie far from most (three
+/// quartile distances beyond the quartiles), which are to be cut off. In logarithms where asked.
+export function robust(ranges: Range[], logarithmic: boolean): Range {
+  const within = (values: number[]): number[] => {
+    const sorted = [...values].sort((a, b) => a - b);
+    const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
+    const far = 3 * (at(0.75) - at(0.25));
+    return sorted.filter((value) => value >= at(0.25) - far && value <= at(0.75) + far);
+  };
+  const turn = (value: number) => (logarithmic ? Math.log(value) : value);
+  const back = (value: number) => (logarithmic ? Math.exp(value) : value);
+  return {
+    min: back(Math.min(...within(ranges.map(({ min }) => turn(min))))),
+    max: back(Math.max(...within(ranges.map(({ max }) => turn(max))))),
+  };
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { clamped, fitted, panned, revealing, zoomed } from "../src/range";
+import { clamped, fitted, panned, revealing, robust, zoomed } from "../src/range";
 
 const full = { min: 0, max: 100 };
 const decades = { min: 1, max: 1e4 };
@@ -68,5 +68,18 @@ describe("a y-axis", () => {
       expect(max).toBeGreaterThan(min);
     }
     expect(fitted(1, 1, true)).toEqual({ min: 0.5, max: 2 });
+  });
+});
+
+describe("one range for several charts", () => {
+  const ranges = Array.from({ length: 8 }, (_, k) => ({ min: k / 100, max: 1 + k / 100 }));
+  test("leaves out one that lies far off, and no other", () => {
+    expect(robust(ranges, false)).toEqual({ min: 0, max: 1.07 });
+    expect(robust([...ranges, { min: -50, max: 90 }], false)).toEqual({ min: 0, max: 1.07 });
+  });
+  test("in logarithms too", () => {
+    const decades = [1, 10, 100].map((max) => ({ min: max / 10, max }));
+    expect(robust(decades, true).max).toBeCloseTo(100);
+    expect(robust(decades, true).min).toBeCloseTo(0.1);
   });
 });

@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "reports/html/looks.hpp"
+#include "reports/html/markup.hpp"
+#include "reports/html/scale.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/svg.hpp"
+#include "reports/html/sweep.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/settings.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+constexpr double kOverviewWidth = 880, kOverviewRow = 15, kOverviewHead = 50, kOverviewFoot = 4,
+                 kOverviewGap = 26, kOverviewCharacter = 6.2, kKeyGap = 14, kOverviewMark = 4.2;
+constexpr int kLongestCell = 16;
+constexpr double kFarOff = 8;     // median distances from an algorithm's middle: beyond is an arrow
+constexpr double kShrinksBy = 2;  // what leaving these out must do to the scale to be worth it
+constexpr double kLogarithmicFrom = 30;  // times the median: values so large take a logarithm
+
+/// One algorithm in one of the two plots.
+struct OverviewMark {
+  int style = 0;
+  std::string label;
+  double value = 0;
+  std::optional<double> low, high;
+};
+using OverviewRow = std::vector<OverviewMark>;
+
+double middle_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+/// A scale of which values far from most others are left out, so that a setting that collapses does
+/// not hide what differs between the others; logarithmic where values of one sign span decades.
+/// `line`: in it in any case.
+Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> line) {
+  std::map<int, std::vector<double>> by_style;
+  std::vector<double> values, distances, halves{0};
+  for (const OverviewRow& row : rows)
+    for (const OverviewMark& mark : row) {
+      if (!std::isfinite(mark.value)) continue;
+      values.push_back(mark.value);
+      by_style[mark.style].push_back(mark.value);
+      if (mark.low && mark.high) halves.push_back((*mark.high - *mark.low) / 2);
+    }
+  if (values.empty()) return {};
+  // Each algorithm about its own middle: that one is unlike the others does not put it far off.
+  std::vector<double> middles;
+  for (const auto& [style, of_style] : by_style) {
+    middles.push_back(middle_of(of_style));
+    for (const double value : of_style) distances.push_back(std::abs(value - middles.back()));
+  }
+  auto [least, most] = std::ranges::minmax(middles);
+  const double far = kFarOff * middle_of(distances) + (most - least);
+  const double from = least - far, to = most + far;
+  if (line) std::tie(least, most) = std::pair(std::min(least, *line), std::max(most, *line));
+  for (const double value : values) {
+    if (value < from || value > to) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  const auto [lowest, highest] = std::ranges::minmax(values);
+  if (highest - lowest < kShrinksBy * (most - least)) {
+    least = std::min(lowest, least);
+    most = std::max(highest, most);
+  } else if (!line && lowest > 0 && highest > kLogarithmicFrom * middle_of(values)) {
+    return fitted(lowest, highest, true);
+  }
+  // Room for the usual interval, as long as it does not hide the values.
+  const double room = std::min(middle_of(halves), 2 * (most - least));
+  return fitted(least - room, most + room, false);
+}
+
+/// Means, and differences where `of_differences`, of a point's groups.
+OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of_differences) {
+  const Comparison& comparison = data.comparison;
+  OverviewRow row;
+  for (const std::size_t g : point.groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    Estimate e;
+    if (!of_differences) {
+      e = final_value(data, g, comparison.primary);
+      e.ci_low = e.ci_high = std::nullopt;
+    } else if (const auto* difference =
+                   find_difference(comparison, group.group, comparison.primary)) {
+      e = difference->simultaneous;
+    }
+    if (e.n > 0) row.push_back({data.styles[g], group.label, e.mean, e.ci_low, e.ci_high});
+  }
+  return row;
+}
+
+std::string mark_at(const OverviewMark& mark, const Scale& x, double y) {
+  const auto inside = [&](double value) { return std::clamp(x(value), x.begin, x.end); };
+  std::string out;
+  if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low))
+    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}\"/>", svg_number(inside(*mark.low)),
+                       svg_number(y), svg_number(inside(*mark.high)));
+  if (mark.value < x.low || mark.value > x.high) {
+    const int side = mark.value < x.low ? -1 : 1;
+    const double edge = side < 0 ? x.begin : x.end;
+    return out + fmt::format("<path class=\"mark\" d=\"M{} {}l{} 3.5v-7z\"/>", svg_number(edge),
+                             svg_number(y), -6 * side);
+  }
+  return out + draw_marker(mark.style, x(mark.value), y, kOverviewMark);
+}
+
+std::string marks_text(const OverviewRow& row, const std::string& metric) {
+  std::string text;
+  for (const OverviewMark& mark : row)
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", mark.label,
+                        with_minus(format_metric_value(metric, mark.value)));
+  return text;
+}
+
+/// What lies beyond one edge of the scale, in words beside its arrows.
+std::string beyond(const OverviewRow& row, const Scale& x, int side) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const OverviewMark& mark : row)
+    if (side < 0 ? mark.value < x.low : mark.value > x.high) {
+      low = std::min(low, mark.value);
+      high = std::max(high, mark.value);
+    }
+  if (low > high) return "";
+  const std::string from = with_minus(format_number(low, 2)),
+                    to = with_minus(format_number(high, 2));
+  return svg_text(side < 0 ? x.begin + 10 : x.end - 10, kOverviewRow - 4,
+                  side < 0 ? "start" : "end", from == to ? from : from + " to " + to, "name");
+}
+
+/// Those of an algorithm lie on a level of their own within the row.
+std::string plot_row(const OverviewRow& row, const Scale& x) {
+  std::string out = beyond(row, x, -1) + beyond(row, x, 1);
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const double step = std::min(2.6, (kOverviewRow - 4) / static_cast<double>(row.size()));
+    const double y = kOverviewRow / 2 +
+                     step * (static_cast<double>(k) - static_cast<double>(row.size() - 1) / 2);
+    out += fmt::format("<g class=\"s{}\">{}</g>", row[k].style, mark_at(row[k], x, y));
+  }
+  return out;
+}
+
+std::string axis_above(const Scale& x, double bottom, const std::string& title,
+                       std::optional<double> line, std::string_view better) {
+  std::string grid, labels;
+  for (const double value : ticks(x, 5)) {
+    grid += fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kOverviewHead - 4),
+                        svg_number(bottom));
+    labels += svg_text(x(value), kOverviewHead - 8, "middle", with_minus(format_number(value, 3)));
+  }
+  std::string out = fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
+                                svg_text(x.begin, 14, "start", title, "heading"));
+  if (!better.empty()) out += svg_text(x.begin, 28, "start", better, "name");
+  if (line)
+    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*line)),
+                       svg_number(kOverviewHead - 4), svg_number(bottom));
+  return out;
+}
+
+struct KeyColumn {
+  std::string above, head;
+  double left = 0;
+};
+
+std::string cell_value(const nlohmann::json& value) {
+  return value.is_null() ? "–" : shortened(value_text(value), kLongestCell);
+}
+
+/// Where the values of each swept key stand; `right`: where the last one ends.
+std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, double& right) {
+  std::vector<KeyColumn> columns;
+  right = 0;
+  for (std::size_t k = 0; k < points.front().settings.size(); ++k) {
+    const std::string key = brief_key(points.front().settings[k].first);
+    const std::size_t dot = key.find('.');  // such a head has two lines
+    KeyColumn column{"", key, right};
+    if (dot != std::string::npos) column = {key.substr(0, dot + 1), key.substr(dot + 1), right};
+    column.above = shortened(column.above, kLongestCell);
+    column.head = shortened(column.head, kLongestCell);
+    int longest = std::max(terminal_columns(column.above), terminal_columns(column.head) + 1);
+    for (const ComparedPoint& point : points)
+      longest = std::max(longest, terminal_columns(cell_value(point.settings[k].second)));
+    columns.push_back(column);
+    right += kOverviewCharacter * longest + kKeyGap;
+  }
+  return columns;
+}
+
+std::string key_heads(const std::vector<KeyColumn>& columns) {
+  std::string out;
+  for (const KeyColumn& column : columns) {
+    if (!column.above.empty())
+      out += svg_text(column.left, kOverviewHead - 22, "start", column.above, "name");
+    out += svg_text(column.left, kOverviewHead - 8, "start", column.head, "heading");
+  }
+  return out;
+}
+
+std::string outcome_words(const std::string& metric) {
+  const auto known = std::ranges::find(kOutcomes, metric, &OutcomeMetric::name);
+  return known == kOutcomes.end() ? metric : std::string(known->words);
+}
+
+}  // namespace
+
+std::string draw_overview(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  std::vector<OverviewRow> means, differences;
+  bool any = false, any_difference = false;
+  for (const ComparedPoint& point : comparison.points) {
+    means.push_back(marks_of(data, point, false));
+    differences.push_back(marks_of(data, point, true));
+    any = any || !means.back().empty();
+    any_difference = any_difference || !differences.back().empty();
+  }
+  if (!any || comparison.primary.empty()) return "";
+  double right = 0;
+  const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
+  const double each = any_difference ? (kOverviewWidth - right - 2 * kOverviewGap) / 2
+                                     : kOverviewWidth - right - kOverviewGap;
+  Scale mean = robust_scale(means, std::nullopt), difference = robust_scale(differences, 0);
+  mean.begin = right + kOverviewGap / 2;
+  mean.end = mean.begin + each;
+  difference.begin = mean.end + kOverviewGap;
+  difference.end = difference.begin + each;
+  const double bottom =
+      kOverviewHead + kOverviewRow * static_cast<double>(comparison.points.size());
+  const std::string words = outcome_words(comparison.primary);
+  const int direction = better_direction(comparison.primary);
+  const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";
+  const std::string title = fmt::format("Every setting: {}", words);
+  std::string out =
+      svg_open("overview-chart", "line overview", kOverviewWidth, bottom + kOverviewFoot, title,
+               "One row per setting; the table of each is below.");
+  out += key_heads(columns) + axis_above(mean, bottom, words + ", final", std::nullopt, better);
+  if (any_difference)
+    out += axis_above(difference, bottom, "difference to the baseline, 95 % intervals", 0, better);
+  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
+    const ComparedPoint& point = comparison.points[p];
+    std::string cells;
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      cells += svg_text(columns[k].left, kOverviewRow - 4, "start",
+                        cell_value(point.settings[k].second), "figures");
+    out += fmt::format(
+        "<a href=\"#setting\" class=\"row\" data-point=\"{}\" transform=\"translate(0 {})\">"
+        "<title>{}: {}</title><rect class=\"hit\" width=\"{}\" height=\"{}\"/>{}{}{}</a>\n",
+        p, svg_number(kOverviewHead + kOverviewRow * static_cast<double>(p)),
+        escaped(brief_title(point)), escaped(marks_text(means[p], comparison.primary)),
+        svg_number(kOverviewWidth), svg_number(kOverviewRow), cells, plot_row(means[p], mean),
+        plot_row(differences[p], difference));
+  }
+  return fmt::format(
+      "<figure class=\"chart\" id=\"overview-figure\">\n<figcaption>{}</figcaption>\n"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</svg></div>\n"
+      "<p class=\"note\">Means over the seeds that finished. An arrow is a value beyond the edge "
+      "of "
+      "the scale; a row’s numbers show when the mouse rests on it, its details when it is "
+      "clicked.</p>\n</figure>\n",
+      escaped(title), escaped(title), out);
+}
+
+}  // namespace acid

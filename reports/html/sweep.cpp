@@ -1,0 +1,175 @@
+#include "reports/html/sweep.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <zlib.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "engine/base/error.hpp"
+#include "reports/html/encoding.hpp"
+#include "reports/html/markup.hpp"
+#include "reports/html/page_data.hpp"
+#include "reports/html/page_script.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/verdict.hpp"
+#include "reports/settings.hpp"
+#include "reports/verdict.hpp"
+
+namespace acid {
+namespace {
+
+/// Text as base64 of a zlib stream (RFC 1950).
+std::string packed(std::string_view text) {
+  uLongf size = compressBound(text.size());
+  std::vector<std::byte> bytes(size);
+  const int failed =
+      compress2(reinterpret_cast<Bytef*>(bytes.data()), &size,
+                reinterpret_cast<const Bytef*>(text.data()), text.size(), Z_BEST_COMPRESSION);
+  ACID_ASSERT(failed == Z_OK, "zlib: {}", failed);
+  return base64(std::span(bytes).first(size));
+}
+
+std::string packed_element(std::string_view attributes, std::string_view text) {
+  return fmt::format("<script type=\"application/octet-stream\"{}>{}</script>\n", attributes,
+                     packed(text));
+}
+
+/// HTML that the script unpacks when its fold opens.
+std::string packed_details(std::string_view summary, const std::string& html) {
+  return details(summary, packed_element(" data-packed=\"html\"", html));
+}
+
+/// One level below the heading of the section that they are shown in, and without the ids that
+/// sections of the page have.
+std::string as_part(std::string html) {
+  for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"h3>", "h4>"},
+                                 {"h2>", "h3>"},
+                                 {"<section id=", "<section class="}})
+    for (std::size_t at = 0; (at = html.find(from, at)) != std::string::npos; at += to.size())
+      html.replace(at, from.size(), to);
+  return html;
+}
+
+std::string setting_details(const ReportData& setting) {
+  std::string html;
+  for (const auto section :
+       {verdict_section, curves_section, time_section, network_section, seeds_section})
+    html += section(setting);
+  return as_part(std::move(html));
+}
+
+/// At how many settings each algorithm was better, worse, or neither was shown.
+std::string counted_verdicts(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  if (too_few_seeds(comparison) > 0) return verdict_in_words(data);
+  std::vector<std::string> labels;
+  std::map<std::string, std::map<Judgement, int>> counts;
+  for (const ComparedDifference& difference : comparison.differences) {
+    if (difference.metric != comparison.primary) continue;
+    const std::string& label = group_of(comparison, difference.group).label;
+    if (!counts.contains(label)) labels.push_back(label);
+    ++counts[label][judge(difference)];
+  }
+  std::string rows;
+  for (const std::string& label : labels) {
+    std::vector<std::string> parts;
+    for (const auto& [judgement, count] : counts[label])
+      parts.push_back(fmt::format("{} at {}", name_of(judgement), count));
+    rows += fmt::format("<li><strong>{}</strong> against the baseline: {}.</li>\n", escaped(label),
+                        fmt::join(parts, ", "));
+  }
+  return rows.empty() ? "" : fmt::format("<ul class=\"headline\">\n{}</ul>\n", rows);
+}
+
+/// The dotted keys that tell the settings apart, with the value of each.
+nlohmann::ordered_json keys_and_values(const ReportData& data) {
+  const std::vector<ComparedPoint>& points = data.comparison.points;
+  nlohmann::ordered_json keys = nlohmann::ordered_json::array(), values = keys;
+  for (const auto& [key, value] : points.front().settings) keys.push_back(key);
+  for (const ComparedPoint& point : points) {
+    nlohmann::ordered_json row = nlohmann::ordered_json::array();
+    for (const auto& [key, value] : point.settings)
+      row.push_back(value.is_null() ? "–" : value_text(value));
+    values.push_back(std::move(row));
+  }
+  return {{"keys", keys}, {"values", values}};
+}
+
+}  // namespace
+
+bool is_sweep(const ReportData& data) {
+  return data.comparison.points.size() > kMostOpenSettings && !page_script().script.empty();
+}
+
+ReportData one_setting(const ReportData& data, std::size_t point) {
+  const ComparedPoint& chosen = data.comparison.points[point];
+  ReportData one;
+  one.experiment = data.experiment;
+  one.metrics = data.metrics;
+  one.axes = data.axes;
+  one.detail = data.detail;
+  one.detail.drawn_cells = 0;
+  one.live = data.live;
+  Comparison& comparison = one.comparison;
+  comparison.heading = data.comparison.heading;
+  comparison.baseline = data.comparison.baseline;
+  comparison.primary = data.comparison.primary;
+  comparison.metrics = data.comparison.metrics;
+  std::set<std::string> digests;
+  ComparedPoint alone;
+  for (const std::size_t g : chosen.groups) {
+    if (chosen.baseline == g) alone.baseline = comparison.groups.size();
+    alone.groups.push_back(comparison.groups.size());
+    comparison.groups.push_back(data.comparison.groups[g]);
+    digests.insert(comparison.groups.back().group);
+    one.curves.push_back(data.curves[g]);
+    one.gradients_per_epoch.push_back(data.gradients_per_epoch[g]);
+    one.networks.push_back(data.networks[g]);
+    one.styles.push_back(data.styles[g]);
+    one.spans.push_back(data.spans[g]);
+  }
+  comparison.sections = {{{}, alone.groups}};
+  comparison.points = {std::move(alone)};
+  for (const ComparedDifference& difference : data.comparison.differences)
+    if (digests.contains(difference.group)) comparison.differences.push_back(difference);
+  for (const ComparedRatio& ratio : data.comparison.ratios)
+    if (digests.contains(ratio.group)) comparison.ratios.push_back(ratio);
+  for (const RunDetail& run : data.runs)
+    if (digests.contains(run.summary.group)) one.runs.push_back(run);
+  return one;
+}
+
+std::string overview_section(const ReportData& data) {
+  return "<section id=\"overview\">\n<h2>Overview</h2>\n" + counted_verdicts(data) +
+         draw_overview(data) + warnings_box(data) + "</section>\n";
+}
+
+std::string packed_section(const std::string& section, std::string_view summary) {
+  const std::size_t begin = section.find("</h2>\n") + 6, end = section.rfind("</section>");
+  if (section.empty()) return section;
+  return section.substr(0, begin) + packed_details(summary, section.substr(begin, end - begin)) +
+         section.substr(end);
+}
+
+std::string setting_section(const ReportData& data) {
+  std::string out = fmt::format(
+      "<section id=\"setting\">\n<h2>One setting</h2>\n<noscript>{}</noscript>\n"
+      "<script type=\"application/json\" id=\"acid-settings\">{}</script>\n",
+      paragraph("The details of single settings take JavaScript; “acid report” of the runs of one "
+                "setting shows them without."),
+      in_element(
+          keys_and_values(data).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+  for (std::size_t p = 0; p < data.comparison.points.size(); ++p) {
+    const ReportData setting = one_setting(data, p);
+    const nlohmann::ordered_json details{{"html", setting_details(setting)},
+                                         {"data", page_data(setting)}};
+    out += packed_element(fmt::format(" data-setting=\"{}\"", p),
+                          details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  return out + "</section>\n";
+}
+
+}  // namespace acid

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reports/html/report_data.hpp"
+
+namespace acid {
+
+/// Beyond this many settings a page begins with an overview of all and keeps the details of each
+/// packed until a reader asks for them; that takes the page's script.
+inline constexpr std::size_t kMostOpenSettings = 4;
+bool is_sweep(const ReportData& data);
+
+/// What a report of one setting alone would be drawn from, except that differences are still
+/// adjusted over all settings.
+ReportData one_setting(const ReportData& data, std::size_t point);
+
+/// The primary outcome of every algorithm at every setting and, beside it, its difference to the
+/// setting's baseline; one row per setting. Values that lie far from all others are drawn as arrows
+/// at the edge of the scale.
+std::string draw_overview(const ReportData& data);
+
+/// Verdict, overview, and what the script draws filters and facets from.
+std::string overview_section(const ReportData& data);
+/// Where the script shows the details of the setting that a reader chose.
+std::string setting_section(const ReportData& data);
+
+/// A section whose body the script unpacks when its fold, named `summary`, opens.
+std::string packed_section(const std::string& section, std::string_view summary);
+
+}  // namespace acid

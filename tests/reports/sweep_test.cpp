@@ -1,0 +1,102 @@
+// A page of many settings: overview first, details packed.
+#include "reports/html/sweep.hpp"
+
+#include <set>
+
+#include "reports/html.hpp"
+#include "reports/html/page_script.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using synthetic::has;
+
+namespace {
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+/// Five learning rates, of which the last collapses.
+ReportData swept(const synthetic::Folder& folder, int seeds) {
+  synthetic::Shape shape;
+  shape.workers = {4};
+  shape.samples = 12;
+  shape.seeds = seeds;
+  shape.learning_rates = {0.1, 0.2, 0.4, 0.8, 1.6};
+  Store store(folder.path(), Store::Access::write);
+  return read_report(store, synthetic::fill(store, shape));
+}
+
+}  // namespace
+
+TEST_CASE("an overview has a row for each setting, and arrows for one that collapses") {
+  const synthetic::Folder folder;
+  const ReportData data = swept(folder, 7);
+  const std::string html = draw_overview(data);
+  CHECK(count_of(html, "class=\"row\"") == 5);
+  CHECK(has(html, ">learning_rate</text>"));
+  CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
+  // Three algorithms at the one setting lie beyond the edge, and their range stands beside them.
+  CHECK(count_of(html, "class=\"mark\"") == 3);
+  CHECK(count_of(html, "class=\"mark s0\"") == 4);
+  CHECK(has(html, " to 0.3"));
+  CHECK(draw_overview(one_setting(data, 0)).find("class=\"mark\"") == std::string::npos);
+}
+
+TEST_CASE("verdicts over many settings are counted") {
+  const auto page_of = [](std::uint64_t seeds) {
+    std::vector<ComparedRun> runs;
+    for (const double rate : {0.1, 0.2, 0.3, 0.4, 0.5})
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const double luck = 0.001 * static_cast<double>(seed * seed % 7);
+        const nlohmann::json settings{{"optimizer", {{"learning_rate", rate}}}};
+        runs.push_back(synthetic::run("ar-sgd", seed, {{"eval_loss", 1 + luck}}, settings));
+        runs.push_back(
+            synthetic::run("ad-psgd", seed, {{"eval_loss", rate < 0.45 ? 2 : 1 - luck}}, settings));
+      }
+    ReportData data;
+    data.comparison = compare_runs(runs);
+    data.styles.resize(data.comparison.groups.size());
+    return overview_section(data);
+  };
+  CHECK(has(page_of(10), "<strong>ad-psgd</strong> against the baseline: "));
+  CHECK(has(page_of(10), "worse at 4"));
+  CHECK(has(page_of(2), "No verdict: 2 seeds are too few."));
+}
+
+TEST_CASE("one setting has its own groups, runs and differences, adjusted over all") {
+  const synthetic::Folder folder;
+  const ReportData data = swept(folder, 3);
+  const ReportData one = one_setting(data, 4);
+  REQUIRE(one.comparison.groups.size() == 3);
+  CHECK(one.comparison.groups[1].group == data.comparison.groups[13].group);
+  CHECK(one.curves.size() == 3);
+  CHECK(one.styles == std::vector<int>(data.styles.begin() + 12, data.styles.end()));
+  CHECK(one.runs.size() == 9);
+  CHECK(one.comparison.points.front().baseline == 0u);
+  std::set<std::string> groups;
+  for (const ComparedDifference& difference : one.comparison.differences) {
+    groups.insert(difference.group);
+    if (difference.metric == one.comparison.primary) CHECK(difference.family == 10);
+  }
+  CHECK(groups.size() == 2);
+}
+
+TEST_CASE("a page of more than four settings holds each one's details packed") {
+  const synthetic::Folder folder;
+  const ReportData data = swept(folder, 1);
+  REQUIRE(is_sweep(data) == !page_script().script.empty());
+  const std::string html = setting_section(data);
+  CHECK(count_of(html, "data-setting=\"") == 5);
+  CHECK(has(html, R"({"keys":["optimizer.learning_rate"],"values":[["0.1"],["0.2"])"));
+  CHECK_FALSE(has(html, "<svg"));
+  const std::string packed =
+      packed_section("<section id=\"a\">\n<h2>A</h2>\nbody</section>\n", "more");
+  CHECK(has(packed, "<h2>A</h2>\n<details>\n<summary>more</summary>"));
+  CHECK(has(packed, "</details>\n</section>\n"));
+  CHECK_FALSE(has(packed, "body"));
+  CHECK(packed_section("", "more").empty());
+}
