@@ -80,7 +80,7 @@ TEST_CASE("one setting has its own groups, runs and differences, adjusted over a
   std::set<std::string> groups;
   for (const ComparedDifference& difference : one.comparison.differences) {
     groups.insert(difference.group);
-    if (difference.metric == one.comparison.primary) CHECK(difference.family == 10);
+    if (difference.metric == one.comparison.primary) CHECK(difference.family == 30);
   }
   CHECK(groups.size() == 2);
 }
