@@ -82,8 +82,10 @@ void say_what_is_done(const Work& work, std::size_t runs) {
 // What no worker of the plan can do without: here LibTorch. Under MPI other hosts may have it.
 void require_model_runtime(const std::vector<RunSettings>& runs, const std::string& recipe) {
   const std::string path = module_path(model_module());
-  const bool wanted = std::ranges::any_of(
-      runs, [](const RunSettings& run) { return !run.execution.mpi && !run.task.model.is_null(); });
+  const bool wanted = std::ranges::any_of(runs, [](const RunSettings& run) {
+    return !run.execution.mpi && !run.task.model.is_null() &&
+           find_model(text(run.task.model, "kind"))->build != nullptr;
+  });
   if (wanted && access(path.c_str(), F_OK) != 0)
     throw UsageError(fmt::format("{} trains a model, and there is no '{}': {}; {}", recipe, path,
                                  model_module().users, remedy(model_module())));

@@ -3,10 +3,34 @@
 #include <filesystem>
 
 #include "engine/base/digest.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/models/layout.hpp"
 #include "recipes/execution_mpi.hpp"
 #include "recipes/path_fields.hpp"
 
 namespace acid {
+
+namespace {
+
+// What a person's program imports of their own is as much of a run as the program.
+void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& facts) {
+  const auto add = [&](const char* section, const std::vector<std::string>& files) {
+    const std::filesystem::path main = files.empty() ? "" : files.front();
+    for (const std::string& file : files)
+      if (file != main)
+        canonical.at(
+            "task")[section]["imports"]
+                   [std::filesystem::path(file).lexically_relative(main.parent_path()).string()] =
+            facts.file_digest(file);
+  };
+  const nlohmann::json &dataset = task.at("dataset"), &model = task.at("model");
+  if (const DatasetEntry* entry = find_dataset(text(dataset, "kind")); entry && entry->in_process)
+    add("dataset", facts.dataset(dataset).files);
+  if (model.is_object() && find_model(text(model, "kind"))->describe != nullptr)
+    add("model", facts.model(model, dataset).files);
+}
+
+}  // namespace
 
 nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   nlohmann::json canonical = settings;
@@ -30,6 +54,8 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
       content["sha256"] = facts.file_digest(path);
     value = content;
   });
+  add_imports(canonical, settings.at("task"), facts);
+  forget_placement_fields(canonical);
   // A listing is what it says, whatever it is called.
   nlohmann::json& algorithm = canonical.at("algorithm");
   if (algorithm.contains("listing")) algorithm.erase("kind");
@@ -46,6 +72,7 @@ std::string digest_without_files(const nlohmann::json& settings) {
     execution["mpi"] = {{"all_reduce", execution["mpi"].at("all_reduce")},
                         {"slow_workers", execution["mpi"].at("slow_workers")}};
   for_each_path(plan, [](nlohmann::json& path) { path = nullptr; });
+  forget_placement_fields(plan);
   return sha256_hex(plan.dump());
 }
 

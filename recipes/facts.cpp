@@ -32,12 +32,18 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
 
 const Facts::Model& Facts::model(const nlohmann::json& model, const nlohmann::json& dataset) {
   return once(models_, {model, dataset}, [&] {
-    const DataInfo info = find_dataset(text(dataset, "kind"))->inspect(dataset);
-    const Layout layout = find_model(text(model, "kind"))->layout(model, info.shape);
-    return Model{layout.parameter_count(), layout.buffer_count(),
-                 std::ranges::all_of(layout.parameters, [](const LayoutTensor& tensor) {
-                   return tensor.segment.shape.size() < 2;
-                 })};
+    const ModelEntry* entry = find_model(text(model, "kind"));
+    const ProcessModel found =
+        entry->describe != nullptr
+            ? entry->describe(model)
+            : ProcessModel{
+                  entry->layout(model, find_dataset(text(dataset, "kind"))->inspect(dataset).shape),
+                  {}};
+    return Model{found.layout.parameter_count(), found.layout.buffer_count(),
+                 std::ranges::all_of(
+                     found.layout.parameters,
+                     [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
+                 found.files};
   });
 }
 

@@ -25,14 +25,9 @@ bool names_file(const Field& field, const nlohmann::json& options) {
   return can && options.at(std::string(field.name)).is_string();
 }
 
-}  // namespace
-
-void for_each_path(nlohmann::json& settings,
-                   const std::function<void(nlohmann::json& path)>& visit) {
-  const auto look_at = [&](nlohmann::json& options, std::span<const Field> fields) {
-    for (const Field& field : fields)
-      if (names_file(field, options)) visit(options[std::string(field.name)]);
-  };
+// Calls `look_at` with each table of a catalog's kinds and its fields.
+template <class Look>
+void for_each_kinded(nlohmann::json& settings, const Look& look_at) {
   nlohmann::json& task = settings.at("task");
   nlohmann::json& dataset = task.at("dataset");
   look_at(dataset, fields_of(dataset_catalog(), dataset));
@@ -43,6 +38,23 @@ void for_each_path(nlohmann::json& settings,
   look_at(topology, fields_of(topology_catalog(), topology));
   nlohmann::json& algorithm = settings.at("algorithm");
   look_at(algorithm, fields_of(algorithm_catalog(), algorithm));
+}
+
+}  // namespace
+
+void for_each_path(nlohmann::json& settings,
+                   const std::function<void(nlohmann::json& path)>& visit) {
+  for_each_kinded(settings, [&](nlohmann::json& options, std::span<const Field> fields) {
+    for (const Field& field : fields)
+      if (names_file(field, options)) visit(options[std::string(field.name)]);
+  });
+}
+
+void forget_placement_fields(nlohmann::json& settings) {
+  for_each_kinded(settings, [](nlohmann::json& options, std::span<const Field> fields) {
+    for (const Field& field : fields)
+      if (field.placement) options.erase(std::string(field.name));
+  });
 }
 
 }  // namespace acid

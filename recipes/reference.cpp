@@ -150,6 +150,8 @@ std::string type_of(const Field& field) {
       return with_bounds("a list of numbers", field);
     case FieldType::edges:
       return "a list of edges [i, j] or [i, j, weight], or a file of them";
+    case FieldType::table:
+      return "a table of keys of your own";
   }
   return {};
 }
@@ -174,6 +176,8 @@ std::string value_for(const Field& field) {
       return "[0.25, 0.5]";
     case FieldType::edges:
       return "[[0, 1], [1, 2]]";
+    case FieldType::table:
+      return "{ width = 64 }";
   }
   return {};
 }

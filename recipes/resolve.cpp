@@ -3,7 +3,9 @@
 #include <cmath>
 #include <tuple>
 
+#include "engine/data/dataset.hpp"
 #include "engine/methods/listed.hpp"
+#include "engine/models/layout.hpp"
 #include "recipes/cadence.hpp"
 #include "recipes/digest.hpp"
 #include "recipes/execution_mpi.hpp"
@@ -24,9 +26,10 @@ void Resolver::look_at_task() {
   look_at_validation();
   if (facts->train_size > 0)
     plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
-  model_ = Facts::Model{facts->parameters, 0, true};
+  model_ = Facts::Model{facts->parameters, 0, true, {}};
+  if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
-    model_ = ask("task.model", "choose a model that fits the data set",
+    model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task["model"], task["dataset"]); });
   const json& partition = task["partition"];
   if (partition.is_object() && partition["kind"] != "shared" && workers_ > *train_size_)
@@ -62,6 +65,26 @@ void Resolver::look_at_validation() {
                  "hold out at least one, and leave some to train on");
   task["validation"] = static_cast<std::int64_t>(count);
   *train_size_ -= static_cast<std::int64_t>(count);
+}
+
+// Which parts of a task can be a process's; false when what is asked for cannot be.
+bool Resolver::look_at_process(const json& task) {
+  const bool process = find_model(text(task["model"], "kind"))->describe != nullptr;
+  const std::string dataset = text(task["dataset"], "kind");
+  if (!process && find_dataset(dataset)->in_process) {
+    error("task.dataset",
+          fmt::format("the examples of a data set of kind '{}' stay in a process of its own, where "
+                      "the model '{}' is not",
+                      dataset, text(task["model"], "kind")),
+          fmt::format("use a model of kind '{}', or another data set", dataset));
+    return false;
+  }
+  if (process && draft_.sound({"execution"}) && s_["execution"]["device"] != "cpu")
+    error("execution.device",
+          "a model of a process chooses its device itself, and the workers' vectors stay with the "
+          "host's processor",
+          "remove execution.device; model() may return module.cuda()");
+  return true;
 }
 
 void Resolver::look_at_topology() {

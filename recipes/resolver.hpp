@@ -89,6 +89,7 @@ class Resolver {
 
   void look_at_task();
   void look_at_validation();
+  bool look_at_process(const nlohmann::json& task);
   void look_at_topology();
   void look_at_workers();
   void look_at_algorithm();

@@ -62,6 +62,10 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       return list(node, field, path, false);
     case FieldType::edges:
       return edges(node, field, path);
+    case FieldType::table:
+      if (node.is_table()) return plain(node, path);
+      wrong_type(node, field, path, "a table of keys");
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -170,6 +174,28 @@ std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& fiel
     values.push_back(item);
   }
   return good ? std::optional(values) : std::nullopt;
+}
+
+std::optional<nlohmann::json> Checker::plain(const Node& node, std::string_view path) {
+  if (node.type == Node::Type::time ||
+      (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>()))) {
+    diagnostics_->error(node.place, fmt::format("{} cannot be {}", path, describe(node)),
+                        "use numbers, texts, true or false, lists and tables");
+    return std::nullopt;
+  }
+  if (!node.is_table() && !node.is_list()) return node.scalar;
+  nlohmann::json all = node.is_table() ? nlohmann::json::object() : nlohmann::json::array();
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const Node& child = node.children[i];
+    auto value = plain(child, node.is_table() ? fmt::format("{}.{}", path, child.key)
+                                              : fmt::format("{}[{}]", path, i));
+    if (!value) return std::nullopt;
+    if (node.is_table())
+      all[child.key] = std::move(*value);
+    else
+      all.push_back(std::move(*value));
+  }
+  return all;
 }
 
 void Checker::unknown(const Place& place, std::string_view what, std::string_view name,

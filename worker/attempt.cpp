@@ -138,8 +138,9 @@ Exit Attempt::execute(const Drive& drive) {
   } catch (const std::exception& error) {
     // A store that cannot be written, or a process that is lost, is no fault of the run: it goes on
     // from its checkpoint once that is mended.
-    const bool mendable = dynamic_cast<const StoreError*>(&error) != nullptr ||
-                          dynamic_cast<const LostProcess*>(&error) != nullptr;
+    const auto* told = dynamic_cast<const Error*>(&error);
+    const bool mendable =
+        told != nullptr && (told->code() == Exit::store || told->code() == Exit::lost);
     result = {};
     result.state = mendable ? RunState::interrupted : RunState::failed;
     const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;

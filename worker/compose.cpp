@@ -10,6 +10,7 @@
 #include "engine/data/splits.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/models/model.hpp"
+#include "engine/models/process_task.hpp"
 #include "worker/device.hpp"
 
 namespace acid {
@@ -44,6 +45,26 @@ bool spare_core(const ComposedRun& run, int cores) {
   return computing * run.spec.threads_per_worker < cores;
 }
 
+void compose_process(ComposedRun& run, int lanes) {
+  const TaskSettings& task = run.settings.task;
+  RunSpec& spec = run.spec;
+  run.memory = std::make_unique<SharedMemory>();
+  spec.backend = run.memory.get();
+  ProcessTask made = make_process_task(*run.memory, {.model = task.model,
+                                                     .dataset = task.dataset,
+                                                     .partition = task.partition,
+                                                     .validation = task.validation,
+                                                     .batch_size = task.batch_size.value_or(1),
+                                                     .workers = spec.workers,
+                                                     .threads_per_worker = spec.threads_per_worker,
+                                                     .lanes = lanes,
+                                                     .seeds = spec.seeds});
+  run.objective = std::move(made.objective);
+  run.model_runtime = std::move(made.environment);
+  for (const FileDigest& file : made.files) run.file_digests.emplace_back(file.path, file.sha256);
+  if (!made.warning.empty()) run.remarks.push_back(made.warning);
+}
+
 void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
   const TaskSettings& task = run.settings.task;
   const int batch_size = task.batch_size.value_or(1);
@@ -59,6 +80,8 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
                                 task.validation, spec.seeds, lanes_of(run, rank));
     return;
   }
+  if (find_model(text(task.model, "kind"))->describe != nullptr)
+    return compose_process(run, lanes_of(run, rank));
   const DatasetEntry* entry = find_dataset(kind);
   ACID_ASSERT(entry != nullptr, "data set {}", kind);
   Dataset data = entry->load(task.dataset);
@@ -135,6 +158,9 @@ nlohmann::json derived_seeds(const RunSettings& settings) {
     of_each.push_back(Purpose::data_set);
   if (settings.task.validation > 0)
     all[std::string(purpose_name(Purpose::validation))] = validation_key(dataset);
+  const json& model = settings.task.model;
+  if (model.is_object() && find_model(text(model, "kind"))->describe != nullptr)
+    of_each.push_back(Purpose::dropout);
   if (settings.topology.contains("seed"))
     all[std::string(purpose_name(Purpose::topology))] =
         derive_seed(settings.topology["seed"].get<std::uint64_t>(), 0, Purpose::topology);

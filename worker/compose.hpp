@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/drivers/driver.hpp"
+#include "engine/python/shared_memory.hpp"
 #include "engine/run/run_spec.hpp"
 #include "engine/topology/topology.hpp"
 #include "engine/worker/objective.hpp"
@@ -19,13 +20,15 @@ namespace acid {
 struct ComposedRun {
   RunSettings settings;
   std::unique_ptr<Topology> topology;
+  std::unique_ptr<SharedMemory> memory;  // of the vectors, where processes compute the gradients
   std::unique_ptr<Objective> objective;
   RunSpec spec;
   DriverOptions options;  // of mpi nothing: each process has its own, by settings.execution.mpi
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
-  nlohmann::json model_runtime;  // LibTorch's environment; null for analytic tasks
-  nlohmann::json cuda;           // {"driver", "runtime", "device": {…}}; null on the processor
-  int device = 0;                // of CUDA
+  nlohmann::json model_runtime;      // what computes gradients; null for analytic tasks
+  std::vector<std::string> remarks;  // to be told and recorded
+  nlohmann::json cuda;  // {"driver", "runtime", "device": {…}}; null on the processor
+  int device = 0;       // of CUDA
 
   DriverKind driver() const { return settings.execution.driver; }
 };

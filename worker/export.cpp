@@ -114,7 +114,13 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
   const DatasetEntry& dataset = dataset_of(run, task);
   const AttemptResult::Artifact mean = final_mean_of(run);
   const DataShape shape = dataset.inspect(task.dataset).shape;
-  const Layout layout = find_model(text(task.model, "kind"))->layout(task.model, shape);
+  const ModelEntry& entry = *find_model(text(task.model, "kind"));
+  if (entry.build == nullptr)
+    throw UsageError(fmt::format(
+        "the model of run {} is {}, which acid cannot write as TorchScript: '--format safetensors' "
+        "exports its tensors under their names, for load_state_dict() of the module",
+        run_id, text(task.model, "file")));
+  const Layout layout = entry.layout(task.model, shape);
   require_buffers(run, task, layout);
   const std::string path = checked_path(store, mean.path);
   std::vector<float> parameters, buffers;

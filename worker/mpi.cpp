@@ -227,7 +227,8 @@ class MpiRun {
 
   std::string begin(const std::vector<RankReport>& reports) {
     return or_refuse([&]() -> std::string {
-      const auto remarks = compare_ranks(reports, options_.allow_changed);
+      auto remarks = compare_ranks(reports, options_.allow_changed);
+      remarks.insert(remarks.end(), composed_->remarks.begin(), composed_->remarks.end());
       surroundings_["mpi"] = mpi_environment_;
       surroundings_["processes"] = processes_of(reports);
       while (!attempt_) {

@@ -38,7 +38,8 @@ Exit execute_run(const ExecuteOptions& options, std::stop_token stop) {
     std::optional<Attempt> attempt;
     try {
       attempt.emplace(options, store, run, *composed,
-                      environment_of(*composed, run.settings, options.command_line));
+                      environment_of(*composed, run.settings, options.command_line),
+                      composed->remarks);
     } catch (const Overtaken&) {
       continue;
     }

@@ -50,6 +50,22 @@ void refuse_library_sums(const ComposedRun& run, const std::string& run_id) {
       run_id));
 }
 
+// A person's program may draw numbers from where no seed reaches.
+void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
+  const auto unrepeatable = [](const json& runtime) {
+    return runtime.is_object() && !runtime.value("repeatable", true);
+  };
+  const json& environment = recording.run.attempts.back().environment;
+  if (!unrepeatable(run.model_runtime) && !unrepeatable(environment.value("model_runtime", json())))
+    return;
+  throw UsageError(fmt::format(
+      "run {} cannot be executed again bit for bit: the gradients of {} are not repeatable, the "
+      "same "
+      "one, asked for twice, came out different; let it draw random numbers from torch, NumPy or "
+      "random, which are seeded before each gradient, and keep no state between gradients",
+      recording.run.summary.id, text(run.settings.task.model, "file")));
+}
+
 // Without a momentum copy there is nothing to mix, and both versions are one, but for when a
 // worker's last event was: a checkpoint tells of that.
 void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
@@ -303,6 +319,7 @@ Exit verify_run(const VerifyOptions& options, std::stop_token stop) {
   refuse_what_cannot_be_verified(recording, options.from);
   const auto run = compose_stored(recording.run, recording.settings, usable_cores());
   refuse_library_sums(*run, options.run_id);
+  refuse_unrepeatable(recording, *run);
   refuse_other_events(recording, *run, options.from);
   recording.segments = run->objective->segments();
   recording.buffer_segments = run->objective->buffer_segments();

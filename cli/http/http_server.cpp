@@ -16,9 +16,9 @@
 #include <thread>
 
 #include "engine/base/clock.hpp"
+#include "engine/base/descriptor.hpp"
 #include "engine/base/error.hpp"
 #include "engine/base/mutex.hpp"
-#include "engine/transport/descriptor.hpp"
 
 namespace acid {
 namespace {

@@ -28,6 +28,12 @@ Death death_of(const Supervisor::Ending& ending, const RunDetail& run, std::size
   death.alone = WIFSIGNALED(ending.status);
   death.signal = death.alone ? WTERMSIG(ending.status) : 0;
   death.pid = ending.pid;
+  const bool exited_lost =
+      WIFEXITED(ending.status) && static_cast<Exit>(WEXITSTATUS(ending.status)) == Exit::lost;
+  if (!launched && exited_lost) {  // not itself: a process that computes for it
+    death.alone = death.told = true;
+    death.how = last_words(ending.output);
+  }
   if (!launched) return death;
   const bool began = run.attempts.size() > attempts_before;
   const AttemptRow last = began ? run.attempts.back() : AttemptRow{};

@@ -30,6 +30,8 @@ std::string expectation(const Field& field) {
       return "a list of numbers, such as [0.5,2]";
     case FieldType::edges:
       return "edges, such as [[0,1],[1,2,2.5]], or the path of a file";
+    case FieldType::table:
+      return "a table, such as {\"width\":64}";
   }
   return {};
 }
@@ -68,6 +70,8 @@ bool has_type(const Field& field, const json& value) {
                return v.is_array() && (v.size() == 2 || v.size() == 3) &&
                       v[0].is_number_integer() && v[1].is_number_integer() && v.back().is_number();
              });
+    case FieldType::table:
+      return value.is_object();
   }
   return false;
 }

@@ -16,6 +16,7 @@ enum class FieldType {
   integers,  // a list of integers, each within the bounds
   numbers,
   edges,  // [[i, j], [i, j, weight], …], or a path to a file of such lines
+  table,  // keys of a person's own, with any values
 };
 
 /// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) takes in a
@@ -32,6 +33,7 @@ struct Field {
   bool maximum_excluded = false;
   std::string_view choices = {};  // comma-separated; text only
   bool needs_peers = false;       // a method's: without effect for a worker that is alone
+  bool placement = false;         // where and how long, not what: no part of a run's digest
 };
 
 /// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception

@@ -70,6 +70,9 @@ struct DatasetEntry {
   /// Of images: features are (byte/255 − mean)/deviation, by channel. Empty: they are numbers as
   /// they come.
   std::span<const ChannelStatistics> normalisation = {};
+  /// The examples stay in the processes of a model that computes there too (ProcessModel): load()
+  /// refuses, and of the shape nothing is known.
+  bool in_process = false;
 };
 std::span<const DatasetEntry> dataset_catalog();
 const DatasetEntry* find_dataset(std::string_view name);

@@ -26,7 +26,7 @@ const ModelEntry* find_model(std::string_view name) {
 }
 
 Layout ModelEntry::layout(const nlohmann::json& options, const DataShape& shape) const {
-  return build(options, shape).layout;
+  return describe == nullptr ? build(options, shape).layout : describe(options).layout;
 }
 
 }  // namespace acid

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/base/error.hpp"
 
@@ -47,7 +49,21 @@ void fill_all(const std::vector<LayoutTensor>& tensors, std::uint64_t key,
   }
 }
 
+std::vector<LayoutTensor> tensors_told(const nlohmann::json& told) {
+  std::vector<LayoutTensor> tensors;
+  for (const nlohmann::json& one : told) {
+    Segment segment{one.at(0), one.at(1), count(tensors), 1};
+    for (const std::int64_t extent : segment.shape) segment.size *= extent;
+    tensors.push_back({std::move(segment), Init::zeros, 1});
+  }
+  return tensors;
+}
+
 }  // namespace
+
+Layout layout_told(const nlohmann::json& answer) {
+  return {tensors_told(answer.at("parameters")), tensors_told(answer.at("buffers"))};
+}
 
 std::int64_t Layout::parameter_count() const { return count(parameters); }
 std::int64_t Layout::buffer_count() const { return count(buffers); }

@@ -38,6 +38,15 @@ struct Layout {
 
 struct Network;
 
+/// A model that processes of a person's own program compute.
+struct ProcessModel {
+  Layout layout;
+  std::vector<std::string> files;  // that one first, then those of its own that it imports
+};
+/// The layout in a process's answer: {"parameters": [[name, shape], …], "buffers": …}. Throws Error
+/// for one that is none.
+Layout layout_told(const nlohmann::json& answer);
+
 /// A model a recipe can name. `options` hold every field.
 struct ModelEntry {
   std::string_view name;
@@ -47,6 +56,8 @@ struct ModelEntry {
   /// take such inputs (a cnn on flat data).
   Network (*build)(const nlohmann::json& options, const DataShape& shape);
   Layout layout(const nlohmann::json& options, const DataShape& shape) const;
+  /// Not null where `build` is: starts the process, throws what it says is wrong.
+  ProcessModel (*describe)(const nlohmann::json& options) = nullptr;
 };
 /// In catalog order.
 std::span<const ModelEntry> model_catalog();

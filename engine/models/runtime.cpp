@@ -4,11 +4,12 @@
 namespace acid {
 
 const Module& model_module() {
-  static constexpr Module kModule{.name = "acid-torch.so",
-                                  .variable = "ACID_TORCH_MODULE",
-                                  .factory = "acid_torch_runtime",
-                                  .users = "models need it, quadratic and logistic tasks do not",
-                                  .needs = "LibTorch (on Debian: apt install libtorch-dev)"};
+  static constexpr Module kModule{
+      .name = "acid-torch.so",
+      .variable = "ACID_TORCH_MODULE",
+      .factory = "acid_torch_runtime",
+      .users = "built-in models need it, analytic tasks and Python models do not",
+      .needs = "LibTorch (on Debian: apt install libtorch-dev)"};
   return kModule;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 
 namespace acid {
 

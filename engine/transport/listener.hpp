@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace acid {

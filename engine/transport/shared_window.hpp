@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 
 namespace acid {
 

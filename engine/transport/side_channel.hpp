@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/clock.hpp"
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 #include "engine/transport/transport.hpp"
 
 namespace acid {

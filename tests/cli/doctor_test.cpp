@@ -165,7 +165,7 @@ kind = "ad-psgd"
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("model.toml trains a model, and there is no "
                                             "'/nowhere/acid-torch.so'") &&
-                              ContainsSubstring("quadratic and logistic tasks do not") &&
+                              ContainsSubstring("analytic tasks and Python models do not") &&
                               ContainsSubstring("LibTorch (on Debian: apt install libtorch-dev)"));
   CHECK_FALSE(folder.has("acid-store"));
   CHECK(acid::test::acid(folder, {"plan", "model.toml"}, none).code == 0);

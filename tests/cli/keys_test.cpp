@@ -98,6 +98,10 @@ const std::map<std::string, const char*> kNotExecuted{
     {"execution.mpi", "processes: tests/cli/launcher_test.cpp, mpi_run_test.cpp"},
     {"execution.threads",
      "the order of threads is no function of settings: tests/drivers/threads_test"},
+    {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},
+    {"task.model.timeout_seconds", "the same"},
+    {"task.dataset.interpreter", "the same"},
+    {"task.dataset.timeout_seconds", "the same"},
     {"checkpoint", "saving changes nothing that is computed: tests/cli/resume_test.cpp"},
 };
 
@@ -205,6 +209,7 @@ std::vector<std::string> alternatives(const Key& key) {
     }
     case FieldType::integers:
     case FieldType::edges:
+    case FieldType::table:
       return {};
     case FieldType::numbers:
       return {"[0.25]"};

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "engine/base/clock.hpp"
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 #include "tests/cli/going_run.hpp"
 
 using acid::RunState;

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "engine/base/clock.hpp"
-#include "engine/transport/descriptor.hpp"
+#include "engine/base/descriptor.hpp"
 #include "tests/catch.hpp"
 
 using acid::Descriptor;

@@ -55,12 +55,13 @@ TEST_CASE("parameter counts are those of the papers and of torchvision") {
 TEST_CASE("every layout is contiguous and names each tensor once") {
   for (const ModelEntry& entry : model_catalog()) {
     INFO(entry.name);
+    REQUIRE(find_model(entry.name)->name == entry.name);
+    REQUIRE_FALSE(entry.summary.empty());
+    if (entry.build == nullptr) continue;  // its layout is what a process says
     const Layout layout = layout_of(std::string(entry.name), kCifar);
     std::set<std::string> names;
     require_contiguous(layout.parameters, names);
     require_contiguous(layout.buffers, names);
-    REQUIRE(find_model(entry.name)->name == entry.name);
-    REQUIRE_FALSE(entry.summary.empty());
   }
   CHECK(find_model("no such model") == nullptr);
 }

@@ -10,6 +10,7 @@ using namespace acid::test;
 TEST_CASE("a network's steps read only values that exist and have not expired") {
   for (const ModelEntry& entry : model_catalog()) {
     INFO(entry.name);
+    if (entry.build == nullptr) continue;  // a process computes it
     const Network network = entry.build(model_options(std::string(entry.name)), kCifar);
     std::vector<bool> alive = {true};
     const auto readable = [&](int value) {

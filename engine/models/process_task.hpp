@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/base/rng.hpp"
+#include "engine/data/dataset.hpp"
+#include "engine/python/shared_memory.hpp"
+#include "engine/worker/objective.hpp"
+
+namespace acid {
+
+/// A task whose gradients processes of a person's program compute, one process for each lane.
+struct ProcessTask {
+  std::unique_ptr<Objective> objective;
+  /// Versions of what computes, {"python", "torch", …}; "start_sha256", of the start point;
+  /// "repeatable", whether the same gradient, asked twice, was the same.
+  nlohmann::json environment;
+  std::vector<FileDigest> files;  // the person's own, and those of a data set of acid's
+  std::string warning;            // of gradients that are not repeatable; else empty
+};
+
+struct ProcessTaskOptions {
+  nlohmann::json model, dataset, partition;  // resolved, with "kind"
+  std::int64_t validation = 0;               // training examples held out
+  int batch_size = 1, workers = 1, threads_per_worker = 1, lanes = 1;
+  Seeds seeds;
+};
+
+/// Starts the processes and asks the first for a gradient, twice, and for an evaluation. Vectors
+/// that were allocated from `memory`, which outlives the task, reach them without a copy. The
+/// gradient of a worker's step has a seed of its own, from Purpose::dropout. Evaluations are in
+/// chunks of a batch, 250 examples at most. Throws Error for what a process says is wrong, and
+/// UsageError for more workers than examples.
+ProcessTask make_process_task(const SharedMemory& memory, const ProcessTaskOptions& options);
+
+}  // namespace acid

@@ -1,0 +1,830 @@
+"""The process in which acid lets a Python file compute gradients: `acid_model.py SOCKET MEMORY
+LIFELINE WORDS`, four file descriptors that acid hands over. It is started by acid alone.
+
+docs/GRADIENT_PROCESS.md says what the user's file may define and what is said over the socket; a
+process in another language can take this one's place. Python 3.9 or newer, the standard library,
+and whatever the user's file imports: torch, NumPy, JAX.
+"""
+
+import faulthandler
+import fcntl
+import hashlib
+import json
+import math
+import mmap
+import os
+import platform
+import random
+import re
+import select
+import signal
+import socket
+import struct
+import sys
+import sysconfig
+import traceback
+import types
+
+PROTOCOL = 1
+TRACEBACK_LINES = 12
+
+
+class ModelError(Exception):
+    """Something of the user's is not what acid needs. `about`: the function at fault."""
+
+    def __init__(self, message, about=None):
+        super().__init__(message)
+        self.about = about
+
+
+# ---- where an error happened --------------------------------------------------------------------
+
+
+def library_folders():
+    paths = sysconfig.get_paths()
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = {os.path.realpath(paths[kind]) for kind in kinds}
+    return tuple(folder + os.sep for folder in folders)
+
+
+LIBRARIES = library_folders()
+
+
+def is_local(path):
+    """Whether it is the user's own code: neither Python's library nor an installed package."""
+    if not path or path.startswith("<"):
+        return False
+    path = os.path.realpath(path)
+    return not (path.startswith(LIBRARIES) or path == os.path.realpath(__file__)
+                or os.sep + "site-packages" + os.sep in path
+                or os.sep + "dist-packages" + os.sep in path)
+
+
+called = None  # the function of the user's that was called last
+
+
+def call(function, *arguments, **options):
+    global called
+    called = function
+    return function(*arguments, **options)
+
+
+def place_of(function):
+    code = getattr(function, "__code__", None)
+    if code is None:  # a class, or jax.jit of a function
+        inner = getattr(function, "__wrapped__", None) or getattr(function, "__init__", None)
+        code = getattr(inner, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def describe_error(error, user_path):
+    """What acid shows: the message, the line in the user's own code, and how it was reached."""
+    found = {"file": user_path, "line": 0, "function": "", "traceback": ""}
+    about = called
+    if isinstance(error, ModelError):
+        found["message"] = str(error)
+        about = error.about
+    else:
+        found["message"] = "".join(traceback.format_exception_only(type(error), error)).strip()
+    if isinstance(error, SyntaxError) and error.filename and is_local(error.filename):
+        found.update(file=error.filename, line=error.lineno or 0,
+                     message=f"{type(error).__name__}: {error.msg}",
+                     source=(error.text or "").strip())
+        return found
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if is_local(frame.filename)]
+    if own:
+        last = own[-1]
+        found.update(file=last.filename, line=last.lineno or 0, function=last.name,
+                     source=last.line or "")
+        first = frames.index(own[0])
+        lines = "".join(traceback.format_list(frames[first:])).rstrip().split("\n")
+        if len(lines) > TRACEBACK_LINES:
+            half = TRACEBACK_LINES // 2
+            left_out = f"  … {len(lines) - TRACEBACK_LINES} lines …"
+            lines = lines[:half] + [left_out] + lines[-half:]
+        found["traceback"] = "\n".join(lines)
+    elif about is not None and place_of(about):
+        found["file"], found["line"] = place_of(about)
+        found["function"] = getattr(about, "__name__", "")
+    return found
+
+
+AT_START = frozenset(sys.modules)  # not the user's: Python itself imported them
+
+
+# ---- the user's files ---------------------------------------------------------------------------
+
+
+class UserFile:
+    """A file of the user's, executed once, as a module that is called as the file is."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            source = file.read()
+        folder, name = os.path.split(path)
+        stem = name[:-3] if name.endswith(".py") else name
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        # Its random numbers and algorithms are set before its first line runs.
+        if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
+            prepare_torch()
+        self.module = types.ModuleType(stem)
+        self.module.__file__ = path
+        sys.modules[stem] = self.module
+        exec(compile(source, path, "exec"), self.module.__dict__)
+        if "torch" in sys.modules:
+            prepare_torch()
+
+    def find(self, name):
+        return getattr(self.module, name, None)
+
+
+def local_files(main):
+    """Path and SHA-256 of the user's file and of the local modules that were imported, by path."""
+    paths = {main}
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if name not in AT_START and isinstance(path, str) and is_local(path):
+            paths.add(os.path.realpath(path))
+    digests = []
+    for path in [main] + sorted(paths - {main, os.path.realpath(main)}):
+        with open(path, "rb") as file:
+            digests.append([path, hashlib.sha256(file.read()).hexdigest()])
+    return digests
+
+
+# ---- determinism --------------------------------------------------------------------------------
+
+THREADS = 1
+torch_is_prepared = False
+
+
+def prepare_torch():
+    global torch_is_prepared
+    if torch_is_prepared:
+        return
+    torch_is_prepared = True
+    import torch
+    torch.set_num_threads(THREADS)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    deterministic = getattr(torch.utils, "deterministic", None)
+    if deterministic is not None:  # else every tensor would be filled before it is written
+        deterministic.fill_uninitialized_memory = False
+
+
+def seed_everything(seed):
+    """Of every generator that the user's code may draw from without saying so."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    if torch.cuda.is_initialized():
+        torch.manual_seed(seed)
+    else:  # manual_seed() would write down where it was called, for later
+        torch.default_generator.manual_seed(seed)
+
+
+def versions():
+    known = {"python": platform.python_version()}
+    for name in ("numpy", "torch", "jax"):
+        module = sys.modules.get(name)
+        if module is not None:
+            known[name] = str(getattr(module, "__version__", "unknown"))
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        known["torch_threads"] = torch.get_num_threads()
+        found = re.search(r"CPU capability usage: (\S+)", torch.__config__.show())
+        if found:
+            known["cpu_capability"] = found.group(1)
+    return known
+
+
+# ---- arrays of either library -------------------------------------------------------------------
+
+
+class TorchArrays:
+    def __init__(self, memory):
+        import torch
+        self.torch, self.memory = torch, memory
+
+    def _view(self, offset, count, kind):
+        if count == 0:
+            return self.torch.empty(0, dtype=kind)
+        return self.torch.frombuffer(self.memory, dtype=kind, count=count, offset=offset)
+
+    def floats(self, offset, count):
+        return self._view(offset, count, self.torch.float32)
+
+    def integers(self, offset, count):
+        return self._view(offset, count, self.torch.int64)
+
+    def array(self, value):
+        """The value as an array of this library; None when it is none of any."""
+        if isinstance(value, self.torch.Tensor):
+            return value
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.ndarray):
+            return self.torch.from_numpy(numpy.ascontiguousarray(value))
+        return None
+
+    @staticmethod
+    def take(array, indices):
+        return array.index_select(0, indices)
+
+    @staticmethod
+    def is_integer(array):
+        return not (array.dtype.is_floating_point or array.dtype.is_complex)
+
+    def collate(self, examples):
+        return self.torch.utils.data.default_collate(examples)
+
+
+class NumpyArrays:
+    def __init__(self, memory):
+        try:
+            import numpy
+        except ImportError as error:
+            raise ModelError(f"{error}: {sys.executable} has no NumPy; install it, or name another "
+                             "Python with interpreter") from None
+        self.numpy, self.memory = numpy, memory
+
+    def floats(self, offset, count):
+        return self.numpy.frombuffer(self.memory, self.numpy.float32, count, offset)
+
+    def integers(self, offset, count):
+        return self.numpy.frombuffer(self.memory, self.numpy.int64, count, offset)
+
+    def array(self, value):
+        return value if isinstance(value, self.numpy.ndarray) else None
+
+    @staticmethod
+    def take(array, indices):
+        return array[indices]
+
+    def is_integer(self, array):
+        return self.numpy.issubdtype(array.dtype, self.numpy.integer)
+
+    def collate(self, examples):
+        if isinstance(examples[0], tuple):
+            return tuple(self.numpy.stack(part) for part in zip(*examples))
+        return self.numpy.stack(examples)
+
+
+# ---- examples -----------------------------------------------------------------------------------
+
+
+class Examples:
+    """One of the two sets: arrays whose rows are examples, or an object with len() and [i]."""
+
+    def __init__(self, kit, value, what, function=None):
+        self.kit, self.what, self.function = kit, what, function
+        value = getattr(value, "tensors", value)  # of torch's TensorDataset
+        self.form, self.parts = self._parts_of(value)
+        if self.parts is None:
+            if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
+                raise ModelError(f"{what} is {describe(value)}: it must be an array, a tuple or "
+                                 "dict of arrays, or an object with len() and [i]", function)
+            self.items = value
+            self.size = len(value)
+        else:
+            self.items = None
+            sizes = [len(part) for part in self.parts]
+            if len(set(sizes)) != 1:
+                raise ModelError(f"the arrays of {what} have {sizes} rows: one row per example in "
+                                 "each", function)
+            self.size = sizes[0]
+        if self.size == 0:
+            raise ModelError(f"{what} has no examples", function)
+
+    def _parts_of(self, value):
+        array = self.kit.array(value)
+        if array is not None:
+            return "one", [array]
+        if isinstance(value, dict) and value:
+            parts = [self.kit.array(part) for part in value.values()]
+            form = list(value)
+        elif isinstance(value, (tuple, list)) and value:
+            parts = [self.kit.array(part) for part in value]
+            form = "tuple"
+        else:
+            return None, None
+        return (None, None) if any(part is None for part in parts) else (form, parts)
+
+    def batch(self, indices):
+        if self.items is not None:
+            return self.kit.collate([self.items[int(i)] for i in indices])
+        rows = [self.kit.take(part, indices) for part in self.parts]
+        if self.form == "one":
+            return rows[0]
+        return tuple(rows) if self.form == "tuple" else dict(zip(self.form, rows))
+
+    def labels(self):
+        """A class for each example, as a list."""
+        found = None
+        if self.items is not None:
+            for name in ("targets", "labels"):
+                found = getattr(self.items, name, None)
+                if found is not None:
+                    break
+            if found is None:
+                found = [self.items[i][-1] for i in range(self.size)]
+        elif self.form != "one":
+            last = self.parts[-1]
+            if len(last.shape) == 1 and self.kit.is_integer(last):
+                found = last
+        try:
+            labels = [int(label) for label in found]
+        except (TypeError, ValueError):
+            labels = []
+        if len(labels) != self.size or min(labels) < 0 or max(labels) > 10_000_000:
+            raise ModelError(f"{self.what} tells no class of its examples, which the partition "
+                             "goes by: let its last array be whole numbers from 0, one per "
+                             "example, or use partition = \"iid\"", self.function)
+        return labels
+
+
+def describe(value):
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"an array of shape {tuple(shape)}"
+    return f"{type(value).__name__}" if value is not None else "None"
+
+
+def users_examples(kit, user, options):
+    function = user.find("dataset")
+    if function is None:
+        raise ModelError(f"{os.path.basename(user.path)} defines no dataset(), which gives the "
+                         "training and the test examples")
+    seed_everything(0)  # whatever the run's seed: all runs have the same data
+    both = call(function, **options)
+    if not (isinstance(both, (tuple, list)) and len(both) == 2):
+        raise ModelError(f"dataset() gave {describe(both)}: it must give two sets, train and test",
+                         function)
+    return {name: Examples(kit, part, f"the {name} set", function)
+            for name, part in zip(("train", "test"), both)}
+
+
+def acids_examples(kit, given):
+    """Those of one of acid's own data sets, which lie in the shared memory."""
+    shape = [extent for extent in given["shape"]]
+    if shape[:2] == [1, 1]:
+        shape = shape[2:]
+    width = math.prod(shape)
+    sets = {}
+    for name in ("train", "test"):
+        part = given[name]
+        inputs = kit.floats(part["inputs"], part["size"] * width).reshape([part["size"]] + shape)
+        sets[name] = Examples(kit, (inputs, kit.integers(part["labels"], part["size"])), name)
+    return sets
+
+
+# ---- models -------------------------------------------------------------------------------------
+
+
+def one_number(value, function):
+    """A loss as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        name = getattr(function, "__name__", "the loss")
+        raise ModelError(f"{name}() gave {describe(value)} for a loss: it must be one number",
+                         function) from None
+
+
+def evaluation(result, rows, function):
+    """What evaluate() gave: the mean loss, or a pair of it and of how many examples were right."""
+    correct = None
+    if isinstance(result, (tuple, list)):
+        if len(result) != 2:
+            raise ModelError(f"evaluate() gave {len(result)} values: it must give the mean loss, "
+                             "or the mean loss and how many examples it gets right", function)
+        result, correct = result
+        correct = int(one_number(correct, function))
+        if not 0 <= correct <= rows:
+            raise ModelError(f"evaluate() says that {correct} of {rows} examples are right",
+                             function)
+    return {"loss": number(one_number(result, function)), "correct": correct}
+
+
+def number(value):
+    """JSON has no word for these."""
+    return value if math.isfinite(value) else str(value)
+
+
+class TorchModel:
+    """model(**options) gives an nn.Module; loss(module, batch) and evaluate(module, batch)."""
+
+    interface = "torch"
+
+    def __init__(self, user, options, seed, kit):
+        self.torch, self.kit = kit.torch, kit
+        self.make = user.find("model")
+        self.loss = user.find("loss")
+        self.own_evaluate = user.find("evaluate")
+        seed_everything(seed)
+        module = call(self.make, **options)
+        if not isinstance(module, self.torch.nn.Module):
+            raise ModelError(f"model() gave {describe(module)}: it must give a torch.nn.Module",
+                             self.make)
+        self.module = module
+        self.parameters = [(name, p) for name, p in module.named_parameters() if p.requires_grad]
+        lazy = getattr(self.torch.nn.parameter, "UninitializedTensorMixin", ())
+        for name, parameter in self.parameters:
+            if isinstance(parameter, lazy):
+                raise ModelError(f"parameter '{name}' has no shape yet: give lazy layers their "
+                                 "sizes", self.make)
+            if parameter.dtype.is_complex:
+                raise ModelError(f"parameter '{name}' is complex: acid's parameters are real",
+                                 self.make)
+        if not self.parameters:
+            raise ModelError("model() gave a module without parameters that are trained", self.make)
+        self.size = sum(p.numel() for _, p in self.parameters)
+        self._find_state()
+        self.shapes = [p.shape for _, p in self.parameters]
+        self.state_shapes = [shape for _, shape, _, _ in self.state]
+        # On the processor and in 32 bits, a parameter is a view of acid's memory, else a copy.
+        self.viewed = [p.dtype == self.torch.float32 and p.device.type == "cpu"
+                       for _, p in self.parameters]
+        self.device = self.parameters[0][1].device
+        self.views, self.x, self.g = {}, None, None
+
+    def _find_state(self):
+        """What is no parameter and yet part of the model: it travels with acid's buffers."""
+        self.state, seen = [], set()  # name, and where its tensor is found, whichever that is then
+        for path, owner in self.module.named_modules():
+            kept = [key for key in owner._buffers if key not in owner._non_persistent_buffers_set]
+            kept += [key for key, p in owner._parameters.items()
+                     if p is not None and not p.requires_grad]
+            for key in kept:
+                tensor = getattr(owner, key)
+                if tensor is None or id(tensor) in seen:
+                    continue
+                seen.add(id(tensor))
+                name = f"{path}.{key}" if path else key
+                self.state.append((name, tensor.shape, owner, key))
+                exact = tensor.detach().to(self.torch.float32).to(tensor.dtype)
+                if not (self.torch.equal(exact, tensor.detach()) or exact.isnan().any()):
+                    raise ModelError(f"the buffer '{name}' holds values that 32-bit floats do not: "
+                                     "register it with persistent=False if it never changes",
+                                     self.make)
+
+    def layout(self):
+        return {"parameters": [[name, list(p.shape)] for name, p in self.parameters],
+                "buffers": [[name, list(shape)] for name, shape, _, _ in self.state]}
+
+    def _parts(self, offset, shapes):
+        """Views of the flat vector that lies at that offset, one for each tensor."""
+        key = (offset, shapes is self.shapes)
+        found = self.views.get(key)
+        if found is None:
+            sizes = [math.prod(shape) for shape in shapes]
+            flats = self.kit.floats(offset, sum(sizes)).split(sizes)
+            found = [flat.view(shape) for flat, shape in zip(flats, shapes)]
+            if len(self.views) > 1000:
+                self.views.clear()
+            self.views[key] = found
+        return found
+
+    def write_start(self, x, buffers):
+        with self.torch.no_grad():
+            for view, (_, p) in zip(self._parts(x, self.shapes), self.parameters):
+                view.copy_(p)
+        self._move_state(buffers, read=False)
+
+    def _move_state(self, offset, read):
+        if not self.state:
+            return
+        with self.torch.no_grad():
+            for view, (_, _, owner, key) in zip(self._parts(offset, self.state_shapes), self.state):
+                if read:
+                    getattr(owner, key).copy_(view)
+                else:
+                    view.copy_(getattr(owner, key))
+
+    def _use(self, x):
+        views = self._parts(x, self.shapes)
+        for view, (_, parameter), viewed in zip(views, self.parameters, self.viewed):
+            if not viewed:
+                with self.torch.no_grad():
+                    parameter.copy_(view)
+            elif x != self.x:
+                parameter.data = view
+        self.x = x
+
+    def _aim(self, g):
+        """Lets backward() add to acid's vector."""
+        self.kit.floats(g, self.size).zero_()
+        views = self._parts(g, self.shapes)
+        for view, (_, parameter), viewed in zip(views, self.parameters, self.viewed):
+            if not viewed:
+                parameter.grad = None
+            elif parameter.grad is not view:
+                parameter.grad = view
+        return views
+
+    def _here(self, batch):
+        if self.device.type == "cpu":
+            return batch
+        if isinstance(batch, dict):
+            return {name: part.to(self.device) for name, part in batch.items()}
+        if isinstance(batch, (tuple, list)):
+            return tuple(part.to(self.device) for part in batch)
+        return batch.to(self.device)
+
+    def _outputs(self, batch):
+        if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
+            raise ModelError("the examples are no pairs (inputs, labels), so the file must define "
+                             "loss(module, batch)", self.make)
+        return call(self.module, batch[0]), batch[1]
+
+    def _default_loss(self, batch):
+        outputs, labels = self._outputs(batch)
+        return self.torch.nn.functional.cross_entropy(outputs, labels)
+
+    def gradient(self, batch, x, g, buffers, check):
+        if not self.module.training:
+            self.module.train()
+        self._move_state(buffers, read=True)
+        self._use(x)
+        views = self._aim(g)
+        batch = self._here(batch)
+        loss = call(self.loss, self.module, batch) if self.loss else self._default_loss(batch)
+        if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
+            raise ModelError(f"loss() gave {describe(loss)}: it must give a tensor with one number",
+                             self.loss)
+        if loss.grad_fn is None:
+            raise ModelError("loss() gave a number that does not depend on the parameters",
+                             self.loss or self.make)
+        loss.backward()
+        for view, (name, parameter), viewed in zip(views, self.parameters, self.viewed):
+            grad = parameter.grad
+            if not viewed:
+                if grad is not None:
+                    view.copy_(grad)
+            elif grad is not view:  # loss() called zero_grad(), or worse
+                if grad is None:
+                    view.zero_()
+                else:
+                    view.copy_(grad)
+            if check and not bool(view.isfinite().all()):
+                raise ModelError(f"the gradient of '{name}' is not finite at the start point",
+                                 self.loss or self.make)
+        self._move_state(buffers, read=False)
+        value = float(loss.detach())
+        if check and not math.isfinite(value):
+            raise ModelError(f"the loss is {value} at the start point", self.loss or self.make)
+        return number(value)
+
+    def evaluate(self, batch, rows, x, buffers):
+        if self.module.training:
+            self.module.eval()
+        self._move_state(buffers, read=True)
+        self._use(x)
+        batch = self._here(batch)
+        with self.torch.no_grad():
+            if self.own_evaluate is not None:
+                told = call(self.own_evaluate, self.module, batch)
+                return evaluation(told, rows, self.own_evaluate)
+            if self.loss is not None:
+                return evaluation(call(self.loss, self.module, batch), rows, self.loss)
+            outputs, labels = self._outputs(batch)
+            loss = self.torch.nn.functional.cross_entropy(outputs, labels)
+            return evaluation((loss, (outputs.argmax(1) == labels).sum()), rows, None)
+
+
+class ArrayModel:
+    """parameters(seed, **options) gives named arrays; gradient(x, batch, seed) the loss and theirs;
+    evaluate(x, batch) as a module's. NumPy, JAX, or anything that NumPy can read."""
+
+    interface = "arrays"
+
+    def __init__(self, user, options, seed, kit):
+        self.numpy, self.kit = kit.numpy, kit
+        self.make, self.function = user.find("parameters"), user.find("gradient")
+        self.own_evaluate = user.find("evaluate")
+        if self.make is None:
+            raise ModelError("gradient() needs parameters(seed, **options), which gives the start "
+                             "point: a dict of arrays", self.function)
+        seed_everything(seed)
+        start = call(self.make, seed, **options)
+        if not isinstance(start, dict) or not start:
+            raise ModelError(f"parameters() gave {describe(start)}: it must give a dict of arrays, "
+                             "by name", self.make)
+        self.start = {}
+        for name, value in start.items():
+            try:
+                self.start[str(name)] = self.numpy.asarray(value, dtype=self.numpy.float32)
+            except (TypeError, ValueError):
+                raise ModelError(f"parameter '{name}' is {describe(value)}: it must be an array of "
+                                 "numbers", self.make) from None
+        self.size = sum(value.size for value in self.start.values())
+        if self.size == 0:
+            raise ModelError("parameters() gave arrays without elements", self.make)
+        self.views = {}
+
+    def layout(self):
+        return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
+                "buffers": []}
+
+    def _parts(self, offset, writable):
+        key = (offset, writable)
+        found = self.views.get(key)
+        if found is None:
+            flat = self.kit.floats(offset, self.size)
+            if not writable:
+                flat = flat.view()
+                flat.flags.writeable = False
+            found, begin = {}, 0
+            for name, value in self.start.items():
+                found[name] = flat[begin:begin + value.size].reshape(value.shape)
+                begin += value.size
+            if len(self.views) > 1000:
+                self.views.clear()
+            self.views[key] = found
+        return found
+
+    def write_start(self, x, buffers):
+        for view, value in zip(self._parts(x, True).values(), self.start.values()):
+            view[...] = value
+
+    def _call(self, x, batch, seed):
+        result = call(self.function, self._parts(x, False), batch, seed)
+        if not (isinstance(result, (tuple, list)) and len(result) == 2):
+            raise ModelError(f"gradient() gave {describe(result)}: it must give the loss and a "
+                             "dict of gradients", self.function)
+        return result
+
+    def gradient(self, batch, x, g, buffers, check, seed):
+        loss, gradients = self._call(x, batch, seed)
+        if not isinstance(gradients, dict) or set(gradients) != set(self.start):
+            names = sorted(gradients) if isinstance(gradients, dict) else describe(gradients)
+            raise ModelError(f"gradient() gave gradients of {names}, the parameters are "
+                             f"{sorted(self.start)}", self.function)
+        for name, view in self._parts(g, True).items():
+            value = self.numpy.asarray(gradients[name])
+            if value.shape != view.shape:
+                raise ModelError(f"the gradient of '{name}' has shape {value.shape}, the parameter "
+                                 f"{view.shape}", self.function)
+            view[...] = value
+            if check and not self.numpy.isfinite(view).all():
+                raise ModelError(f"the gradient of '{name}' is not finite at the start point",
+                                 self.function)
+        value = one_number(loss, self.function)
+        if check and not math.isfinite(value):
+            raise ModelError(f"the loss is {value} at the start point", self.function)
+        return number(value)
+
+    def evaluate(self, batch, rows, x, buffers):
+        if self.own_evaluate is None:
+            return evaluation(self._call(x, batch, 0)[0], rows, self.function)
+        told = call(self.own_evaluate, self._parts(x, False), batch)
+        return evaluation(told, rows, self.own_evaluate)
+
+
+# ---- the process --------------------------------------------------------------------------------
+
+
+class Host:
+    def __init__(self, connection, memory_descriptor):
+        self.connection = connection
+        self.memory_descriptor = memory_descriptor
+        self.model = self.sets = self.kit = None
+        self.path = ""
+
+    def serve(self):
+        while True:
+            request = self._receive()
+            try:
+                answer = getattr(self, "do_" + request["do"])(request)
+            except BaseException as error:
+                answer = {"error": describe_error(error, self.path)}
+            sys.stdout.flush()
+            self._send(answer)
+
+    def _exactly(self, count):
+        data = bytearray()
+        while len(data) < count:
+            some = self.connection.recv(count - len(data))
+            if not some:
+                os._exit(0)  # acid is gone
+            data += some
+        return data
+
+    def _receive(self):
+        (length,) = struct.unpack("<I", self._exactly(4))
+        return json.loads(self._exactly(length))
+
+    def _send(self, answer):
+        text = json.dumps(answer, allow_nan=False).encode()
+        self.connection.sendall(struct.pack("<I", len(text)) + text)
+
+    def do_start(self, request):
+        global THREADS
+        if request["protocol"] != PROTOCOL:
+            raise ModelError(f"acid speaks version {request['protocol']} of the protocol, this "
+                             f"process version {PROTOCOL}")
+        THREADS = request["threads"]
+        memory = mmap.mmap(self.memory_descriptor, request["memory_bytes"])
+        seed_everything(request["seed"])
+        answer = {"protocol": PROTOCOL}
+        main = None
+        data = request.get("data") or {}
+        if request.get("file"):
+            self.path = main = request["file"]
+            answer.update(self._open_model(request, memory))
+        if data.get("file"):
+            same = main == data["file"]
+            self.path = data["file"]
+            user = self.user if same else UserFile(data["file"])
+            main = main or data["file"]
+            if self.kit is None:
+                self.kit = TorchArrays(memory) if "torch" in sys.modules else NumpyArrays(memory)
+            self.sets = users_examples(self.kit, user, data["options"])
+        elif data:
+            self.sets = acids_examples(self.kit, data)
+        if self.sets:
+            answer.update(train=self.sets["train"].size, test=self.sets["test"].size)
+        self.path = main
+        answer.update(files=local_files(main), versions=versions())
+        return answer
+
+    def _open_model(self, request, memory):
+        user = self.user = UserFile(request["file"])
+        if user.find("model") is not None:
+            prepare_torch()
+            self.kit = TorchArrays(memory)
+            self.model = TorchModel(user, request["options"], request["seed"], self.kit)
+        elif user.find("gradient") is not None:
+            self.kit = NumpyArrays(memory)
+            self.model = ArrayModel(user, request["options"], request["seed"], self.kit)
+        else:
+            raise ModelError("it defines neither model(**options), which gives a torch.nn.Module, "
+                             "nor gradient(x, batch, seed)")
+        return {"interface": self.model.interface, **self.model.layout()}
+
+    def do_begin(self, request):
+        self.model.write_start(request["x"], request["buffers"])
+        return {}
+
+    def do_labels(self, request):
+        labels = self.sets["train"].labels()
+        if isinstance(self.kit, TorchArrays):
+            labels = self.kit.torch.tensor(labels)
+        self.kit.integers(request["at"], len(labels))[:] = labels
+        return {}
+
+    def _batch(self, request):
+        indices = self.kit.integers(request["examples"], request["rows"])
+        return self.sets[request["set"]].batch(indices)
+
+    def do_gradient(self, request):
+        seed = request["seed"]
+        seed_everything(seed)
+        more = (seed,) if self.model.interface == "arrays" else ()
+        return {"loss": self.model.gradient(self._batch(request), request["x"], request["g"],
+                                            request["buffers"], request["check"], *more)}
+
+    def do_evaluate(self, request):
+        seed_everything(0)
+        return self.model.evaluate(self._batch(request), request["rows"], request["x"],
+                                   request["buffers"])
+
+    def do_end(self, request):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def die_with_acid(lifeline):
+    """Its other end is closed when acid ends, however it does: then a signal ends this process,
+    also in the middle of something."""
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO, signal.SIGQUIT})
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, 0)
+    if poll.poll(0):
+        os._exit(0)
+
+
+def main():
+    connection, memory, lifeline, words = (int(argument) for argument in sys.argv[1:5])
+    die_with_acid(lifeline)
+    faulthandler.enable(file=words, all_threads=False)
+    faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)  # acid asks where it is
+    os.dup2(2, 1)  # what the user prints is for people
+    sys.argv = sys.argv[:1]
+    sys.path.pop(0)  # acid's own folder is nothing to import from
+    Host(socket.socket(fileno=connection), memory).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+#include "engine/python/model_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <regex>
+#include <thread>
+#include <vector>
+
+#include "engine/base/error.hpp"
+#include "engine/base/module.hpp"
+
+extern char** environ;
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kProtocol = 1;
+constexpr double kSecondsToEnd = 2;
+constexpr double kSecondsToSay = 0.5;  // where it is, of a process that takes too long
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What libraries read when they are loaded: thread counts, and what reproducible sums need.
+std::vector<std::string> environment_of_process(int threads) {
+  std::vector<std::string> own = {"PYTHONHASHSEED=0", "PYTHONDONTWRITEBYTECODE=1",
+                                  "CUBLAS_WORKSPACE_CONFIG=:4096:8", "MKL_DYNAMIC=FALSE",
+                                  "OMP_DYNAMIC=FALSE"};
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                           "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"})
+    own.push_back(fmt::format("{}={}", name, threads));
+  std::vector<std::string> all = own;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view text = *each;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    if (std::ranges::none_of(own, [&](const std::string& one) { return one.starts_with(name); }))
+      all.emplace_back(text);
+  }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+/// "model.py:12: in loss(): RuntimeError: …", the line itself, and how it was reached.
+std::string message_of(const json& error) {
+  std::string text = error.value("file", "");
+  if (error.value("line", 0) > 0) text += fmt::format(":{}", error.value("line", 0));
+  if (const std::string function = error.value("function", "");
+      !function.empty() && function != "<module>")
+    text += fmt::format(": in {}()", function);
+  text += ": " + error.value("message", "it failed and did not say why");
+  if (const std::string source = error.value("source", ""); !source.empty())
+    text += "\n    " + source;
+  if (const std::string trace = error.value("traceback", "");
+      std::ranges::count(trace, '\n') > 2)  // else the line above is all there is
+    text += "\nwhich was reached by\n" + trace;
+  return text;
+}
+
+std::string words_for(const json& request) {
+  const std::string what = request.value("do", "");
+  if (what == "gradient")
+    return fmt::format("gradient {} of worker {}", request.value("step", 0),
+                       request.value("worker", 0));
+  return what == "evaluate" ? "an evaluation" : what == "start" ? "its start" : "an answer";
+}
+
+}  // namespace
+
+ModelProcess::ModelProcess(const json& options, const SharedMemory& memory, int threads)
+    : file_(text(options, "file")),
+      timeout_seconds_(number(options, "timeout_seconds")),
+      memory_(memory),
+      words_(::memfd_create("acid words", MFD_CLOEXEC)) {
+  start(text(options, "interpreter"), threads);
+}
+
+ModelProcess::~ModelProcess() {
+  if (pid_ < 0) return;
+  try {
+    if (asked_.is_null()) send({{"do", "end"}});
+    end(asked_.value("do", "") == "end" ? kSecondsToEnd : 0);
+  } catch (const std::exception&) {
+    end(0);
+  }
+}
+
+void ModelProcess::start(const std::string& interpreter, int threads) {
+  int sockets[2], pipe[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    throw Error(
+        fmt::format("cannot make a socket for a model's process: {}; raise the limit on "
+                    "open files (ulimit -n)",
+                    std::strerror(errno)));
+  socket_ = Descriptor(sockets[0]);
+  const Descriptor far(sockets[1]);
+  if (::pipe2(pipe, O_CLOEXEC) != 0)
+    throw Error(fmt::format("cannot make a pipe for a model's process: {}", std::strerror(errno)));
+  const Descriptor far_lifeline(pipe[0]);
+  lifeline_ = Descriptor(pipe[1]);
+
+  std::vector<std::string> command = {interpreter, model_program()};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  for (const int each : {far.get(), memory_.descriptor(), far_lifeline.get(), words_.get()}) {
+    posix_spawn_file_actions_adddup2(&actions, each, each);  // so that it stays open there
+    command.push_back(std::to_string(each));
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // A group of its own: a terminal's Ctrl-C is for acid, which finishes the gradient in hand.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  std::vector<std::string> variables = environment_of_process(threads);
+  const int failure = ::posix_spawnp(&pid_, interpreter.c_str(), &actions, &attributes,
+                                     pointers(command).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failure == 0) return;
+  pid_ = -1;
+  throw Error(fmt::format("cannot start '{}' for {}: {}; set interpreter to a Python that is there",
+                          interpreter, file_, std::strerror(failure)));
+}
+
+json ModelProcess::ask(const json& request) {
+  send(request);
+  return receive();
+}
+
+void ModelProcess::send(const json& request) {
+  asked_ = request;
+  const std::string text = request.dump();
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::string frame(sizeof length, '\0');
+  std::memcpy(frame.data(), &length, sizeof length);
+  frame += text;
+  for (std::size_t sent = 0; sent < frame.size();) {
+    const ssize_t some = uninterrupted([&] {
+      return ::send(socket_.get(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    });
+    if (some < 0) fail_dead();
+    sent += static_cast<std::size_t>(some);
+  }
+}
+
+json ModelProcess::receive() {
+  const double deadline = now_seconds() + timeout_seconds_;
+  std::uint32_t length = 0;
+  read_exactly(reinterpret_cast<char*>(&length), sizeof length, deadline);
+  std::string text(length, '\0');
+  read_exactly(text.data(), length, deadline);
+  json answer = json::parse(text, nullptr, false);
+  asked_ = nullptr;
+  if (!answer.is_object())
+    throw Error(fmt::format("the process of {} answered what is no JSON object", file_));
+  if (answer.contains("error")) throw Error(message_of(answer["error"]));
+  has_answered_ = true;
+  return answer;
+}
+
+void ModelProcess::read_exactly(char* to, std::size_t bytes, double deadline_seconds) {
+  while (bytes > 0) {
+    pollfd wait{socket_.get(), POLLIN, 0};
+    const double left = deadline_seconds - now_seconds();
+    const int ready = uninterrupted(
+        [&] { return ::poll(&wait, 1, static_cast<int>(std::clamp(left * 1000, 0.0, 1e9))); });
+    if (ready == 0) fail_late();
+    const ssize_t some = uninterrupted([&] { return ::recv(socket_.get(), to, bytes, 0); });
+    if (some <= 0) fail_dead();
+    to += some;
+    bytes -= static_cast<std::size_t>(some);
+  }
+}
+
+// The process writes down where each thread is when it is asked by a signal, and when it crashes:
+// lines that read '  File "model.py", line 12 in loss', the innermost first.
+std::string ModelProcess::was_at() const {
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(
+      std::max<ssize_t>(0, ::pread(words_.get(), text.data(), text.size(), 0))));
+  static const std::regex frame("  File \"([^\"\n]+)\", line (\\d+) in ([^\n]+)");
+  const std::string folder = std::filesystem::path(file_).parent_path().string();
+  for (std::sregex_iterator each(text.begin(), text.end(), frame), last; each != last; ++each)
+    if ((*each)[1].str().starts_with(folder + "/"))
+      return fmt::format("; it was at {}:{}: in {}()", (*each)[1].str(), (*each)[2].str(),
+                         (*each)[3].str());
+  return {};
+}
+
+void ModelProcess::fail_late() {
+  ::kill(pid_, SIGQUIT);
+  std::this_thread::sleep_for(std::chrono::duration<double>(kSecondsToSay));
+  const std::string place = was_at();
+  const std::string what = words_for(asked_);
+  end(0);
+  throw Error(fmt::format("{}: {} took longer than timeout_seconds = {}{}", file_, what,
+                          timeout_seconds_, place));
+}
+
+void ModelProcess::fail_dead() {
+  const std::string what = words_for(asked_);
+  const int status = end(kSecondsToEnd);
+  const std::string how = WIFSIGNALED(status) ? fmt::format("signal {} ({})", WTERMSIG(status),
+                                                            ::strsignal(WTERMSIG(status)))
+                                              : fmt::format("exit code {}", WEXITSTATUS(status));
+  throw Error(fmt::format("{}: its process ended with {} during {}{}", file_, how, what, was_at()),
+              has_answered_ ? Exit::lost : Exit::run_failed);
+}
+
+// Waits for its end, and after that time brings it about. The status of waitpid().
+int ModelProcess::end(double patience_seconds) {
+  int status = 0;
+  if (pid_ < 0) return status;
+  const double deadline = now_seconds() + patience_seconds;
+  for (double pause = 0.0005; ::waitpid(pid_, &status, WNOHANG) == 0;
+       pause = std::min(2 * pause, 0.02)) {
+    if (now_seconds() >= deadline) {
+      ::kill(-pid_, SIGKILL);
+      uninterrupted([&] { return ::waitpid(pid_, &status, 0); });
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  }
+  pid_ = -1;
+  return status;
+}
+
+std::string model_program() { return program_folder() + "/acid_model.py"; }
+
+json start_request(const json& options, const SharedMemory& memory, std::uint64_t seed,
+                   int threads) {
+  return {{"do", "start"},
+          {"protocol", kProtocol},
+          {"memory_bytes", memory.bytes()},
+          {"threads", threads},
+          {"seed", seed},
+          {"file", options.at("file")},
+          {"options", options.at("options")},
+          {"data", nullptr}};
+}
+
+json describe_model(const json& options) {
+  const SharedMemory memory;
+  return ModelProcess(options, memory, 1).ask(start_request(options, memory, 0, 1));
+}
+
+json describe_dataset(const json& options) {
+  const SharedMemory memory;
+  json request = start_request(options, memory, 0, 1);
+  request["data"] = {{"file", options.at("file")}, {"options", options.at("options")}};
+  request["file"] = nullptr;
+  return ModelProcess(options, memory, 1).ask(request);
+}
+
+}  // namespace acid

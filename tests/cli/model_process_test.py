@@ -1,0 +1,620 @@
+"""Models that a Python process computes: `model_process_test.py ACID PART`, the program to test and
+which part: `numpy`, `errors` or `torch`. What a part needs and is not there skips it (code 77).
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "docs" / "examples"
+MARK = "ACID_TEST_MARK"  # a variable that all processes of this test inherit
+
+RECIPE = """
+name = "process"
+seeds = [1]
+[task]
+dataset = {dataset}
+model = {{ kind = "python", file = "{file}", interpreter = "{python}"{more} }}
+batch_size = {batch}
+partition = {partition}
+[optimizer]
+learning_rate = 0.05
+momentum = 0.9
+[workers]
+count = {workers}
+[topology]
+kind = "ring"
+[budget]
+gradients = {gradients}
+[evaluation]
+every_gradients = {gradients}
+[[algorithms]]
+kind = "{algorithm}"
+"""
+GLYPHS = '{ kind = "glyphs", train = 200, test = 60 }'
+OWN = '{{ kind = "python", file = "{file}", interpreter = "{python}" }}'
+
+
+def expect(condition, message):
+    if not condition:
+        raise SystemExit(f"FAILED: {message}")
+
+
+def expect_in(part, whole):
+    expect(part in whole, f"{part!r} is not in:\n{whole}")
+
+
+class Lab:
+    """A folder with recipes, models and a store."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, Path(folder)
+        self.mark = uuid.uuid4().hex
+
+    def start(self, *arguments, cores=None):
+        only = [] if cores is None else ["taskset", "-c", cores]
+        return subprocess.Popen([*only, self.program, *arguments], cwd=self.folder,
+                                env={**os.environ, MARK: self.mark}, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def acid(self, *arguments, code=0, cores=None):
+        """Its standard output, or the messages where a failure is expected."""
+        process = self.start(*arguments, cores=cores)
+        out, messages = process.communicate(timeout=300)
+        expect(process.returncode == code,
+               f"acid {' '.join(arguments)}: exit code {process.returncode}\n{messages}")
+        self.messages = messages
+        return out if code == 0 else messages
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def recipe(self, name, file, dataset=GLYPHS, more="", batch=8, partition='"iid"', workers=4,
+               gradients=80, algorithm="ad-psgd", python=sys.executable):
+        if dataset == OWN:
+            dataset = dataset.format(file=file, python=python)
+        more = ", " + more if more else ""
+        self.write(name, RECIPE.format(
+            file=file, dataset=dataset, python=python, more=more, batch=batch,
+            partition=partition, workers=workers, gradients=gradients, algorithm=algorithm))
+        return name
+
+    def planned(self, recipe, *more):
+        return json.loads(self.acid("plan", recipe, "--json", *more))["runs"][0]
+
+    def shown(self, run="@latest"):
+        return json.loads(self.acid("show", run, "--json"))
+
+    def finals(self, recipe, *more, cores=None):
+        """The digests that a run of the recipe ends with, in a store of its own."""
+        store = f"store-{uuid.uuid4().hex[:8]}"
+        self.acid("run", recipe, "--store", store, *more, cores=cores)
+        return json.loads(self.acid("show", "@latest", "--json", "--store", store))["digests"]
+
+    def processes(self, name):
+        """Those of this test whose command line has that."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            try:
+                if (folder.name.isdigit()
+                        and f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes()
+                        and name.encode() in (folder / "cmdline").read_bytes()):
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+        return found
+
+    def expect_alone(self):
+        """Nothing that was started is left; what is being killed gets a moment."""
+        for _ in range(100):
+            left = self.processes("acid")
+            if not left:
+                return
+            time.sleep(0.05)
+        raise SystemExit(f"FAILED: left running: {left}")
+
+
+# ---- NumPy --------------------------------------------------------------------------------------
+
+# Cheap, draws random numbers of every kind that is seeded, and imports a file of its own.
+SMALL = """
+import random
+import numpy as np
+import small_helper
+
+def parameters(seed, scale=0.1):
+    return {"w": np.random.default_rng(seed).normal(0, scale, (784, 10)), "b": np.zeros(10)}
+
+def gradient(x, batch, seed):
+    inputs, labels = batch
+    inputs = inputs.reshape(len(labels), -1)
+    inputs = inputs * (np.random.random(inputs.shape) < 0.9) * (1 + 0.01 * random.random())
+    loss, d = small_helper.cross_entropy(inputs @ x["w"] + x["b"], labels)
+    return loss, {"w": inputs.T @ d, "b": d.sum(axis=0)}
+
+def evaluate(x, batch):
+    inputs, labels = batch
+    logits = inputs.reshape(len(labels), -1) @ x["w"] + x["b"]
+    return small_helper.cross_entropy(logits, labels)[0], (logits.argmax(1) == labels).sum()
+"""
+HELPER = """
+import numpy as np
+
+def cross_entropy(logits, labels):
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    loss = -np.log(p[rows, labels]).mean()
+    p[rows, labels] -= 1
+    return loss, p / len(labels)
+"""
+
+
+def check_trains(lab):
+    """The example learns, is verified, and its tensors come out under their names."""
+    shutil.copy(EXAMPLES / "numpy_model.py", lab.folder)
+    recipe = lab.recipe("example.toml", "numpy_model.py", more="options = { hidden = 16 }",
+                        partition='{ kind = "dirichlet", alpha = 0.5 }', gradients=400)
+    planned = lab.planned(recipe)
+    expect("imports" not in planned["settings"]["task"]["model"], planned)
+    lab.acid("run", recipe)
+    run = lab.shown()
+    expect(run["metrics"]["eval_accuracy"] > 0.4, run["metrics"])
+    for key in ("python", "numpy", "start_sha256", "program_sha256"):
+        expect(run["environment"]["model_runtime"].get(key), f"no {key} is recorded")
+    expect(run["environment"]["model_runtime"]["repeatable"] is True, "it is not repeatable")
+    lab.acid("verify", "@latest")
+    lab.acid("export", "@latest", "--format", "safetensors", "-o", str(lab.folder / "final"))
+    tensors = read_safetensors(lab.folder / "final")
+    expect(sorted(tensors) == ["hidden.bias", "hidden.weight", "out.bias", "out.weight"], tensors)
+    expect(len(tensors["hidden.weight"]) == 4 * 784 * 16, "another shape")
+    said = lab.acid("export", "@latest", "--format", "torchscript", code=2)
+    expect_in("safetensors", said)
+
+
+def check_same_bits(lab):
+    """Any number of lanes, a worker that dies and a process that dies give the same bits."""
+    lab.write("small.py", SMALL)
+    lab.write("small_helper.py", HELPER)
+    recipe = lab.recipe("small.toml", "small.py", gradients=600)
+    lab.write(recipe, (lab.folder / recipe).read_text() + "[checkpoint]\nevery_time = 5.0\n")
+    whole = lab.finals(recipe, cores="0")
+    expect(lab.finals(recipe) == whole, "other bits on more cores")
+    for victim in ("acid-worker", "acid_model.py"):
+        store = f"killed-{len(victim)}"  # its name is in command lines
+        process = lab.start("run", recipe, "--store", store)
+        checkpoints = lab.folder / store / "checkpoints"
+        for _ in range(4000):
+            if list(checkpoints.glob("*/*")) or process.poll() is not None:
+                break
+            time.sleep(0.005)
+        for pid in lab.processes(victim)[:1]:
+            os.kill(pid, signal.SIGKILL)
+        _, messages = process.communicate(timeout=300)
+        expect(process.returncode == 0, messages)
+        run = json.loads(lab.acid("show", "@latest", "--json", "--store", store))
+        expect(len(run["attempts"]) == 2, f"{len(run['attempts'])} attempts, {victim} was killed")
+        expect(run["digests"] == whole, f"other bits after the death of {victim}")
+        lab.expect_alone()
+
+
+def check_digest(lab):
+    """What is computed is part of the run, where and by which file name is not."""
+    digest = lab.planned("small.toml")["digest"]
+    other = lab.planned("small.toml", "--set", "task.model.timeout_seconds=5",
+                        "--set", "task.model.interpreter=" + os.path.realpath(sys.executable))
+    expect(other["digest"] == digest, "the interpreter's path is part of the digest")
+    moved = Path(lab.folder / "moved")
+    moved.mkdir()
+    for name in ("small.py", "small_helper.py", "small.toml"):
+        shutil.copy(lab.folder / name, moved)
+    expect(lab.planned("moved/small.toml")["digest"] == digest, "a moved file is another run")
+    expect(lab.planned("small.toml", "--set", "task.model.options.scale=0.2")["digest"] != digest,
+           "options are no part of the digest")
+    for name, text in (("small.py", SMALL), ("small_helper.py", HELPER)):
+        lab.write(name, text + "# changed\n")
+        expect(lab.planned("small.toml")["digest"] != digest, f"a changed {name} is the same run")
+        lab.write(name, text)
+
+
+def check_drivers(lab):
+    """Threads and mpi, and what they recorded replayed."""
+    for driver in ("threads", "mpi"):
+        if driver == "mpi" and not (Path(lab.program).parent / "acid-mpi.so").exists():
+            continue
+        lab.acid("run", "small.toml", "--driver", driver, "--set", "workers.count=2", "--set",
+                 "budget.gradients=40")
+        lab.acid("verify", "@latest")
+        lab.expect_alone()
+
+
+OWN_DATA = """
+import numpy as np
+
+def dataset(rows=96):
+    draw = np.random.default_rng(0)
+    labels = np.arange(rows) % 3
+    inputs = draw.normal(labels[:, None], 0.3, (rows, 2)).astype(np.float32)
+    return {form}
+
+def parameters(seed):
+    return {{"w": np.zeros((2, 3)), "b": np.zeros(3)}}
+
+def gradient(x, batch, seed):
+    inputs, labels = batch
+    p = np.exp(inputs @ x["w"] + x["b"])
+    p /= p.sum(axis=1, keepdims=True)
+    rows = np.arange(len(labels))
+    loss = -np.log(p[rows, labels]).mean()
+    p[rows, labels] -= 1
+    return loss, {{"w": inputs.T @ p / len(rows), "b": p.mean(axis=0)}}
+"""
+FORMS = {
+    "arrays": "(inputs, labels), (inputs[:32], labels[:32])",
+    "items": "[[(x, int(y)) for x, y in zip(inputs[:n], labels[:n])] for n in (rows, 32)]",
+}
+
+
+def check_own_data(lab):
+    """Its own examples, as arrays and one by one, dealt by class; the same bits either way."""
+    digests = []
+    for form, text in FORMS.items():
+        lab.write(f"own_{form}.py", OWN_DATA.format(form=text))
+        recipe = lab.recipe(f"own_{form}.toml", f"own_{form}.py", dataset=OWN, algorithm="ar-sgd",
+                            partition='{ kind = "dirichlet", alpha = 0.3 }')
+        digests.append(lab.finals(recipe))
+    expect(digests[0] == digests[1], "arrays and single examples give other bits")
+    lab.acid("run", "own_arrays.toml", "--set", "task.validation=0.25")
+    run = lab.shown()
+    expect(run["metrics"]["validation_loss"] < 1.0, run["metrics"])
+    expect("eval_accuracy" not in run["metrics"], "an accuracy without evaluate()")
+    expect(run["metrics"]["eval_loss"] < 1.0, run["metrics"])
+    lab.acid("verify", "@latest")
+
+
+def check_jax(lab):
+    """The example, where JAX is there."""
+    if importlib.util.find_spec("jax") is None:
+        return print(f"{sys.executable} has no jax: its example is not tested")
+    shutil.copy(EXAMPLES / "jax_model.py", lab.folder)
+    lab.acid("run", lab.recipe("jax.toml", "jax_model.py", gradients=200))
+    expect(lab.shown()["metrics"]["eval_accuracy"] > 0.3, lab.shown()["metrics"])
+    lab.acid("verify", "@latest")
+
+
+def check_unrepeatable(lab):
+    lab.write("noise.py", OWN_DATA.format(form=FORMS["arrays"]).replace(
+        "p.mean(axis=0)", "p.mean(axis=0) + noise.normal()").replace(
+        "import numpy as np", "import numpy as np\nnoise = np.random.default_rng()"))
+    lab.acid("run", lab.recipe("noise.toml", "noise.py", dataset=OWN))
+    expect_in("not repeatable", lab.messages)
+    expect_in("different in 'b'", lab.messages)
+    expect(lab.shown()["environment"]["model_runtime"]["repeatable"] is False, "it is repeatable")
+    expect_in("cannot be executed again bit for bit", lab.acid("verify", "@latest", code=2))
+
+
+def numpy_part(lab):
+    check_trains(lab)
+    check_same_bits(lab)
+    check_digest(lab)
+    check_drivers(lab)
+    check_own_data(lab)
+    check_jax(lab)
+    check_unrepeatable(lab)
+
+
+# ---- files that are broken ----------------------------------------------------------------------
+
+GOOD = """import numpy as np
+def dataset():
+    return (np.ones((20, 2)), np.arange(20) % 2), (np.ones((8, 2)), np.arange(8) % 2)
+def parameters(seed):
+    return {"w": np.ones(2)}
+def gradient(x, batch, seed):
+    return 1.0, {"w": x["w"] * 0.5}
+def evaluate(x, batch):
+    return 0.5, 1
+"""
+RETURNS = "    return 1.0, {\"w\": x[\"w\"] * 0.5}"
+START = "    return {\"w\": np.ones(2)}"
+SETS = "    return (np.ones((20, 2)), np.arange(20) % 2), (np.ones((8, 2)), np.arange(8) % 2)"
+RIGHT = "    return 0.5, 1\n"
+# What is replaced, by what, what is said, and where; code 2 where the plan finds it.
+BROKEN = [
+    ("import numpy", "import nunpy", "No module named 'nunpy'", 1, 2),
+    ("def gradient(", "def gradient(:", "SyntaxError", 6, 2),
+    ("def gradient(", "def grad(", "defines neither model(**options)", 0, 2),
+    ("def parameters(", "def start(", "gradient() needs parameters(seed", 6, 2),
+    ("def dataset(", "def data(", "defines no dataset()", 0, 2),
+    (START, "    return np.ones(2)", "it must give a dict of arrays", 4, 2),
+    (START, "    return {}", "it must give a dict of arrays", 4, 2),
+    (START, "    return {'w': 'ones'}", "parameter 'w' is str", 4, 2),
+    (START, "    return {'w': np.ones(0)}", "without elements", 4, 2),
+    (START, "    raise KeyError('w')", "KeyError: 'w'", 5, 2),
+    ("def parameters(seed)", "def parameters()", "takes 0 positional arguments", 4, 2),
+    (SETS, "    return np.ones(3)", "it must give two sets", 2, 2),
+    (SETS, "    return [], []", "has no examples", 2, 2),
+    (SETS, "    return 3, 4", "the train set is int", 2, 2),
+    (SETS, "    return (np.ones(20), np.ones(19)), np.ones(3)", "[20, 19] rows", 2, 2),
+    (RETURNS, "    return 1.0", "it must give the loss and a dict", 6, 1),
+    (RETURNS, "    return 1.0, x['w']", "gave gradients of an array", 6, 1),
+    (RETURNS, "    return 1.0, {'v': x['w']}", "the parameters are ['w']", 6, 1),
+    (RETURNS, "    return 1.0, {'w': np.ones(3)}", "has shape (3,), the parameter (2,)", 6, 1),
+    (RETURNS, "    return x['w'], {'w': x['w']}", "it must be one number", 6, 1),
+    (RETURNS, "    return 1.0, {'w': x['w'] / 0}", "the gradient of 'w' is not finite", 6, 1),
+    (RETURNS, "    return float('nan'), {'w': x['w']}", "the loss is nan", 6, 1),
+    (RETURNS, "    x['w'][0] = 3", "read-only", 7, 1),
+    (RETURNS, "    raise SystemExit(0)", "SystemExit", 7, 1),
+    (RETURNS, "    return undefined", "name 'undefined' is not defined", 7, 1),
+    (RETURNS, "    return gradient(x, batch, seed)", "RecursionError", 7, 1),
+    (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 1),
+    (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 1),
+    (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 1),
+    (RIGHT, "    return 0.5, 1, 2\n", "gave 3 values", 8, 1),
+    (RIGHT, "    return None\n", "gave None for a loss", 8, 1),
+    (RIGHT, "    return 1 / 0, 1\n", "ZeroDivisionError", 9, 1),
+]
+ONE_SCREEN = 24
+
+
+def check_broken(lab):
+    recipe = lab.recipe("broken.toml", "broken.py", dataset=OWN, more="timeout_seconds = 60.0",
+                        workers=2)
+    for old, new, said, line, code in BROKEN:
+        expect_in(old, GOOD)
+        lab.write("broken.py", GOOD.replace(old, new, 1))
+        hangs = ["--set", "task.model.timeout_seconds=5"] if "took longer" in said else []
+        messages = lab.acid("run", recipe, *hangs, code=code)
+        expect_in(said, messages)
+        expect_in(f"broken.py:{line}" if line else "broken.py", messages)
+        expect_in("broken.toml:" if code == 2 else "broken.py", messages)
+        expect(messages.count("\n") <= ONE_SCREEN, f"more than a screen:\n{messages}")
+        lab.expect_alone()
+    lab.acid("list")  # the store is whole
+
+
+def check_death(lab):
+    """A process that dies each time is restarted as often as the recipe says."""
+    dies = "    import os\n    times.append(1)\n    if len(times) > 12: os._exit(3)\n"
+    lab.write("broken.py", GOOD.replace(RETURNS, dies + RETURNS) + "times = []\n")
+    messages = lab.acid("run", "broken.toml", "--set", "execution.max_restarts=1", code=1)
+    expect_in("broken.py: its process ended with exit code 3 during gradient", messages)
+    expect(len(lab.shown()["attempts"]) == 2, "it was not restarted once")
+    lab.expect_alone()
+
+
+def check_recipes(lab):
+    """What the recipe says wrong is told at its place."""
+    lab.write("broken.py", GOOD)
+    for more, said in (("interpreter='python3.99'", "cannot start 'python3.99'"),
+                       ("options={width=3}", "unexpected keyword argument 'width'"),
+                       ("options=3", "task.model.options must be a table"),
+                       ("timeout_seconds=0", "must be above 0"),
+                       ("file='missing.py'", "does not exist")):
+        expect_in(said, lab.acid("plan", "broken.toml", "--set", "task.model." + more, code=2))
+    expect_in("use a model of kind 'python'",
+              lab.acid("plan", "broken.toml", "--set", 'task.model="linear"', code=2))
+    expect_in("chooses its device itself",
+              lab.acid("plan", "broken.toml", "--set", 'execution.device="cuda"', code=2))
+    lab.write("broken.py", GOOD.replace(SETS, "    return np.ones((20, 2)), np.ones((8, 2))"))
+    expect_in("tells no class of its examples",
+              lab.acid("run", "broken.toml", "--set", 'task.partition="sorted"', code=1))
+
+
+def errors_part(lab):
+    check_broken(lab)
+    check_death(lab)
+    check_recipes(lab)
+
+
+# ---- PyTorch ------------------------------------------------------------------------------------
+
+# Writes down which examples each minibatch had, so that the same loop can be written by hand.
+NET = """
+import torch
+from torch import nn
+
+def model(width=16):
+    return nn.Sequential(nn.Linear(5, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, 3))
+
+def dataset():
+    draw = torch.Generator().manual_seed(3)
+    labels = torch.arange(120) % 3
+    inputs = torch.randn(120, 5, generator=draw) + labels[:, None]
+    both = (inputs, torch.arange(120), labels)
+    return both, tuple(part[:30] for part in both)
+
+def loss(module, batch):
+    inputs, numbers, labels = batch
+    if module.training:
+        with open("{trace}", "a") as file:
+            print(*numbers.tolist(), file=file)
+    return nn.functional.cross_entropy(module(inputs), labels)
+"""
+
+
+def read_safetensors(path):
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8:8 + length])
+    header.pop("__metadata__", None)
+    return {name: content[8 + length + entry["data_offsets"][0]:8 + length
+                          + entry["data_offsets"][1]] for name, entry in header.items()}
+
+
+def by_hand(torch, net, seed, batches):
+    """The loop of AR-SGD with one worker, as anybody would write it."""
+    torch.manual_seed(seed)
+    module = net.model()
+    train, test = net.dataset()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+    for batch in batches:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(module(train[0][batch]), train[2][batch])
+        loss.backward()
+        optimizer.step()
+    module.eval()
+    with torch.no_grad():
+        return module, float(torch.nn.functional.cross_entropy(module(test[0]), test[2]))
+
+
+def check_same_as_by_hand(lab, torch):
+    trace = lab.folder / "trace"
+    lab.write("net.py", NET.replace("{trace}", str(trace)))
+    recipe = lab.recipe("net.toml", "net.py", dataset=OWN, algorithm="ar-sgd", workers=1,
+                        gradients=200, partition='"shared"')
+    lab.acid("run", recipe)
+    run = lab.shown()
+    batches = [[int(word) for word in line.split()] for line in trace.read_text().splitlines()][2:]
+    expect(len(batches) == 200, f"{len(batches)} minibatches beside the two that are tried first")
+    specification = importlib.util.spec_from_file_location("net", lab.folder / "net.py")
+    net = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(net)
+    module, loss = by_hand(torch, net, run["seeds"]["init"], batches)
+    print(f"AR-SGD, one worker: loss {run['metrics']['eval_loss']}, by hand {loss}")
+    expect(abs(run["metrics"]["eval_loss"] - loss) <= 1e-5, "another loss")
+    lab.acid("export", "@latest", "--format", "safetensors", "-o", str(lab.folder / "final"))
+    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32)
+               for name, data in read_safetensors(lab.folder / "final").items()}
+    state = module.state_dict()
+    expect(set(tensors) == set(state), f"{list(tensors)} instead of {list(state)}")
+    for name, tensor in state.items():
+        difference = float((tensors[name].reshape(tensor.shape) - tensor).abs().max())
+        expect(difference <= 1e-5, f"{name} differs by {difference}")
+
+
+def check_gpt(lab):
+    """The example trains, with dropout and tied weights; lanes and verify."""
+    shutil.copy(EXAMPLES / "gpt.py", lab.folder)
+    text = Path("/usr/share/common-licenses/GPL-3")
+    if not text.exists():
+        lab.write("text", (ROOT / "CONTRIBUTING.md").read_text())
+        text = lab.folder / "text"
+    lab.write("gpt.toml", (EXAMPLES / "gpt.toml").read_text())
+    python = f'interpreter = "{sys.executable}"'
+    options = f'options = {{ path = "{text}", length = 16 }}'
+    small = [("kind = \"python\"", f"kind = \"python\", {python}"),
+             ("epochs = 10", "gradients = 40"),
+             ('file = "gpt.py" }', f'file = "gpt.py", {options} }}'),
+             ("width = 64, layers = 2", "width = 16, layers = 1, length = 16"),
+             ("every_epochs = 1", "every_gradients = 40"), ("count = 4", "count = 2")]
+    recipe = (lab.folder / "gpt.toml").read_text()
+    for old, new in small:
+        expect_in(old, recipe)
+        recipe = recipe.replace(old, new)
+    lab.write("gpt.toml", recipe)
+    lab.acid("run", "gpt.toml")
+    runs = json.loads(lab.acid("list", "--json"))["runs"]
+    gossiped = next(run for run in runs if run["algorithm"] == "a2cid2")
+    expect(gossiped["metrics"]["eval_loss"] < 5.2, gossiped["metrics"])  # log 256 = 5.55
+    lab.acid("verify", gossiped["id"])
+
+
+STATE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.out = nn.BatchNorm1d(5), nn.Linear(5, 3)
+        self.out.bias.requires_grad_(False)
+        self.unused = nn.Parameter(torch.ones(2))
+        self.register_buffer("mask", torch.ones(3, dtype=torch.bool))
+        self.register_buffer("steps", torch.zeros(2))
+        self.register_buffer("constant", torch.ones(9), persistent=False)
+
+    def forward(self, inputs):
+        if self.training:
+            self.steps = self.steps + 1
+        return self.out(nn.functional.dropout(self.norm(inputs), 0.2, self.training)) * self.mask
+
+def model():
+    return Net().to(torch.bfloat16)
+
+def dataset():
+    labels = torch.arange(120) % 3
+    both = (torch.randn(120, 5) + labels[:, None]).to(torch.bfloat16), labels
+    return both, both
+"""
+
+
+def check_state(lab, torch):
+    """Buffers that are replaced, frozen and unused parameters, other types than float32."""
+    lab.write("state.py", STATE)
+    recipe = lab.recipe("state.toml", "state.py", dataset=OWN, workers=2, gradients=60)
+    whole = lab.finals(recipe, cores="0")
+    expect(lab.finals(recipe) == whole, "other bits on more cores")
+    lab.acid("run", recipe)
+    expect(lab.shown()["metrics"]["eval_accuracy"] > 0.5, lab.shown()["metrics"])
+    lab.acid("verify", "@latest")
+    lab.acid("export", "@latest", "--format", "safetensors", "-o", str(lab.folder / "state"))
+    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32)
+               for name, data in read_safetensors(lab.folder / "state").items()}
+    expect(set(tensors) == {"norm.weight", "norm.bias", "norm.running_mean", "norm.running_var",
+                            "norm.num_batches_tracked", "out.weight", "out.bias", "unused", "mask",
+                            "steps"}, list(tensors))
+    expect(tensors["steps"].tolist() == [30, 30], f"{tensors['steps']} steps of two workers")
+    expect(tensors["unused"].tolist() == [1, 1], "a parameter without a part has changed")
+
+
+TORCH_BROKEN = """
+import torch
+def model():
+    return torch.nn.Linear(3, 2)
+def loss(module, batch):
+    inputs, labels = batch
+    return torch.nn.functional.cross_entropy(module(inputs[:, :2]), labels)
+def dataset():
+    return ((torch.zeros(20, 3), torch.arange(20) % 2),) * 2
+"""
+
+
+def check_torch_errors(lab):
+    lab.write("broken.py", TORCH_BROKEN)
+    recipe = lab.recipe("broken.toml", "broken.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    messages = lab.acid("run", recipe, code=1)
+    expect_in("broken.py:7: in loss(): RuntimeError", messages)
+    expect(messages.count("\n") <= ONE_SCREEN, messages)
+    lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
+    messages = lab.acid("plan", recipe, code=2)
+    expect_in("broken.py:3: in model(): model() gave int: it must give a torch.nn.Module", messages)
+
+
+def torch_part(lab):
+    import torch
+    torch.set_num_threads(1)
+    check_same_as_by_hand(lab, torch)
+    check_gpt(lab)
+    check_state(lab, torch)
+    check_torch_errors(lab)
+
+
+def main():
+    program, part = sys.argv[1:]
+    library = "torch" if part == "torch" else "numpy"
+    if importlib.util.find_spec(library) is None:
+        print(f"{sys.executable} has no {library}, so nothing is tested: apt install "
+              f"python3-{library}, or name a Python that has it with -DACID_PYTHON=PATH")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(program, folder)
+        {"numpy": numpy_part, "errors": errors_part, "torch": torch_part}[part](lab)
+        lab.expect_alone()
+
+
+if __name__ == "__main__":
+    main()
