@@ -59,7 +59,7 @@ class Lab:
     """A folder with recipes, models and a store."""
 
     def __init__(self, program, folder):
-        self.program, self.folder = program, Path(folder)
+        self.program, self.folder = os.path.abspath(program), Path(folder)
         self.mark = uuid.uuid4().hex
 
     def start(self, *arguments, cores=None):
