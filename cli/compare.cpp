@@ -54,7 +54,7 @@ Exit compare_runs(const Session& session, const Options& options) {
   asked.derive_all = options.format.json || options.format.csv;
   if (!options.target.empty()) asked.target = parse_target(options.target);
   const Store store(session.store_folder, Store::Access::read);
-  const std::vector<std::string> runs = resolve_runs(store, options.names);
+  const std::vector<std::string> runs = resolve_runs(store, options.names, OfSearches::without);
   if (options.only_changed) {
     print_result(diff_settings(store, runs), options.format);
     return Exit::ok;
@@ -104,6 +104,29 @@ void add_what_options(CLI::App& command, Options& options) {
       ->type_name("METRIC=VALUE");
 }
 
+void add_selection_options(CLI::App& command, Options& options) {
+  CLI::Option* const over = command.add_option(
+      "--best-over", options.compare.best_over,
+      "Of each algorithm only the best value of these settings (optimizer.learning_rate), chosen\n"
+      "by validation_loss where the runs have it, else on the test set, which is said");
+  over->type_name("KEY[,KEY]")->delimiter(',')->take_all()->allow_extra_args(false);
+  command.add_option("--best-on", options.compare.best_on, "Choose by this metric instead")
+      ->type_name("NAME")
+      ->needs(over);
+  command
+      .add_option("--selection-seeds", options.compare.selection_seeds,
+                  "Choose on these seeds, and compare on the others")
+      ->type_name("SEED[,SEED]")
+      ->delimiter(',')
+      ->take_all()
+      ->allow_extra_args(false)
+      ->needs(over);
+  command
+      .add_flag("--same-seeds", options.compare.same_seeds,
+                "Compare on the seeds that the values were chosen on, which flatters all of them")
+      ->needs(over);
+}
+
 void add_layout_options(CLI::App& command, Options& options) {
   command
       .add_option("--by", options.compare.by,
@@ -134,8 +157,8 @@ void add_layout_options(CLI::App& command, Options& options) {
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"
       "were asked for and executed (overrides, acid, host, CPU)");
-  for (const char* other :
-       {"--baseline", "--metric", "--at", "--target", "--by", "--latex", "--details", "--pivot"})
+  for (const char* other : {"--baseline", "--metric", "--at", "--target", "--by", "--latex",
+                            "--details", "--pivot", "--best-over"})
     changed->excludes(other);
 }
 
@@ -147,6 +170,7 @@ void add_compare_command(CLI::App& app, Session& session) {
       app.add_subcommand("compare", "Compare algorithms: mean and 95 % interval over seeds");
   add_what_options(*command, *options);
   add_table_options(*command, options->format);
+  add_selection_options(*command, *options);
   add_layout_options(*command, *options);
   add_store_option(*command, session);
   command->callback([&session, options, command] {

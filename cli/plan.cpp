@@ -1,6 +1,7 @@
 #include "recipes/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -160,6 +161,18 @@ std::string text_of_shared(const Plan& plan) {
   return text;
 }
 
+// How many runs there are before anything is known.
+std::string text_of_count(const Plan& plan) {
+  if (!plan.search) return counted(plan.runs.size(), "run");
+  const PlannedSearch& search = *plan.search;
+  return fmt::format(
+      "a search of {} ({} of {} for each algorithm and setting, seeds {}, chosen by {}), then {} "
+      "of the values chosen",
+      counted(plan.runs.size(), "run"), counted(search.values, "value"),
+      fmt::join(search.keys, ", "), fmt::join(search.seeds, ", "), search.metric,
+      counted(search.final_count(), "run"));
+}
+
 Exit plan(const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
   say_warnings(compiled);
@@ -170,9 +183,9 @@ Exit plan(const PlanOptions& options) {
   } else if (options.format.markdown) {
     print_data(to_markdown(table_of(compiled, false)));
   } else {
-    print_data(
-        fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, counted(compiled.runs.size(), "run"),
-                    compiled.recipe_digest.substr(0, 12), to_text(table_of(compiled, false))));
+    print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
+                           compiled.recipe_digest.substr(0, 12),
+                           to_text(table_of(compiled, false))));
     print_data(text_of_shared(compiled) + text_of_examples(compiled) + text_of_schedules(compiled) +
                text_of_agreement(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");

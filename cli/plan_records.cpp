@@ -12,16 +12,15 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
           .recipe_text = plan.recipe_text,
           .recipe_digest = plan.recipe_digest,
           .overrides = plan.overrides,
-          .command_line = command_line};
+          .command_line = command_line,
+          .search = {}};
 }
 
-std::vector<RunRecord> run_records(const Plan& plan) {
-  const nlohmann::json document = to_json(plan);
+std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search) {
   std::vector<RunRecord> records;
-  for (std::size_t r = 0; r < plan.runs.size(); ++r) {
-    const PlannedRun& run = plan.runs[r];
+  for (const PlannedRun& run : runs) {
     const RunSettings settings = settings_from(run.settings);
-    nlohmann::json rest = document["runs"][r];
+    nlohmann::json rest = to_json(run);
     rest.erase("settings");  // Kept once.
     rest.erase("graphs");    // Of this recipe; the run may be another's, too.
     records.push_back({.id = run.id,
@@ -35,6 +34,7 @@ std::vector<RunRecord> run_records(const Plan& plan) {
                        .topology = run.graph.kind,
                        .workers = run.workers,
                        .budget_gradients = run.budget_gradients,
+                       .is_search = of_search,
                        .plan = rest});
   }
   return records;

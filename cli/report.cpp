@@ -43,7 +43,7 @@ std::string make_page(const Store& store, const std::vector<std::string>& ids) {
 
 Exit report(const Session& session, const ReportCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
-  const std::vector<std::string> ids = resolve_runs(store, command.names);
+  const std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
   require_results(store, ids);
   const std::string page = make_page(store, ids);
   if (page_script().script.empty())

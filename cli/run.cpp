@@ -14,6 +14,7 @@
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
+#include "engine/base/names.hpp"
 #include "engine/models/model.hpp"
 #include "reports/pivot.hpp"
 
@@ -105,6 +106,84 @@ void require_device(const std::vector<RunSettings>& runs, const std::string& wor
     throw UsageError(cuda->at("error").get<std::string>());
 }
 
+std::vector<std::string> ids_of(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> ids;
+  for (const RunRecord& run : runs)  // A recipe may ask for the same run twice.
+    if (std::find(ids.begin(), ids.end(), run.id) == ids.end()) ids.push_back(run.id);
+  return ids;
+}
+
+struct Ended {
+  Executed executed;
+  std::size_t diverged = 0;  // before
+};
+
+Ended execute_runs(const ExecutorOptions& executor, const Store& store,
+                   const std::vector<std::string>& ids, bool awaited) {
+  const Work work = work_of(run_summaries(store, ids), executor.fresh, awaited);
+  say_what_is_done(work, ids.size());
+  if (work.to_do.empty()) return {{}, work.diverged};
+  return {execute(executor, store, work.to_do), work.diverged};
+}
+
+bool is_over(const RunSummary& run) {
+  return run.state == RunState::finished || run.state == RunState::diverged;
+}
+
+// What the search of a plan chooses, once all that it tries has run; absent where that is not so.
+struct Searched {
+  Exit exit = Exit::ok;
+  std::optional<Selection> selection;
+};
+
+Searched search(const Plan& plan, const ExperimentRecord& experiment,
+                const ExecutorOptions& executor) {
+  const PlannedSearch& asked = *plan.search;
+  const std::vector<RunRecord> tried = run_records(plan.runs, true);
+  const std::vector<std::string> ids = ids_of(tried);
+  {
+    Store store(executor.store_folder, Store::Access::write);
+    RunFilter of_search;
+    of_search.ids = ids;
+    const auto known = list_runs(store, of_search);
+    // Where all of it is over, what has been chosen stays in place.
+    if (executor.fresh || known.size() < ids.size() || !std::ranges::all_of(known, is_over))
+      store.add_experiment(experiment, tried);
+  }
+  const Store store(executor.store_folder, Store::Access::read);
+  say(fmt::format("search: {} for each algorithm and setting, {}; then {} of what is chosen",
+                  counted(asked.values, "value"), counted(ids.size(), "run"),
+                  counted(asked.final_count(), "run")));
+  const Ended ended = execute_runs(executor, store, ids, false);
+  if (ended.executed.interrupted) return {ended.executed.exit, {}};
+  std::vector<ComparedRun> runs;
+  const std::vector<RunSummary> summaries = run_summaries(store, ids);
+  const std::vector<nlohmann::json> settings = run_settings(store, ids);
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    runs.emplace_back();
+    runs.back().summary = summaries[k];
+    runs.back().settings = settings[k];
+  }
+  // A value that diverged has lost; one whose run failed may be the best.
+  if (const auto open =
+          std::ranges::count_if(summaries, [](const RunSummary& run) { return !is_over(run); });
+      open > 0) {
+    say(
+        fmt::format("{} of {} runs of the search have no outcome, so nothing is chosen yet: the "
+                    "same command goes on with them",
+                    open, ids.size()));
+    return {worse(ended.executed.exit, Exit::run_failed), {}};
+  }
+  return {Exit::ok, select(runs, asked.cells, asked.keys, asked.metric, {})};
+}
+
+std::vector<PlannedRun> chosen_runs(const PlannedSearch& search, const Selection& selection) {
+  std::vector<PlannedRun> chosen;
+  for (const PlannedRun& run : search.finals)
+    if (selection.choice_of(run.group) != nullptr) chosen.push_back(run);
+  return chosen;
+}
+
 Exit run(const Session& session, const RunOptions& options) {
   const Plan plan = options.recipe.compile();
   say_warnings(plan);
@@ -119,21 +198,25 @@ Exit run(const Session& session, const RunOptions& options) {
   executor.store_folder = session.store_folder;
   executor.fresh = options.force;
 
-  std::vector<std::string> ids;
-  for (const PlannedRun& planned : plan.runs)  // A recipe may ask for the same run twice.
-    if (std::find(ids.begin(), ids.end(), planned.id) == ids.end()) ids.push_back(planned.id);
-  Store(session.store_folder, Store::Access::write)
-      .add_experiment(experiment_record(plan, session.command_line), run_records(plan));
+  ExperimentRecord experiment = experiment_record(plan, session.command_line);
+  std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
+  std::vector<std::string> ids = ids_of(records);
+  if (plan.search) {
+    const Searched searched = search(plan, experiment, executor);
+    if (!searched.selection) return searched.exit;
+    experiment.search = to_json(*searched.selection);
+    const auto finals = run_records(chosen_runs(*plan.search, *searched.selection));
+    ids = ids_of(finals);
+    records.insert(records.end(), finals.begin(), finals.end());
+  }
+  Store(session.store_folder, Store::Access::write).add_experiment(experiment, records);
 
   const Store store(session.store_folder, Store::Access::read);
-  const Work work = work_of(run_summaries(store, ids), options.force, awaited);
-  say_what_is_done(work, ids.size());
-  Executed executed;
-  if (!work.to_do.empty()) executed = execute(executor, store, work.to_do);
-  if (executed.interrupted) return executed.exit;
+  const Ended ended = execute_runs(executor, store, ids, awaited);
+  if (ended.executed.interrupted) return ended.executed.exit;
   print_data(to_screen(compare(store, ids), colour_on_standard_output(),
                        fmt::format("acid compare {} --details", quoted_for_shell(plan.name))));
-  return work.diverged > 0 ? worse(executed.exit, Exit::run_failed) : executed.exit;
+  return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }
 
 }  // namespace

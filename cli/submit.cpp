@@ -148,7 +148,8 @@ std::string sbatch(const std::string& script) {
 void say_what_is_next(const SlurmJob& job, const JobFiles& files, const std::string& number,
                       const Plan& plan) {
   const std::string store = quoted_for_shell(files.store);
-  say(fmt::format("job {} was submitted: {}, {}", number, counted(plan.runs.size(), "run"),
+  say(fmt::format("job {} was submitted: {}, {}", number,
+                  counted(plan.runs.size() + (plan.search ? plan.search->final_count() : 0), "run"),
                   counted(job.tasks, "task")));
   say(fmt::format("  watch it   acid watch --wait --store {}", store));
   say(fmt::format("  its words  {}", files.log(number)));
@@ -178,7 +179,8 @@ Exit submit(const Session& session, SubmitOptions& options) {
   worker_program();  // Without it the job would fail, much later.
   // From now on the runs can be listed and watched.
   Store(files.store, Store::Access::write)
-      .add_experiment(experiment_record(plan, session.command_line), run_records(plan));
+      .add_experiment(experiment_record(plan, session.command_line),
+                      run_records(plan.runs, plan.search.has_value()));
   std::error_code failed;
   fs::create_directories(fs::path(files.base).parent_path(), failed);
   write_file(files.recipe(), plan.recipe_text);

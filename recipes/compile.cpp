@@ -13,6 +13,7 @@
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/resolve.hpp"
+#include "recipes/search.hpp"
 #include "recipes/sections.hpp"
 #include "recipes/sweep.hpp"
 #include "recipes/utf8.hpp"
@@ -47,7 +48,14 @@ class Compiler {
   void warn_of_unused_methods(const Node& root, const Plan& plan);
   void compile_point(Node root, const SweepPoint& point, Plan& plan);
   void compile_algorithm(const Node& point, const Node& algorithm, std::size_t index, Plan& plan);
-  void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place, Plan& plan);
+  std::vector<PlannedRun> runs_of(Node settings, Node algorithm, const std::string& label,
+                                  std::span<const std::uint64_t> seeds);
+  void compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
+                    std::size_t index, Plan& plan);
+  bool has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
+                        PlannedSearch& search);
+  void add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
+           std::vector<PlannedRun>& to);
 
   Diagnostics& out_;
   std::vector<std::string> sections_;
@@ -55,9 +63,11 @@ class Compiler {
   Facts facts_;
   UnusedKeys unused_;
   std::vector<std::uint64_t> seeds_;
+  std::optional<SearchTable> search_;
   std::set<std::string> broken_methods_;  // of the recipe: what is wrong with them is said
   struct Owner {
-    std::size_t algorithm, run;  // index of its [[algorithms]] entry, and in the plan
+    std::size_t algorithm;  // index of its [[algorithms]] entry
+    std::size_t run;        // index in the list that it was added to
   };
   std::map<std::string, Owner> owners_;  // by digest
 };
@@ -68,6 +78,8 @@ void Compiler::compile(const Node& root, Plan& plan) {
   read_seeds(root);
   checker_.add_algorithms(recipe_methods(root.find("methods"), checker_, broken_methods_));
   check_labels(root);
+  search_ = read_search(root.find("search"), seeds_, root.find("sweep"), out_);
+  if (search_) plan.search.emplace().seeds = search_->seeds;
   for (const SweepPoint& point : sweep_points(root.find("sweep"), out_)) {
     if (out_.error_count() > kEnoughErrors) break;
     compile_point(root, point, plan);
@@ -86,7 +98,7 @@ void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
 }
 
 void Compiler::check_top(const Node& root) {
-  std::vector<std::string> known = {"name", "seeds", "algorithms", "methods", "sweep"};
+  std::vector<std::string> known = {"name", "seeds", "algorithms", "methods", "search", "sweep"};
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())
@@ -203,22 +215,83 @@ void Compiler::compile_algorithm(const Node& point, const Node& algorithm, std::
     apply_assignments(tree, set_assignments(*set), Origin::algorithm_set, sections_, out_);
   const Node* const kind = algorithm.is_table() ? algorithm.find("kind") : &algorithm;
   if (kind != nullptr && kind->is_text() && broken_methods_.contains(kind->text())) return;
-  Node own = algorithm;
-  own.key = "algorithm";
-  own.erase("label");
-  own.erase("set");
-  tree.children.push_back(std::move(own));
-  const Draft draft = check_sections(checker_, tree);
-  add(resolve(tree, draft, label, seeds_, facts_, unused_, out_), index, algorithm.place, plan);
+  if (search_) return compile_cell(tree, algorithm, label, index, plan);
+  if (const Node* const own = algorithm.find("search"))
+    out_.error(own->key_place, "an algorithm has a search, and the recipe has none",
+               "add [search] with seeds of its own");
+  add(runs_of(std::move(tree), algorithm, label, seeds_), index, algorithm.place, plan.runs);
+}
+
+std::vector<PlannedRun> Compiler::runs_of(Node settings, Node algorithm, const std::string& label,
+                                          std::span<const std::uint64_t> seeds) {
+  algorithm.key = "algorithm";
+  for (const char* elsewhere : {"label", "set", "search"}) algorithm.erase(elsewhere);
+  settings.children.push_back(std::move(algorithm));
+  const Draft draft = check_sections(checker_, settings);
+  return resolve(settings, draft, label, seeds, facts_, unused_, out_);
+}
+
+// Who tries more values finds better ones.
+bool Compiler::has_equal_points(const std::vector<SweepPoint>& points, const Node& algorithm,
+                                PlannedSearch& search) {
+  const Node* const own = algorithm.find("search");
+  const Place& place = own != nullptr ? own->key_place : search_->place;
+  if (points.empty() || points.front().empty()) {
+    if (!out_.has_errors())
+      out_.error(place, "the search has no values to try",
+                 "name some: optimizer.learning_rate = [0.05, 0.1, 0.2]");
+    return false;
+  }
+  if (search.values == 0) search.values = points.size();
+  if (search.values == points.size()) return true;
+  out_.error(place,
+             fmt::format("one algorithm would try {} values, another {}: who tries more finds "
+                         "better ones",
+                         search.values, points.size()),
+             "give every algorithm as many");
+  return false;
+}
+
+// One algorithm at one setting, with every value that the search tries, and all seeds.
+void Compiler::compile_cell(const Node& settings, const Node& algorithm, const std::string& label,
+                            std::size_t index, Plan& plan) {
+  PlannedSearch& search = *plan.search;
+  const Node* const own = algorithm.find("search");
+  const std::vector<SweepPoint> points =
+      own != nullptr ? own_search_points(*own, out_) : search_->points;
+  if (!has_equal_points(points, algorithm, search)) return;
+  std::vector<std::uint64_t> seeds = search_->seeds;
+  seeds.insert(seeds.end(), seeds_.begin(), seeds_.end());
+  std::vector<std::string> cell;
+  for (const SweepPoint& point : points) {
+    Node tried_settings = settings, tried = algorithm;
+    for (std::string& key : apply_search_point(tried_settings, tried, point, sections_, out_))
+      if (std::ranges::find(search.keys, key) == search.keys.end())
+        search.keys.push_back(std::move(key));
+    std::vector<PlannedRun> runs = runs_of(std::move(tried_settings), tried, label, seeds);
+    if (runs.empty()) continue;
+    search.metric = search_metric(runs.front(), *search_, out_);
+    if (std::ranges::find(cell, runs.front().group) != cell.end())
+      out_.error(point.front().value.place, "two values of the search are the same run",
+                 "list each once");
+    cell.push_back(runs.front().group);
+    const auto first_final = runs.begin() + static_cast<std::ptrdiff_t>(search_->seeds.size());
+    add({first_final, runs.end()}, index, algorithm.place, search.finals);
+    runs.erase(first_final, runs.end());
+    add(std::move(runs), index, algorithm.place, plan.runs);
+  }
+  // Graphs share the cell of an algorithm that reads none.
+  if (std::ranges::find(search.cells, cell) == search.cells.end())
+    search.cells.push_back(std::move(cell));
 }
 
 void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place& place,
-                   Plan& plan) {
+                   std::vector<PlannedRun>& to) {
   for (PlannedRun& run : runs) {
-    const auto [known, is_new] = owners_.emplace(run.digest, Owner{index, plan.runs.size()});
+    const auto [known, is_new] = owners_.emplace(run.digest, Owner{index, to.size()});
     const Owner& owner = known->second;
     if (is_new) {
-      plan.runs.push_back(std::move(run));
+      to.push_back(std::move(run));
     } else if (owner.algorithm != index) {
       out_.error(place,
                  fmt::format("[[algorithms]] entries {} and {} ({}) are the same run",
@@ -228,7 +301,7 @@ void Compiler::add(std::vector<PlannedRun> runs, std::size_t index, const Place&
     } else {
       // The sweep varied what this algorithm has set for itself, or the graph of one that reads
       // none: one run is enough.
-      plan.runs[owner.run].graph.swept.merge(run.graph.swept);
+      to[owner.run].graph.swept.merge(run.graph.swept);
     }
   }
 }
@@ -260,6 +333,7 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
             .recipe_digest = recipe_digest(recipe_text, overrides),
             .overrides = overrides,
             .runs = {},
+            .search = {},
             .warnings = {}};
   if (auto root = parse_recipe(recipe_text, diagnostics)) {
     apply_overrides(*root, overrides, diagnostics);

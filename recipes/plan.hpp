@@ -98,6 +98,19 @@ struct PlannedRun {
   std::vector<std::string> warnings;
 };
 
+/// The [search] of a recipe. In every cell, one algorithm at one setting, one value is chosen by
+/// the runs of the plan, and then runs with the recipe's own seeds.
+struct PlannedSearch {
+  std::vector<std::string> keys;  // dotted settings that it varies
+  std::string metric;             // to choose by
+  std::vector<std::uint64_t> seeds;
+  std::size_t values = 0;                       // in each cell, of every algorithm alike
+  std::vector<std::vector<std::string>> cells;  // groups, in the grid's order
+  /// With the recipe's seeds, of every value: those of the groups chosen will run.
+  std::vector<PlannedRun> finals;
+  std::size_t final_count() const;  // how many will run
+};
+
 /// What a recipe compiles to.
 struct Plan {
   std::string name;
@@ -105,7 +118,9 @@ struct Plan {
   std::string recipe_text;
   std::string recipe_digest;           // SHA-256 of text and overrides
   std::vector<std::string> overrides;  // as given: "optimizer.learning_rate=0.1"
-  std::vector<PlannedRun> runs;        // sweep point, then algorithm, then seed
+  /// Sweep point, then algorithm, then seed; with a search, those that it tries.
+  std::vector<PlannedRun> runs;
+  std::optional<PlannedSearch> search;
   std::vector<Diagnostic> warnings;
 };
 
@@ -128,7 +143,10 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// `acid plan --json`: {"schema_version", "name", "recipe_digest", "runs": [{id, algorithm, label,
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
-/// exchanges_per_gradient}, and each number that some method shows}]}; what is absent is null.
+/// exchanges_per_gradient}, and each number that some method shows}], "search": {keys, metric,
+/// seeds, values, runs, final_runs, cells: [[group]]}}; what is absent is null.
 nlohmann::json to_json(const Plan& plan);
+/// One of its runs.
+nlohmann::json to_json(const PlannedRun& run);
 
 }  // namespace acid

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "engine/methods/method.hpp"
 #include "recipes/plan.hpp"
 
@@ -20,7 +22,18 @@ nlohmann::json examples_json(const PlannedRun& run) {
           {"test", run.examples->test}};
 }
 
-nlohmann::json run_json(const PlannedRun& run) {
+nlohmann::json search_json(const Plan& plan) {
+  if (!plan.search) return nullptr;
+  const PlannedSearch& search = *plan.search;
+  return {{"keys", search.keys},      {"metric", search.metric},
+          {"seeds", search.seeds},    {"values", search.values},
+          {"runs", plan.runs.size()}, {"final_runs", search.final_count()},
+          {"cells", search.cells}};
+}
+
+}  // namespace
+
+nlohmann::json to_json(const PlannedRun& run) {
   nlohmann::json document;
   for (const Shown& shown : shown_by_any()) document[std::string(shown.key)] = nullptr;
   for (const auto& [key, value] : run.numbers) document[key] = value;
@@ -48,15 +61,22 @@ nlohmann::json run_json(const PlannedRun& run) {
   return document;
 }
 
-}  // namespace
-
 nlohmann::json to_json(const Plan& plan) {
   nlohmann::json runs = nlohmann::json::array();
-  for (const PlannedRun& run : plan.runs) runs.push_back(run_json(run));
+  for (const PlannedRun& run : plan.runs) runs.push_back(to_json(run));
   return {{"schema_version", 1},
           {"name", plan.name},
           {"recipe_digest", plan.recipe_digest},
-          {"runs", runs}};
+          {"runs", runs},
+          {"search", search_json(plan)}};
+}
+
+std::size_t PlannedSearch::final_count() const {
+  // Cells that try the same runs, whatever their graph, share the final ones, too.
+  const std::set<std::vector<std::string>> different(cells.begin(), cells.end());
+  std::set<std::uint64_t> final_seeds;
+  for (const PlannedRun& run : finals) final_seeds.insert(run.seed);
+  return different.size() * final_seeds.size();
 }
 
 }  // namespace acid

@@ -97,7 +97,7 @@ nlohmann::json check_algorithm(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(algorithm_catalog());
   for (const AlgorithmEntry* own : checker.algorithms())
     kinds.push_back({own->name, own->fields, own->summary});
-  constexpr std::array<std::string_view, 3> kElsewhere = {"codec", "label", "set"};
+  constexpr std::array<std::string_view, 4> kElsewhere = {"codec", "label", "search", "set"};
   nlohmann::json algorithm = checker.kinded(node, "algorithm", kinds, "", {{}, kElsewhere});
   if (!algorithm.contains("kind")) return algorithm;
   const std::string kind = algorithm["kind"];

@@ -306,10 +306,13 @@ int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
       std::ranges::count_if(a.diverged, [&](std::uint64_t seed) { return others.contains(seed); }));
 }
 
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
+Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options,
+                        std::vector<Selection> selections) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   refuse_if_nothing_is_read(runs, options);
   Comparison comparison;
+  comparison.selections = std::move(selections);
+  if (!options.best_over.empty()) comparison.selections.push_back(select_best(runs, options));
   comparison.heading = heading_of(runs);
   comparison.at = options.at;
   form_groups(comparison, runs);

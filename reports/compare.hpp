@@ -10,6 +10,7 @@
 
 #include "engine/methods/method.hpp"
 #include "reports/reading.hpp"
+#include "reports/selection.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
 
@@ -27,6 +28,11 @@ struct CompareOptions {
   std::optional<Target> target;         // instead of the recipe's
   std::vector<std::string> by;  // dotted settings whose values make the sections that groups
                                 // are shown in; empty: all that a sweep varies
+  /// Only the best value of these keys for each algorithm and other setting (select_best()).
+  std::vector<std::string> best_over;
+  std::string best_on;  // by this metric; empty: select_best() says
+  std::vector<std::uint64_t> selection_seeds;
+  bool same_seeds = false;  // compared on the seeds that it was chosen on
 };
 
 /// Beside the values of recorded series, where options.at says, a run has these derived
@@ -160,8 +166,9 @@ struct Comparison {
   std::vector<std::string> by;            // settings that divide sections, as asked
   std::vector<std::string> columns;       // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
-  ReadAt at;                      // as asked
-  std::vector<EqualPlace> equal;  // by point, then axis
+  ReadAt at;                          // as asked
+  std::vector<EqualPlace> equal;      // by point, then axis
+  std::vector<Selection> selections;  // what searches chose, where some did
 };
 
 /// Reads the runs' summaries, and of series what it compares of them. Groups are in the order of
@@ -191,8 +198,12 @@ struct ComparedRun {
 /// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
-/// compare() without the store. UsageError where nothing can be read at options.at.
-Comparison compare_runs(const std::vector<ComparedRun>& runs, const CompareOptions& options = {});
+/// What the experiments of these runs searched and chose.
+std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs);
+/// compare() without the store. `selections`: what the runs' experiments searched and chose.
+/// UsageError where nothing can be read at options.at.
+Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options = {},
+                        std::vector<Selection> selections = {});
 
 /// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
 struct PairedValues {
@@ -252,23 +263,24 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",
-/// "improvement_ci_low", "improvement_ci_high"}], "ratios": [{"group", "label", "reference",
-/// "metric", "n", "diverged", "mean", "ci_low", "ci_high"}], "notes": [text]}. A missing interval
-/// and a value that is not finite are null. "n" counts finished runs, "diverged" those that no mean
-/// holds. "censored", of *_to_target only: runs that did not reach the target; "reached": the
-/// others. "samples_apart" and "resolution": see Reading; 0 where every value is a sample's.
-/// "equal": see EqualPlace, "place" null where it is 0. "p" is that of one
-/// test alone, "p_holm" the one that every table prints; "test" says which test it is. "verdict",
-/// in the primary outcome only, at equal places too: "better", "worse", "not shown", "too few
-/// seeds" or "equal".
+/// "improvement_ci_low", "improvement_ci_high"}], "selections": [to_json(Selection)], "ratios":
+/// [{"group", "label", "reference", "metric", "n", "diverged", "mean", "ci_low", "ci_high"}],
+/// "notes": [text]}. A missing interval and a value that is not finite are null. "n" counts
+/// finished runs, "diverged" those that no mean holds. "censored", of *_to_target only: runs that
+/// did not reach the target; "reached": the others. "samples_apart" and "resolution": see Reading;
+/// 0 where every value is a sample's. "equal": see EqualPlace, "place" null where it is 0. "p" is
+/// that of one test alone, "p_holm" the one that every table prints; "test" says which test it is.
+/// "verdict", in the primary outcome only, at equal places too: "better", "worse", "not shown",
+/// "too few seeds" or "equal".
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
 /// difference_ci_low, difference_ci_high, p, p_holm, improvement, median, iqm, iqm_ci_low,
 /// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
 /// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
-/// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution. Absent numbers
-/// are empty fields. RFC 4180 quoting,
+/// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution and, of what was
+/// chosen, selected_by, selection_values, selection_runs, selection_edges. Absent numbers are empty
+/// fields. RFC 4180 quoting,
 /// "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);

@@ -119,6 +119,19 @@ void add_test(std::vector<std::string>& fields, const Comparison& comparison,
   fields.emplace_back(is_claim(comparison, d->metric) ? name_of(judge(*d)) : "");
 }
 
+void add_selection(std::vector<std::string>& fields, const Comparison& comparison,
+                   const ComparedGroup& group) {
+  for (const Selection& selection : comparison.selections)
+    if (const Selection::Choice* const choice = selection.choice_of(group.runs_group)) {
+      std::string edges;
+      for (const std::string& key : choice->edges) edges += (edges.empty() ? "" : " ") + key;
+      fields.insert(fields.end(), {selection.metric, std::to_string(choice->candidates.size()),
+                                   std::to_string(choice->runs()), edges});
+      return;
+    }
+  fields.insert(fields.end(), 4, "");
+}
+
 std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGroup& group,
                                  const std::string& metric, const std::vector<std::string>& keys) {
   std::vector<std::string> fields{group.group, group.algorithm, group.label};
@@ -155,6 +168,7 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   const auto reading = group.readings.find(metric);
   const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
   add_numbers_or_blanks(fields, {read.apart, read.resolution});
+  add_selection(fields, comparison, group);
   return fields;
 }
 
@@ -232,7 +246,10 @@ json to_json(const Comparison& comparison) {
               {"differences", json::array()},
               {"ratios", json::array()},
               {"notes", comparison.notes},
+              {"selections", json::array()},
               {"equal", equal_json(comparison)}};
+  for (const Selection& selection : comparison.selections)
+    result["selections"].push_back(to_json(selection));
   for (const ComparedSection& section : comparison.sections) {
     json object{{"settings", json::object()}, {"groups", json::array()}};
     for (const auto& [key, value] : section.settings) object["settings"][key] = value;
@@ -320,7 +337,11 @@ std::string to_csv(const Comparison& comparison) {
                            "verdict",
                            "reached",
                            "samples_apart",
-                           "resolution"})
+                           "resolution",
+                           "selected_by",
+                           "selection_values",
+                           "selection_runs",
+                           "selection_edges"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
@@ -332,6 +353,13 @@ std::string to_csv(const Comparison& comparison) {
 
 std::string to_markdown(const Comparison& comparison) {
   std::string text = markdown_cell(comparison.heading) + "\n\n";
+  for (const Selection& selection : comparison.selections)
+    for (const Selection::Choice& choice : selection.choices)
+      text += fmt::format(
+          "- {}{}: {}, of {}\n", markdown_cell(choice.label),
+          choice.settings.empty() ? "" : " at " + markdown_cell(settings_title(choice.settings)),
+          markdown_cell(chosen_words(choice)), tried_words(choice));
+  if (!comparison.selections.empty()) text += "\n";
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty())
       text += fmt::format("### {}\n\n", markdown_cell(settings_title(section.settings)));

@@ -53,6 +53,12 @@ std::string to_latex(const Comparison& comparison) {
       "needs \\usepackage{booktabs}; mean ± half of the 95 % Student-t "
       "interval over n seeds");
   text += latex_comment(comparison.heading);
+  for (const Selection& selection : comparison.selections)
+    for (const Selection::Choice& choice : selection.choices)
+      text += latex_comment(
+          fmt::format("{}{}: {}, of {}", choice.label,
+                      choice.settings.empty() ? "" : " at " + settings_title(choice.settings),
+                      chosen_words(choice), tried_words(choice)));
   for (const std::string& sentence : verdict_sentences(comparison)) text += latex_comment(sentence);
   for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {

@@ -67,17 +67,20 @@ void note_seeds(Comparison& comparison) {
   comparison.notes.push_back(note);
 }
 
-std::string other_settings(const ComparedGroup& group, const ComparedGroup& baseline) {
+std::string other_settings(const ComparedGroup& group, const ComparedGroup& baseline,
+                           const std::set<std::string>& searched) {
   const FlatSettings own = flatten(group.settings), other = flatten(baseline.settings);
   std::string what;
   for (const std::string& key : varying_keys({&other, &own}))
-    if (!is_algorithm_key(key))
+    if (!is_algorithm_key(key) && !searched.contains(key))
       what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
                           value_text(value_at(own, key)), value_text(value_at(other, key)));
   return what;
 }
 
 void note_points(Comparison& comparison) {
+  std::set<std::string> searched;  // said once for all
+  for (const Selection& selection : comparison.selections) searched.merge(selection.keys());
   for (const ComparedPoint& point : comparison.points) {
     if (!point.baseline) {
       comparison.notes.push_back(
@@ -87,7 +90,7 @@ void note_points(Comparison& comparison) {
     const ComparedGroup& baseline = comparison.groups[*point.baseline];
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      if (const std::string what = other_settings(group, baseline); !what.empty())
+      if (const std::string what = other_settings(group, baseline, searched); !what.empty())
         comparison.notes.push_back(fmt::format("{}{} also differs from its baseline in {}",
                                                group.label, where(point), what));
       if (group.outcomes() == 0 || baseline.outcomes() == 0 || group.seeds() == baseline.seeds())
@@ -367,6 +370,9 @@ std::optional<Target> target_of(const nlohmann::json& settings, const CompareOpt
 
 void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
                const CompareOptions& options) {
+  for (const Selection& selection : comparison.selections)
+    for (std::string& note : selection_notes(selection))
+      comparison.notes.push_back(std::move(note));
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];

@@ -234,7 +234,18 @@ Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
                    },
                    {});
   read_equal_places(store, runs, options);
-  return compare_runs(runs, options);
+  return compare_runs(std::move(runs), options, selections_of(store, summaries));
+}
+
+std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {
+  std::vector<Selection> selections;
+  std::set<std::string> seen;
+  for (const RunSummary& run : runs)
+    if (seen.insert(run.experiment).second)
+      if (const ExperimentRecord experiment = experiment_of(store, run);
+          !experiment.search.is_null())
+        selections.push_back(selection_from(experiment.search));
+  return selections;
 }
 
 }  // namespace acid

@@ -311,6 +311,9 @@ std::string difference_cell(const ComparedDifference& difference) {
 std::string to_text(const Comparison& comparison, bool colour) {
   const Ink ink{colour};
   std::string text = ink.bold(wrapped(comparison.heading, kTerminalColumns, "  ")) + "\n";
+  for (const Selection& selection : comparison.selections)
+    text += "\n" + ink.bold("chosen") + ink.dim("  by " + selection.metric) + "\n" +
+            selection_table(selection);
   std::vector<std::string> totals;
   for (const std::string& metric : comparison.metrics)
     if (is_total(metric)) totals.push_back(metric);

@@ -23,8 +23,8 @@ std::vector<FlatSettings> flat_settings(const Comparison& comparison) {
 }
 
 /// Keys outside the algorithm's own table that take several values under one label.
-std::set<std::string> swept_keys(const Comparison& comparison,
-                                 const std::vector<FlatSettings>& flat) {
+std::set<std::string> keys_of_labels(const Comparison& comparison,
+                                     const std::vector<FlatSettings>& flat) {
   std::map<std::pair<std::string, std::string>, std::vector<const FlatSettings*>> by_label;
   for (std::size_t g = 0; g < flat.size(); ++g)
     by_label[{comparison.groups[g].algorithm, comparison.groups[g].label}].push_back(&flat[g]);
@@ -107,11 +107,12 @@ std::vector<std::string> meant_keys(const std::string& key, const std::vector<st
   return keys;
 }
 
-[[noreturn]] void refuse_key(const std::string& key, const std::set<std::string>& known,
+[[noreturn]] void refuse_key(const char* option, const std::string& key,
+                             const std::set<std::string>& known,
                              const std::vector<std::string>& swept) {
   const auto meant = meant_keys(key, {known.begin(), known.end()}, swept);
   throw UsageError(
-      fmt::format("--by: no run here has the setting '{}'{}; {}", key,
+      fmt::format("{}: no run here has the setting '{}'{}; {}", option, key,
                   meant.empty() ? "" : fmt::format(", did you mean {}?", one_of(meant)),
                   swept.empty() ? "no setting varies here but those of the algorithm"
                                 : fmt::format("what varies is {}", fmt::join(swept, ", "))));
@@ -163,6 +164,20 @@ std::size_t index_of(std::vector<Name>& names, const Name& name) {
   return names.size() - 1;
 }
 
+/// What tells points apart: what a sweep varies, but not what a search chose.
+std::set<std::string> point_keys(const Comparison& comparison) {
+  const std::vector<Selection>& selections = comparison.selections;
+  const bool all_chosen =
+      selections.size() == 1 && std::ranges::all_of(comparison.groups, [&](const auto& group) {
+        return selections.front().choice_of(group.runs_group) != nullptr;
+      });
+  if (all_chosen) return selections.front().settings();
+  std::set<std::string> swept = swept_keys(comparison);
+  for (const Selection& selection : selections)
+    for (const std::string& key : selection.keys()) swept.erase(key);
+  return swept;
+}
+
 }  // namespace
 
 void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
@@ -197,7 +212,7 @@ void share_groups(Comparison& comparison) {
   std::vector<ComparedGroup>& groups = comparison.groups;
   if (std::ranges::none_of(groups, reads_no_graph)) return;
   const std::vector<FlatSettings> flat = flat_settings(comparison);
-  const SweptSettings swept(swept_keys(comparison, flat));
+  const SweptSettings swept(point_keys(comparison));
   std::vector<GraphPoint> points;
   for (std::size_t g = 0; g < groups.size(); ++g)
     if (!reads_no_graph(groups[g]))
@@ -239,10 +254,25 @@ void share_groups(Comparison& comparison) {
         fmt::format("{} reads no graph: its runs were computed once for all graphs", label));
 }
 
+std::set<std::string> swept_keys(const Comparison& comparison) {
+  const std::vector<FlatSettings> flat = flat_settings(comparison);
+  std::set<std::string> swept = keys_of_labels(comparison, flat);
+  drop_implied_cadences(swept, flat);
+  return swept;
+}
+
+void require_settings(const char* option, const std::vector<std::string>& keys,
+                      const std::vector<FlatSettings>& flat, const std::set<std::string>& swept) {
+  std::set<std::string> known;
+  for (const FlatSettings& settings : flat)
+    for (const auto& [key, value] : settings) known.insert(key);
+  for (const std::string& key : keys)
+    if (!known.contains(key)) refuse_key(option, key, known, {swept.begin(), swept.end()});
+}
+
 void form_points(Comparison& comparison) {
   const std::vector<FlatSettings> flat = flat_settings(comparison);
-  std::set<std::string> swept = swept_keys(comparison, flat);
-  drop_implied_cadences(swept, flat);
+  const std::set<std::string> swept = point_keys(comparison);
   for (std::size_t g = 0; g < flat.size(); ++g) {
     ComparedPoint candidate;
     for (const std::string& key : swept)
@@ -264,11 +294,7 @@ void form_sections(Comparison& comparison, const std::vector<std::string>& by) {
   std::vector<std::string> swept;
   for (const auto& [key, value] : comparison.points.front().settings) swept.push_back(key);
   const std::vector<FlatSettings> flat = flat_settings(comparison);
-  std::set<std::string> known;
-  for (const FlatSettings& settings : flat)
-    for (const auto& [key, value] : settings) known.insert(key);
-  for (const std::string& key : by)
-    if (!known.contains(key)) refuse_key(key, known, swept);
+  require_settings("--by", by, flat, {swept.begin(), swept.end()});
 
   comparison.by = by;
   for (const std::string& key : swept)

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "reports/compare.hpp"
+#include "reports/settings.hpp"
 
 namespace acid {
 
@@ -11,8 +16,14 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs);
 /// takes its place at each sweep point whose other settings it has, with that point's graph. After
 /// form_groups.
 void share_groups(Comparison& comparison);
-/// Sweep points, and each one's baseline. A key is swept when one label has several values of it: a
-/// key that a recipe sets for one algorithm only does not separate that algorithm from the rest.
+/// Keys outside the algorithm's own table that a sweep varies: one label has several values of
+/// them. Without cadences that follow from others.
+std::set<std::string> swept_keys(const Comparison& comparison);
+/// UsageError of this option, with the nearest keys, for a setting that none of these has.
+void require_settings(const char* option, const std::vector<std::string>& keys,
+                      const std::vector<FlatSettings>& flat, const std::set<std::string>& swept);
+/// Sweep points, and each one's baseline. A key that a recipe sets for one algorithm only, or that
+/// a search chose for each, does not separate that algorithm from the rest.
 void form_points(Comparison& comparison);
 /// Sections by the values of these settings, or by point when there are none; sections and the rows
 /// in them keep the order of the points. UsageError, with the nearest keys, for a setting that no

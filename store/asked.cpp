@@ -17,14 +17,16 @@ struct Experiment {
   std::string id, name;
 };
 
-/// The experiments all of whose runs are among `ids`: largest first, then newest.
+/// The experiments all of whose runs are among `ids`, or tried by a search: largest first, then
+/// newest.
 std::vector<Experiment> wholly_among(const Connection& connection, const std::string& ids) {
   Statement select(connection,
                    "SELECT e.number, e.id, e.name FROM experiments e"
                    " JOIN experiment_runs m ON m.experiment = e.number"
                    " JOIN runs r ON r.number = m.run"
                    " GROUP BY e.number"
-                   " HAVING count(*) = sum(r.id IN (SELECT value FROM json_each(?)))"
+                   " HAVING sum(r.id IN (SELECT value FROM json_each(?1))) > 0"
+                   " AND sum(m.role = '' AND r.id NOT IN (SELECT value FROM json_each(?1))) = 0"
                    " ORDER BY count(*) DESC, e.number DESC");
   select.bind(ids);
   std::vector<Experiment> experiments;
@@ -96,11 +98,13 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
   Statement find(store.impl().connection(),
                  "SELECT id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-                 " command_line FROM experiments WHERE id = ?");
+                 " command_line, search FROM experiments WHERE id = ?");
   if (!find.bind(run.experiment).step()) return {};
   return {find.text(0), find.text(1), find.text(2),
           find.text(3), find.text(4), stored_texts(find, 5, "experiment " + run.experiment),
-          find.text(6)};
+          find.text(6),
+          find.is_null(7) ? nlohmann::json()
+                          : stored_object(find, 7, "experiment " + run.experiment)};
 }
 
 }  // namespace acid

@@ -20,7 +20,7 @@ constexpr const char* kSelectRuns = R"sql(
          CASE WHEN budget_gradients = 0 THEN
            (SELECT json_extract(settings, '$.budget.normalised_time')
             FROM runs WHERE runs.id = run_list.id)
-         END
+         END, role
   FROM run_list
   WHERE ?1 IS NULL OR id IN (SELECT value FROM json_each(?1))
   ORDER BY max(coalesce(started, ''), created) DESC,
@@ -57,6 +57,7 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.finished = row.text(14);
   run.budget_gradients = row.integer(16, 0, kMostGradients, whose);
   run.budget_time = row.optional_real(21);
+  run.is_search = row.text(22) == "search";
   if (run.state != RunState::planned)
     run.progress = {row.integer(17, 0, kMostGradients, whose), row.real(18), row.real(19),
                     row.integer(20, 0, kMostBytes, whose)};

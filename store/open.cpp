@@ -23,10 +23,10 @@ using sqlite::Transaction;
 
 constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
                                  std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
-                                 std::string_view(kSchema5Sql)};
+                                 std::string_view(kSchema5Sql), std::string_view(kSchema6Sql)};
 // Of the schema that all of them make together, so that a store is compared without executing them.
 constexpr std::string_view kSchemaDigest =
-    "e249925c1f2822adef9e6a5ed3e121b2867d57dd8f5d5a268c13f06c52a178a4";
+    "4b8338aa5a32a16f42736d81006757d00b12b82e6f0879b6e716dc5ee36c768f";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {

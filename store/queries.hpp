@@ -16,6 +16,7 @@ struct RunSummary {
   std::string id, experiment, experiment_name, algorithm, label;
   std::uint64_t seed = 0;
   std::string digest, group;
+  bool is_search = false;  // of that experiment: tried by its search
   RunState state = RunState::planned;  // as computed: a dead lease is interrupted
   std::string message;
   std::string driver, topology;
@@ -131,7 +132,11 @@ std::vector<ExperimentSummary> list_experiments(const Store& store);
 /// (the newest experiment). Several give the union, in order, each run once. Empty: every run of
 /// the newest experiment. UsageError when nothing matches (with the nearest ids) or a prefix is not
 /// unique (with the candidates).
-std::vector<std::string> resolve_runs(const Store& store, const std::vector<std::string>& names);
+/// Experiments leave out what their searches tried where asked to; UsageError where then none is
+/// left.
+enum class OfSearches { with, without };
+std::vector<std::string> resolve_runs(const Store& store, const std::vector<std::string>& names,
+                                      OfSearches searches = OfSearches::with);
 /// Exactly one run: a unique prefix of its id, an experiment that has only one, or "@latest", the
 /// newest run. UsageError as above.
 std::string resolve_run(const Store& store, const std::string& name);

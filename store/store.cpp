@@ -123,21 +123,23 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
                    "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"
-                   " overrides, command_line, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+                   " overrides, command_line, created, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(experiment.id, experiment.name, experiment.recipe_path, experiment.recipe_text,
-            experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now)
+            experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now,
+            experiment.search.is_null() ? std::optional<std::string>()
+                                        : json_text(experiment.search))
       .run();
   const std::int64_t number = connection.last_insert_id();
   // A run that the recipe asks for twice keeps its first place.
   Statement member(connection,
-                   "INSERT INTO experiment_runs (experiment, position, run, label)"
-                   " VALUES (?, ?, ?, ?) ON CONFLICT (run, experiment) DO NOTHING");
+                   "INSERT INTO experiment_runs (experiment, position, run, label, role)"
+                   " VALUES (?, ?, ?, ?, ?) ON CONFLICT (run, experiment) DO NOTHING");
   const std::unordered_set<std::string> live = live_runs(connection);
   for (std::size_t position = 0; position < runs.size(); ++position)
     member
         .bind(number, position, share_run(connection, runs[position], live, now),
-              runs[position].label)
+              runs[position].label, runs[position].is_search ? "search" : "")
         .run();
   seal_experiment(connection, number);
   transaction.commit();

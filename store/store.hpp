@@ -23,6 +23,7 @@ struct ExperimentRecord {
   std::string recipe_digest;
   std::vector<std::string> overrides;
   std::string command_line;
+  nlohmann::json search;  // what its search chose; null: it has none, or none yet
 };
 
 /// A planned run, as the store keeps it.
@@ -38,7 +39,8 @@ struct RunRecord {
   std::string topology;  // kind
   int workers = 1;
   std::int64_t budget_gradients = 0;
-  nlohmann::json plan;  // the rest of `acid plan --json` for this run: chi1, chi2, …, bytes, load
+  bool is_search = false;  // tried by the experiment's search, and not to be compared
+  nlohmann::json plan;     // the rest of `acid plan --json` for this run: chi1, …, bytes, load
 };
 
 enum class RunState { planned, running, finished, failed, diverged, interrupted };

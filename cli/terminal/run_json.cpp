@@ -119,6 +119,7 @@ json to_json(const RunSummary& run) {
   return {{"id", run.id},
           {"experiment", run.experiment},
           {"experiment_name", run.experiment_name},
+          {"role", run.is_search ? "search" : ""},
           {"algorithm", run.algorithm},
           {"label", run.label},
           {"seed", run.seed},

@@ -29,6 +29,7 @@ struct Section {
 };
 constexpr std::array kSections{
     Section{"verdict", "Verdict", verdict_section},
+    Section{"search", "Search", search_section},
     Section{"curves", "Curves", curves_section},
     Section{"time", "Where the time went", time_section},
     Section{"network", "Network and workers", network_section},

@@ -10,6 +10,8 @@ namespace acid {
 /// The sections of a page, each a pure function of the data. Each begins with its heading, except
 /// that an empty string means there is nothing to say.
 std::string verdict_section(const ReportData& data);
+/// What each algorithm chose before it was compared; empty where nothing was searched.
+std::string search_section(const ReportData& data);
 std::string curves_section(const ReportData& data);
 /// Timelines, runtime per gradient and staleness.
 std::string time_section(const ReportData& data);

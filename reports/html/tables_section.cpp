@@ -132,6 +132,30 @@ std::string seeds_section(const ReportData& data) {
   return "<section id=\"seeds\">\n<h2>Every run</h2>\n" + table.html() + "</section>\n";
 }
 
+std::string search_section(const ReportData& data) {
+  std::string body;
+  for (const Selection& selection : data.comparison.selections) {
+    HtmlTable table;
+    table.csv = fmt::format("search-{}", &selection - data.comparison.selections.data() + 1);
+    table.head = {"algorithm"};
+    for (const std::string& key : selection.settings()) table.head.push_back(key);
+    table.first_number = table.head.size() + 2;
+    table.head.insert(table.head.end(), {"chosen", "of", selection.metric});
+    for (const Selection::Choice& choice : selection.choices) {
+      std::vector<Markup> row{text(choice.label)};
+      for (const auto& [key, value] : choice.settings) row.push_back(setting_cell(value));
+      row.push_back(text(chosen_words(choice)));
+      row.push_back(text(tried_words(choice)));
+      row.push_back(number_text(format_number(choice.winner().mean), choice.winner().mean));
+      table.rows.push_back(std::move(row));
+    }
+    for (const std::string& note : selection_notes(selection)) body += paragraph(note + ".");
+    body += table.html();
+  }
+  if (body.empty()) return "";
+  return "<section id=\"search\">\n<h2>Search</h2>\n" + body + "</section>\n";
+}
+
 std::string settings_section(const ReportData& data) {
   return "<section id=\"settings\">\n<h2>Settings</h2>\n" + varying_table(data) +
          common_settings(data) + "</section>\n";

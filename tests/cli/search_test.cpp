@@ -1,4 +1,8 @@
 // Validation data and searches, by the real programs.
+#include <signal.h>
+#include <unistd.h>
+
+#include <map>
 #include <string>
 
 #include "tests/catch.hpp"
@@ -54,6 +58,137 @@ TEST_CASE("every driver measures on validation data what acid verify finds again
   }
   CHECK_THAT(acid(folder, {"plan", "held.toml"}).out,
              ContainsSubstring("300 to train on, 100 held out for validation, 100 to test on"));
+}
+
+namespace {
+
+constexpr const char* kSearch = R"(
+[search]
+optimizer.learning_rate = [0.003, 0.3, 1e30]
+seeds = [101, 102]
+[sweep]
+topology.kind = ["ring", "complete"]
+[[algorithms]]
+kind = "ar-sgd"
+[[algorithms]]
+kind = "a2cid2"
+)";
+
+struct Study : Folder {
+  Study() { write("study.toml", std::string("seeds = [1, 2]\n") + kTask + kSearch); }
+  Result call(const std::vector<std::string>& arguments) const { return acid(*this, arguments); }
+  json listed() const { return call({"list", "--json"}).json()["runs"]; }
+  // By id: the final mean.
+  std::map<std::string, std::string> results() const {
+    std::map<std::string, std::string> found;
+    for (const json& run : listed())
+      found[run["id"]] = call({"show", run["id"], "--json"}).json()["digests"]["mean"].dump();
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the comparison") {
+  const Study study;
+  const std::string planned = study.call({"plan", "study.toml"}).out;
+  CHECK_THAT(planned,
+             ContainsSubstring("(3 values of optimizer.learning_rate for each algorithm") &&
+                 ContainsSubstring("chosen by validation_loss"));
+  const Result result = study.call({"run", "study.toml"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);  // values that diverged have lost, no more
+  CHECK_THAT(result.out, ContainsSubstring("chosen  by validation_loss"));
+  std::map<std::string, int> roles;
+  for (const json& run : study.listed()) {
+    const bool of_search = run["role"] == "search";
+    CHECK((run["seed"] > 100) == of_search);
+    ++roles[run["role"]];
+  }
+  CHECK(roles[""] >= 6);
+  const json comparison = study.call({"compare", "study", "--json"}).json();
+  for (const json& group : comparison["groups"]) {
+    CHECK(group["seeds"] == json{1, 2});
+    CHECK(group["settings"]["optimizer"]["learning_rate"] == 0.3);
+  }
+  REQUIRE(comparison["selections"].size() == 1);
+  const json& selection = comparison["selections"][0];
+  CHECK(selection["seeds"] == json{101, 102});
+  CHECK(selection["choices"].size() == 4);
+  for (const json& choice : selection["choices"]) {
+    CHECK(choice["values"] == 3);
+    CHECK(choice["runs"] == 6);
+    CHECK(choice["edges"].empty());
+    CHECK(choice["candidates"][2]["diverged"] == 2);
+  }
+  CHECK_THAT(study.call({"compare", "study", "--csv"}).out,
+             ContainsSubstring("validation_loss,3,6"));
+  CHECK_THAT(study.call({"report", "-o", "-"}).out, ContainsSubstring("id=\"search\""));
+  // What the search tried can be looked at by its runs' ids.
+  const std::string tried =
+      study.call({"list", "--json", "--where", "role = 'search'"}).json()["runs"][0]["id"];
+  CHECK(study.call({"compare", tried}).code == 0);
+  const Result proof = study.call({"verify", "study"});
+  INFO(proof.out << proof.err);
+  CHECK(proof.code == 0);
+  CHECK(study.call({"doctor", "--store"}).code == 0);
+
+  const auto before = study.results();
+  const Result again = study.call({"run", "study.toml"});
+  CHECK(again.out == result.out);
+  CHECK(study.results() == before);
+}
+
+TEST_CASE("a search that is interrupted chooses nothing, and the same command goes on with it") {
+  const Study whole, study;
+  REQUIRE(whole.call({"run", "study.toml"}).code == 0);
+  // Killed again and again, at moments that have nothing to do with what it does.
+  for (int round = 0; round < 6; ++round) {
+    Running running(study, {"run", "study.toml"});
+    usleep(100'000 * static_cast<useconds_t>(round + 1));
+    kill(running.pid(), SIGKILL);
+    running.wait();
+  }
+  const Result result = study.call({"run", "study.toml"});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(study.results() == whole.results());
+  CHECK(study.call({"compare", "study", "--csv"}).out ==
+        whole.call({"compare", "study", "--csv"}).out);
+}
+
+TEST_CASE("nothing is compared before the search has chosen") {
+  const Study study;
+  Running running(study, {"run", "study.toml", "--set", "budget.gradients=30000"});
+  while (study.call({"list", "--json"}).code != 0 || study.listed().empty()) usleep(20'000);
+  kill(running.pid(), SIGINT);
+  CHECK(running.wait().code == 130);
+  const Result refused = study.call({"compare", "study"});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("its search has not chosen"));
+}
+
+TEST_CASE("compare --best-over reads a sweep that exists, and refuses the seeds it chose on") {
+  const Folder folder;
+  folder.write("sweep.toml", std::string("seeds = [1, 2, 3, 4]\n") + kTask +
+                                 "[sweep]\noptimizer.learning_rate = [0.003, 0.3]\n"
+                                 "[[algorithms]]\nkind = \"ar-sgd\"\n"
+                                 "[[algorithms]]\nkind = \"a2cid2\"\n");
+  REQUIRE(acid(folder, {"run", "sweep.toml"}).code == 0);
+  const std::vector<std::string> best{"compare", "sweep", "--best-over", "optimizer.learning_rate"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), best.begin(), best.end());
+    return acid(folder, more);
+  };
+  const Result refused = with({});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--selection-seeds") && ContainsSubstring("[search]"));
+  const Result chosen = with({"--selection-seeds", "1,2"});
+  CHECK(chosen.code == 0);
+  CHECK_THAT(chosen.out, ContainsSubstring("of 2 values, 4 runs, the largest of 2"));
+  CHECK(with({"--selection-seeds", "1,2", "--json"}).json()["groups"][0]["seeds"] == json{3, 4});
+  CHECK_THAT(with({"--same-seeds"}).out, ContainsSubstring("ON THE SAME SEEDS"));
+  CHECK(acid(folder, {"compare", "sweep", "--same-seeds"}).code == 2);
 }
 
 }  // namespace acid::test

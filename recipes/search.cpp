@@ -1,0 +1,156 @@
+#include "recipes/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/names.hpp"
+#include "recipes/utf8.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::array<std::string_view, 2> kReserved{"seeds", "metric"};
+
+// Other settings say what is trained, for how long, and how that is seen: not what to choose among.
+bool may_be_searched(std::string_view key) {
+  return key.starts_with("optimizer.") || key.starts_with("topology") || key == "task.batch_size" ||
+         key.starts_with("task.model");
+}
+
+std::vector<std::uint64_t> search_seeds(const Node* seeds, const Place& place,
+                                        std::span<const std::uint64_t> run_seeds,
+                                        Diagnostics& out) {
+  constexpr const char* kRemedy =
+      "list whole numbers that are not among the recipe's seeds: seeds = [101, 102]";
+  std::vector<std::uint64_t> found;
+  if (seeds == nullptr || !seeds->is_list() || seeds->children.empty()) {
+    out.error(seeds == nullptr ? place : seeds->place, "search needs a list of seeds of its own",
+              kRemedy);
+    return found;
+  }
+  for (const Node& seed : seeds->children) {
+    if (seed.type != Node::Type::integer || seed.scalar.get<std::int64_t>() < 0) {
+      out.error(seed.place,
+                fmt::format("a seed must be a whole number from 0, not {}", describe(seed)),
+                kRemedy);
+      continue;
+    }
+    const auto value = seed.scalar.get<std::uint64_t>();
+    if (std::ranges::find(run_seeds, value) != run_seeds.end())
+      out.error(seed.place,
+                fmt::format("seed {} is one of the runs' seeds: what is chosen on a seed looks "
+                            "better there than it is",
+                            value),
+                kRemedy);
+    else if (std::ranges::find(found, value) != found.end())
+      out.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
+    else
+      found.push_back(value);
+  }
+  return found;
+}
+
+void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diagnostics& out) {
+  if (sweep == nullptr || points.empty() || points.front().empty()) return;
+  Diagnostics ignored("", "", {});  // the sweep's own mistakes are told elsewhere
+  const std::vector<SweepPoint> swept = sweep_points(sweep, ignored);
+  for (const Assignment& one : points.front())
+    for (const Assignment& other : swept.front())
+      if (one.key == other.key)
+        out.error(one.value.key_place, fmt::format("'{}' is swept, too", clip(one.key, 60)),
+                  "a sweep compares its values, a search chooses one: keep one of them");
+}
+
+}  // namespace
+
+std::optional<SearchTable> read_search(const Node* search, std::span<const std::uint64_t> run_seeds,
+                                       const Node* sweep, Diagnostics& out) {
+  if (search == nullptr) return std::nullopt;
+  if (!search->is_table()) {
+    out.error(search->place, fmt::format("search must be a table, not {}", describe(*search)),
+              "write [search] with seeds and \"dotted.key\" = [values]");
+    return std::nullopt;
+  }
+  SearchTable table;
+  table.place = search->key_place;
+  table.seeds = search_seeds(search->find("seeds"), search->key_place, run_seeds, out);
+  if (const Node* const metric = search->find("metric")) {
+    table.metric_place = metric->place;
+    if (metric->is_text())
+      table.metric = metric->text();
+    else
+      out.error(metric->place,
+                fmt::format("search.metric must be a name in quotes, not {}", describe(*metric)),
+                "metric = \"validation_loss\"");
+  }
+  Node keys = *search;
+  for (const std::string_view name : kReserved) keys.erase(name);
+  table.points = sweep_points(&keys, out);
+  refuse_swept(sweep, table.points, out);
+  return table;
+}
+
+std::vector<SweepPoint> own_search_points(const Node& search, Diagnostics& out) {
+  if (search.is_table()) return sweep_points(&search, out);
+  out.error(search.place,
+            fmt::format("an algorithm's search must be a table, not {}", describe(search)),
+            "search = { optimizer.learning_rate = [0.1, 0.2] }");
+  return {};
+}
+
+std::vector<std::string> apply_search_point(Node& settings, Node& algorithm,
+                                            const SweepPoint& point,
+                                            const std::vector<std::string>& sections,
+                                            Diagnostics& out) {
+  std::vector<std::string> keys;
+  const Node* const set = algorithm.find("set");
+  const std::vector<Assignment> own =
+      set != nullptr && set->is_table() ? set_assignments(*set) : std::vector<Assignment>{};
+  for (const Assignment& one : point) {
+    const Place& place = one.value.key_place;
+    const std::string first = split_path(one.key).front();
+    const bool of_section = std::ranges::find(sections, first) != sections.end();
+    const bool is_name = first == "kind" || first == "label" || first == "set" || first == "search";
+    if (is_name || (of_section && !may_be_searched(one.key)))
+      out.error(place,
+                fmt::format("'{}' cannot be searched: runs that differ in it do not compare",
+                            clip(one.key, 60)),
+                "search keys of optimizer, topology, task.model, task.batch_size, or the "
+                "algorithm's own");
+    if (std::ranges::any_of(own, [&](const Assignment& each) { return each.key == one.key; }))
+      out.error(place, fmt::format("'{}' is set for an algorithm, and searched", clip(one.key, 60)),
+                "take it out of the algorithm's set, or give the algorithm a search of its own");
+    if (auto problem =
+            assign(of_section ? settings : algorithm, one.key, one.value, Origin::algorithm_set))
+      out.error(place, std::move(*problem));
+    keys.push_back(of_section ? one.key : "algorithm." + one.key);
+  }
+  return keys;
+}
+
+std::string search_metric(const PlannedRun& run, const SearchTable& search, Diagnostics& out) {
+  const TaskSettings task = task_from(run.settings);
+  const bool has_data = task.batch_size.has_value();
+  if (has_data && task.validation == 0) {
+    out.error(search.place, "search chooses on validation data, and there is none",
+              "add validation = 0.1 to [task], examples that nothing is trained on");
+    return {};
+  }
+  const std::vector<std::string> known =
+      has_data ? std::vector<std::string>{"validation_loss", "validation_accuracy"}
+               : std::vector<std::string>{"eval_loss", "train_loss_at_mean"};
+  if (search.metric.empty()) return known.front();
+  if (std::ranges::find(known, search.metric) != known.end()) return search.metric;
+  out.error(
+      search.metric_place,
+      fmt::format(
+          "a search of this task cannot choose by '{}'{}", clip(search.metric, 40),
+          has_data && search.metric.starts_with("eval_") ? ": it is measured on the test set" : ""),
+      fmt::format("choose by {}", one_of(known)));
+  return {};
+}
+
+}  // namespace acid

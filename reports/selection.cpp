@@ -1,0 +1,311 @@
+#include "reports/selection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/base/error.hpp"
+#include "engine/methods/method.hpp"
+#include "reports/grouping.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr const char* kValidationMetric = "validation_loss";
+
+std::vector<const FlatSettings*> pointers(const std::vector<FlatSettings>& flat) {
+  std::vector<const FlatSettings*> all;
+  for (const FlatSettings& one : flat) all.push_back(&one);
+  return all;
+}
+
+/// Seeds with an outcome in every candidate, of those asked for.
+std::vector<std::uint64_t> common_seeds(const std::vector<const ComparedGroup*>& candidates,
+                                        const std::vector<std::uint64_t>& asked) {
+  std::vector<std::uint64_t> common;
+  for (const std::uint64_t seed : candidates.front()->seeds()) {
+    const bool wanted = asked.empty() || std::ranges::find(asked, seed) != asked.end();
+    if (wanted && std::ranges::all_of(candidates, [&](const ComparedGroup* group) {
+          return group->seeds().contains(seed);
+        }))
+      common.push_back(seed);
+  }
+  return common;
+}
+
+Selection::Candidate judged(const ComparedGroup& group, const std::vector<std::uint64_t>& seeds,
+                            const std::string& metric) {
+  Selection::Candidate candidate{.group = group.group, .values = {}};
+  double sum = 0;
+  for (const std::uint64_t seed : seeds) {
+    if (std::ranges::find(group.diverged, seed) != group.diverged.end()) {
+      ++candidate.diverged;
+      continue;
+    }
+    const auto outcome = outcome_of(group, seed, metric);
+    if (!outcome)
+      throw UsageError(
+          fmt::format("{} with seed {} has no {} to choose by: every run must have recorded it",
+                      group.label, seed, metric));
+    sum += *outcome;
+    ++candidate.n;
+  }
+  if (candidate.n > 0) candidate.mean = sum / candidate.n;
+  return candidate;
+}
+
+/// Values of numbers, one key after the other; what is no number decides nothing.
+bool smaller(const Selection::Candidate& a, const Selection::Candidate& b) {
+  for (std::size_t k = 0; k < a.values.size(); ++k) {
+    if (!a.values[k].is_number() || !b.values[k].is_number()) continue;
+    const double left = a.values[k].get<double>(), right = b.values[k].get<double>();
+    if (left != right) return left < right;
+  }
+  return false;
+}
+
+bool better(const Selection::Candidate& a, const Selection::Candidate& b, int direction) {
+  if (a.diverged != b.diverged) return a.diverged < b.diverged;
+  const double left = direction * a.mean, right = direction * b.mean;
+  if (std::isnan(left) || std::isnan(right)) return !std::isnan(left) && std::isnan(right);
+  return left != right ? left > right : smaller(a, b);
+}
+
+/// Keys of which the winner has the least or the largest of several numbers.
+std::vector<std::string> edges_of(const Selection::Choice& choice) {
+  std::vector<std::string> edges;
+  for (std::size_t k = 0; k < choice.keys.size(); ++k) {
+    std::set<double> tried;
+    for (const Selection::Candidate& candidate : choice.candidates)
+      if (candidate.values[k].is_number()) tried.insert(candidate.values[k].get<double>());
+    const nlohmann::json& chosen = choice.winner().values[k];
+    if (tried.size() < 2 || !chosen.is_number()) continue;
+    const double value = chosen.get<double>();
+    if (value == *tried.begin() || value == *tried.rbegin()) edges.push_back(choice.keys[k]);
+  }
+  return edges;
+}
+
+/// Of the keys searched those that take several values in the cell; where none does, those it has.
+std::vector<std::string> keys_of_cell(const std::vector<FlatSettings>& cell,
+                                      const std::vector<std::string>& keys) {
+  const std::vector<std::string> varying = varying_keys(pointers(cell));
+  std::vector<std::string> own, there;
+  for (const std::string& key : keys) {
+    if (std::ranges::find(varying, key) != varying.end()) own.push_back(key);
+    if (cell.front().contains(key)) there.push_back(key);
+  }
+  return own.empty() ? there : own;
+}
+
+struct Cell {
+  std::vector<const ComparedGroup*> groups;
+  std::vector<FlatSettings> flat;
+};
+
+Selection::Choice choice_in(const Cell& cell, const std::vector<std::string>& keys,
+                            const std::vector<std::uint64_t>& seeds, const std::string& metric) {
+  Selection::Choice choice;
+  choice.label = cell.groups.front()->label;
+  choice.keys = keys_of_cell(cell.flat, keys);
+  for (std::size_t c = 0; c < cell.groups.size(); ++c) {
+    Selection::Candidate candidate = judged(*cell.groups[c], seeds, metric);
+    for (const std::string& key : choice.keys)
+      candidate.values.push_back(value_at(cell.flat[c], key));
+    choice.candidates.push_back(std::move(candidate));
+  }
+  const int direction = better_direction(metric);
+  for (std::size_t c = 1; c < choice.candidates.size(); ++c)
+    if (better(choice.candidates[c], choice.winner(), direction)) choice.chosen = c;
+  choice.edges = edges_of(choice);
+  return choice;
+}
+
+/// What the resolver works out from other settings, a batch size say.
+bool is_worked_out(std::string_view key) {
+  return key.starts_with("budget.") || key.starts_with("evaluation.") ||
+         key.starts_with("checkpoint.");
+}
+
+/// Whether groups of one label with the same values of the searched keys have the same of this one.
+bool follows(const std::string& key, const std::vector<std::string>& searched,
+             const Comparison& all, const std::vector<FlatSettings>& flat) {
+  std::map<std::vector<nlohmann::json>, nlohmann::json> known;
+  for (std::size_t g = 0; g < flat.size(); ++g) {
+    std::vector<nlohmann::json> values{all.groups[g].label};
+    for (const std::string& one : searched) values.push_back(value_at(flat[g], one));
+    const nlohmann::json& value = value_at(flat[g], key);
+    if (known.try_emplace(std::move(values), value).first->second != value) return false;
+  }
+  return true;
+}
+
+/// The algorithm's settings that a recipe gives, not those that follow from the graph.
+bool is_given(const ComparedGroup& group, const std::string& key) {
+  const AlgorithmEntry* const entry = find_algorithm(group.algorithm);
+  if (entry == nullptr) return true;
+  const std::string name = key.substr(key.find('.') + 1);
+  return std::ranges::any_of(entry->fields, [&](const Field& field) {
+    return field.name == name && field.fallback != "null";
+  });
+}
+
+/// Groups that differ in the searched keys and what follows from them alone.
+Cells cells_over(const Comparison& all, const std::vector<std::string>& searched) {
+  std::vector<FlatSettings> flat;
+  for (const ComparedGroup& group : all.groups) flat.push_back(flatten(group.settings));
+  std::set<std::string> apart = swept_keys(all);
+  for (const std::string& key : searched) apart.erase(key);
+  std::erase_if(apart, [&](const std::string& key) {
+    return is_worked_out(key) && follows(key, searched, all, flat);
+  });
+  Cells cells;
+  std::map<std::vector<nlohmann::json>, std::size_t> known;
+  for (std::size_t g = 0; g < flat.size(); ++g) {
+    const ComparedGroup& group = all.groups[g];
+    std::vector<nlohmann::json> place{group.algorithm, group.label};
+    for (const std::string& key : apart) place.push_back(value_at(flat[g], key));
+    for (const auto& [key, value] : flat[g])
+      if (is_algorithm_key(key) && std::ranges::find(searched, key) == searched.end() &&
+          is_given(group, key))
+        place.push_back(value);
+    const auto [cell, is_new] = known.try_emplace(std::move(place), cells.size());
+    if (is_new) cells.emplace_back();
+    cells[cell->second].push_back(group.group);
+  }
+  return cells;
+}
+
+/// Validation data where all runs have some, else the outcome that a verdict would be about.
+std::string metric_to_choose_by(const Comparison& all) {
+  const auto everywhere = [&](std::string_view metric) {
+    return std::ranges::all_of(all.groups, [&](const ComparedGroup& group) {
+      return std::ranges::all_of(group.runs, [&](const RunSummary& run) {
+        return run.metrics.contains(std::string(metric));
+      });
+    });
+  };
+  if (everywhere(kValidationMetric)) return kValidationMetric;
+  for (const OutcomeMetric& outcome : kOutcomes)
+    if (everywhere(outcome.name)) return std::string(outcome.name);
+  throw UsageError("--best-over: no metric to choose by is in all runs: name one with --best-on");
+}
+
+/// Of tasks with a test set, which is finite.
+bool is_on_test(const std::string& metric, const ComparedGroup& group) {
+  const nlohmann::json::json_pointer batch("/task/batch_size");
+  const bool finite = !group.settings.contains(batch) || !group.settings.at(batch).is_null();
+  return finite && (metric.starts_with("eval_") || metric.starts_with("worker_"));
+}
+
+void check_keys(const Comparison& all, const std::vector<std::string>& keys) {
+  std::vector<FlatSettings> flat;
+  for (const ComparedGroup& group : all.groups) flat.push_back(flatten(group.settings));
+  require_settings("--best-over", keys, flat, swept_keys(all));
+  const std::vector<std::string> varying = varying_keys(pointers(flat));
+  for (const std::string& key : keys)
+    if (std::ranges::find(varying, key) == varying.end())
+      throw UsageError(fmt::format("--best-over: all runs here have the same {}", key));
+}
+
+[[noreturn]] void refuse_same_seeds(const Selection& selection) {
+  throw UsageError(fmt::format(
+      "--best-over: the values would be chosen and compared on the same seeds ({}), which flatters "
+      "every algorithm, and most the one with most values; name the seeds to choose on with "
+      "--selection-seeds, and the others are compared; let a recipe's [search] choose on seeds of "
+      "its own; or accept it with --same-seeds, and the comparison says so",
+      fmt::join(selection.seeds, ", ")));
+}
+
+}  // namespace
+
+int Selection::Choice::runs() const {
+  int sum = 0;
+  for (const Candidate& candidate : candidates) sum += candidate.n + candidate.diverged;
+  return sum;
+}
+
+std::set<std::string> Selection::keys() const {
+  std::set<std::string> all;
+  for (const Choice& choice : choices) all.insert(choice.keys.begin(), choice.keys.end());
+  return all;
+}
+
+std::set<std::string> Selection::settings() const {
+  std::set<std::string> all;
+  for (const Choice& choice : choices)
+    for (const auto& [key, value] : choice.settings) all.insert(key);
+  return all;
+}
+
+const Selection::Choice* Selection::choice_of(const std::string& group) const {
+  for (const Choice& choice : choices)
+    if (choice.winner().group == group) return &choice;
+  return nullptr;
+}
+
+Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
+                 const std::vector<std::string>& keys, const std::string& metric,
+                 const std::vector<std::uint64_t>& seeds) {
+  Comparison all;
+  form_groups(all, runs);
+  std::vector<Cell> candidates;
+  std::vector<const ComparedGroup*> everyone;
+  std::set<std::string> settings = swept_keys(all);
+  for (const std::vector<std::string>& groups : cells) {
+    Cell& cell = candidates.emplace_back();
+    for (const std::string& group : groups) {
+      cell.groups.push_back(&group_of(all, group));
+      cell.flat.push_back(flatten(cell.groups.back()->settings));
+      everyone.push_back(cell.groups.back());
+    }
+    for (const std::string& key : varying_keys(pointers(cell.flat))) settings.erase(key);
+  }
+  Selection selection{.metric = metric,
+                      .seeds = common_seeds(everyone, seeds),
+                      .on_test = is_on_test(metric, *everyone.front()),
+                      .choices = {}};
+  if (selection.seeds.empty())
+    throw UsageError(fmt::format(
+        "there is no seed on which all of the values finished or diverged, so none can be chosen{}",
+        seeds.empty() ? "" : fmt::format(", among {}", fmt::join(seeds, ", "))));
+  for (const Cell& cell : candidates) {
+    Selection::Choice choice = choice_in(cell, keys, selection.seeds, metric);
+    for (const std::string& key : settings)
+      choice.settings.emplace_back(key, value_at(cell.flat.front(), key));
+    selection.choices.push_back(std::move(choice));
+  }
+  return selection;
+}
+
+Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options) {
+  Comparison all;
+  form_groups(all, runs);
+  check_keys(all, options.best_over);
+  const std::string metric = options.best_on.empty() ? metric_to_choose_by(all) : options.best_on;
+  if (better_direction(metric) == 0)
+    throw UsageError(fmt::format("--best-on: neither more nor less {} is better", metric));
+  Selection selection = select(runs, cells_over(all, options.best_over), options.best_over, metric,
+                               options.selection_seeds);
+  selection.same_seeds = options.same_seeds;
+  const auto chosen_on = [&](std::uint64_t seed) {
+    return std::ranges::find(selection.seeds, seed) != selection.seeds.end();
+  };
+  std::erase_if(runs, [&](const ComparedRun& run) {
+    return selection.choice_of(run.summary.group) == nullptr ||
+           (!options.same_seeds && chosen_on(run.summary.seed));
+  });
+  for (const Selection::Choice& choice : selection.choices)
+    if (std::ranges::none_of(runs, [&](const ComparedRun& run) {
+          return run.summary.group == choice.winner().group;
+        }))
+      refuse_same_seeds(selection);
+  return selection;
+}
+
+}  // namespace acid

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace acid {
+
+struct ComparedRun;
+struct CompareOptions;
+
+/// What a search tried for each algorithm at each setting, and what it chose: the value with the
+/// fewest diverged runs, among those the one with the best mean of the metric over the seeds that
+/// all of them have, among those the smallest number, else the first of the grid.
+struct Selection {
+  struct Candidate {
+    std::string group;                   // digest
+    std::vector<nlohmann::json> values;  // parallel to Choice::keys
+    int n = 0, diverged = 0;             // seeds that finished, and that did not
+    double mean = std::numeric_limits<double>::quiet_NaN();  // of the metric; NaN: none finished
+  };
+  /// One algorithm at one setting.
+  struct Choice {
+    std::string label;
+    std::vector<std::pair<std::string, nlohmann::json>> settings;  // what a sweep varies
+    std::vector<std::string> keys;                                 // what was searched
+    std::vector<Candidate> candidates;                             // in the grid's order
+    std::size_t chosen = 0;
+    std::vector<std::string> edges;  // keys of whose numbers the least or the largest was chosen
+
+    const Candidate& winner() const { return candidates[chosen]; }
+    int runs() const;  // spent on it
+  };
+  std::string metric;
+  std::vector<std::uint64_t> seeds;  // chosen on these
+  bool on_test = false;              // by a metric of the test set
+  bool same_seeds = false;           // what is compared ran on these seeds, too
+  std::vector<Choice> choices;
+
+  std::set<std::string> keys() const;      // of any choice
+  std::set<std::string> settings() const;  // keys that the choices are at
+  /// nullptr for a group that it did not choose.
+  const Choice* choice_of(const std::string& group) const;
+};
+
+/// Groups (digests) among which each algorithm at each setting is to choose, in the grid's order.
+using Cells = std::vector<std::vector<std::string>>;
+
+/// Chooses in every cell, by the runs of these seeds (empty: all). UsageError for a metric that
+/// some run has not, and for candidates without a common seed.
+Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
+                 const std::vector<std::string>& keys, const std::string& metric,
+                 const std::vector<std::uint64_t>& seeds);
+
+/// `acid compare --best-over`: the selection that the options ask for among these runs, by
+/// validation_loss where all runs have it, else on the test set. `runs` are left with those of the
+/// values chosen, on the seeds that nothing was chosen on. UsageError for keys that no run has or
+/// that do not vary, and where no other seeds are left, unless options.same_seeds.
+Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options);
+
+/// For the notes of a comparison: on what was chosen, out of how many, unequal searches, values on
+/// the edge.
+std::vector<std::string> selection_notes(const Selection& selection);
+/// For a terminal: a line for each choice.
+std::string selection_table(const Selection& selection);
+/// "4 values, 8 runs", and where a value is on the edge of its grid.
+std::string tried_words(const Selection::Choice& choice);
+/// "learning_rate = 0.1"
+std::string chosen_words(const Selection::Choice& choice);
+
+/// {"metric", "seeds", "on_test", "same_seeds", "choices": [{"label", "settings": {key: value},
+/// "keys", "chosen": index, "values", "runs", "edges", "candidates": [{"group", "values", "n",
+/// "diverged", "mean"}]}]}; a mean that is not finite is null.
+nlohmann::json to_json(const Selection& selection);
+/// StoreError where it is not what to_json() makes.
+Selection selection_from(const nlohmann::json& document);
+
+}  // namespace acid

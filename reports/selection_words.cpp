@@ -1,0 +1,227 @@
+// A selection for people and for programs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.hpp"
+#include "engine/base/names.hpp"
+#include "reports/compare.hpp"
+#include "reports/numbers.hpp"
+#include "reports/selection.hpp"
+#include "reports/settings.hpp"
+#include "reports/text_table.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostEdges = 6;
+
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+std::string name_of(const Selection::Choice& choice) {
+  return choice.label +
+         (choice.settings.empty() ? "" : fmt::format(" ({})", settings_title(choice.settings)));
+}
+
+const json& chosen(const Selection::Choice& choice, const std::string& key) {
+  const auto place = std::ranges::find(choice.keys, key) - choice.keys.begin();
+  return choice.winner().values[static_cast<std::size_t>(place)];
+}
+
+std::string size_words(const Selection::Choice& choice) {
+  return fmt::format("{}, {}", counted(choice.candidates.size(), "value"),
+                     counted(static_cast<std::uint64_t>(choice.runs()), "run"));
+}
+
+/// "the largest of 4" or "the least of 4".
+std::string edge_words(const Selection::Choice& choice, const std::string& key) {
+  const auto k =
+      static_cast<std::size_t>(std::ranges::find(choice.keys, key) - choice.keys.begin());
+  std::set<double> tried;
+  for (const Selection::Candidate& candidate : choice.candidates)
+    if (candidate.values[k].is_number()) tried.insert(candidate.values[k].get<double>());
+  return fmt::format(
+      "the {} of {}",
+      choice.winner().values[k].get<double>() == *tried.begin() ? "least" : "largest",
+      tried.size());
+}
+
+std::string edges_note(const Selection& selection) {
+  std::vector<std::string> named;
+  std::size_t more = 0;
+  for (const Selection::Choice& choice : selection.choices)
+    for (const std::string& key : choice.edges) {
+      if (named.size() == kMostEdges) {
+        ++more;
+        continue;
+      }
+      named.push_back(fmt::format("{}: {} = {}, {}", name_of(choice), key,
+                                  value_text(chosen(choice, key)), edge_words(choice, key)));
+    }
+  if (named.empty()) return {};
+  return fmt::format("on the edge of what was tried, so that a better value may lie beyond: {}{}",
+                     fmt::join(named, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
+/// By label, in order; several sizes of one label are all named.
+std::string sizes_note(const Selection& selection) {
+  std::vector<std::string> sizes, of_labels;
+  for (const Selection::Choice& choice : selection.choices) {
+    const std::string words = size_words(choice);
+    if (std::ranges::find(sizes, words) == sizes.end()) sizes.push_back(words);
+    const std::string one = fmt::format("{} {}", choice.label, words);
+    if (std::ranges::find(of_labels, one) == of_labels.end()) of_labels.push_back(one);
+  }
+  if (sizes.size() < 2) return {};
+  return fmt::format("unequal searches: {}; whoever tries more values finds better ones",
+                     fmt::join(of_labels, "; "));
+}
+
+}  // namespace
+
+std::string chosen_words(const Selection::Choice& choice) {
+  std::vector<std::string> values;
+  for (const std::string& key : choice.keys)
+    values.push_back(fmt::format("{} = {}", last_part(key), value_text(chosen(choice, key))));
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+std::string tried_words(const Selection::Choice& choice) {
+  std::string words = size_words(choice);
+  for (const std::string& key : choice.edges)
+    words += fmt::format(", {}{}", choice.keys.size() > 1 ? last_part(key) + " " : "",
+                         edge_words(choice, key));
+  if (choice.winner().n == 0) words += ", all diverged";
+  return words;
+}
+
+std::vector<std::string> selection_notes(const Selection& selection) {
+  std::vector<std::string> notes;
+  notes.push_back(fmt::format(
+      "{} chosen for each algorithm{} by the mean of {} over seed{} {}: {} each{}",
+      fmt::join(selection.keys(), ", "), selection.settings().empty() ? "" : " and setting",
+      selection.metric, selection.seeds.size() == 1 ? "" : "s", fmt::join(selection.seeds, ", "),
+      size_words(selection.choices.front()),
+      selection.same_seeds ? "" : "; what is compared ran on other seeds"));
+  if (const std::string sizes = sizes_note(selection); !sizes.empty()) {
+    notes.front() = notes.front().substr(0, notes.front().rfind(": ")) +
+                    (selection.same_seeds ? "" : "; what is compared ran on other seeds");
+    notes.push_back(sizes);
+  }
+  if (selection.on_test)
+    notes.push_back(fmt::format(
+        "CHOSEN ON THE TEST SET: {} is measured on it, so its values here are better than they "
+        "would be on new data; task.validation holds out data to choose on",
+        selection.metric));
+  if (selection.same_seeds)
+    notes.emplace_back(
+        "CHOSEN AND COMPARED ON THE SAME SEEDS (--same-seeds): every algorithm looks better than "
+        "it "
+        "is, and no p below is one of a test");
+  if (const std::string edges = edges_note(selection); !edges.empty()) notes.push_back(edges);
+  for (const Selection::Choice& choice : selection.choices)
+    if (choice.winner().n == 0)
+      notes.push_back(fmt::format("{}: every value diverged on every seed", name_of(choice)));
+  return notes;
+}
+
+std::string selection_table(const Selection& selection) {
+  constexpr int kTerminalColumns = 80;
+  const std::set<std::string> settings = selection.settings(), keys = selection.keys();
+  TextTable table{.alignment = {TextTable::Align::left},
+                  .rows = {{""}},
+                  .indent = "  ",
+                  .total = kTerminalColumns};
+  const auto add_column = [&](const std::string& title, TextTable::Align align) {
+    table.alignment.push_back(align);
+    table.rows.front().push_back(title);
+  };
+  for (const std::string& key : settings) add_column(last_part(key), TextTable::Align::right);
+  for (const std::string& key : keys) add_column(last_part(key), TextTable::Align::right);
+  add_column("", TextTable::Align::left);
+  for (const Selection::Choice& choice : selection.choices) {
+    std::vector<std::string> row{choice.label};
+    for (const auto& [key, value] : choice.settings) row.push_back(value_text(value));
+    for (const std::string& key : keys)
+      row.push_back(std::ranges::find(choice.keys, key) == choice.keys.end()
+                        ? "–"
+                        : value_text(chosen(choice, key)));
+    row.push_back("of " + tried_words(choice));
+    table.rows.push_back(std::move(row));
+  }
+  return table.str();
+}
+
+json to_json(const Selection& selection) {
+  json document{{"metric", selection.metric},
+                {"seeds", selection.seeds},
+                {"on_test", selection.on_test},
+                {"same_seeds", selection.same_seeds},
+                {"choices", json::array()}};
+  for (const Selection::Choice& choice : selection.choices) {
+    json settings = json::object(), candidates = json::array();
+    for (const auto& [key, value] : choice.settings) settings[key] = value;
+    for (const Selection::Candidate& one : choice.candidates)
+      candidates.push_back({{"group", one.group},
+                            {"values", one.values},
+                            {"n", one.n},
+                            {"diverged", one.diverged},
+                            {"mean", std::isfinite(one.mean) ? json(one.mean) : json()}});
+    document["choices"].push_back({{"label", choice.label},
+                                   {"settings", settings},
+                                   {"keys", choice.keys},
+                                   {"chosen", choice.chosen},
+                                   {"values", choice.candidates.size()},
+                                   {"runs", choice.runs()},
+                                   {"edges", choice.edges},
+                                   {"candidates", candidates}});
+  }
+  return document;
+}
+
+Selection selection_from(const json& document) {
+  try {
+    Selection selection{.metric = document.at("metric"),
+                        .seeds = document.at("seeds"),
+                        .on_test = document.at("on_test"),
+                        .same_seeds = document.at("same_seeds"),
+                        .choices = {}};
+    for (const json& one : document.at("choices")) {
+      Selection::Choice choice{.label = one.at("label"),
+                               .settings = {},
+                               .keys = one.at("keys"),
+                               .candidates = {},
+                               .chosen = one.at("chosen"),
+                               .edges = one.at("edges")};
+      for (const auto& [key, value] : one.at("settings").items())
+        choice.settings.emplace_back(key, value);
+      for (const json& candidate : one.at("candidates")) {
+        choice.candidates.push_back({candidate.at("group"), candidate.at("values"),
+                                     candidate.at("n"), candidate.at("diverged")});
+        if (candidate.at("values").size() != choice.keys.size())
+          throw std::out_of_range("a value for each key");
+        if (candidate.at("mean").is_number())
+          choice.candidates.back().mean = candidate.at("mean").get<double>();
+      }
+      choice.candidates.at(choice.chosen);
+      if (!selection.choices.empty() && !std::ranges::equal(
+                                            choice.settings, selection.choices.front().settings, {},
+                                            [](const auto& setting) { return setting.first; },
+                                            [](const auto& setting) { return setting.first; }))
+        throw std::out_of_range("the same settings for all");
+      selection.choices.push_back(std::move(choice));
+    }
+    if (!selection.choices.empty() && !selection.seeds.empty()) return selection;
+  } catch (const json::exception&) {
+  } catch (const std::out_of_range&) {
+  }
+  throw StoreError(
+      "the choice that a search made is not as acid wrote it: somebody altered the database, or "
+      "another version wrote it; 'acid run RECIPE' stores it again");
+}
+
+}  // namespace acid

@@ -1,0 +1,222 @@
+#include "reports/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "engine/base/error.hpp"
+#include "engine/base/rng.hpp"
+#include "reports/verdict.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using nlohmann::json;
+using synthetic::run;
+
+namespace {
+
+using Runs = std::vector<ComparedRun>;
+
+json settings_of(double rate, const std::string& graph = "ring") {
+  return {{"optimizer", {{"learning_rate", rate}}},
+          {"topology", {{"kind", graph}}},
+          {"task", {{"batch_size", 8}}}};
+}
+
+/// Of each algorithm at each graph, four rates on seeds 1 to 4; validation_loss is least at `best`.
+void add(Runs& runs, const std::string& algorithm, double best, const std::string& graph = "ring",
+         const std::vector<double>& rates = {0.05, 0.1, 0.2, 0.4}) {
+  for (const double rate : rates)
+    for (const std::uint64_t seed : {1, 2, 3, 4}) {
+      const double loss = std::abs(std::log(rate / best)) + 0.01 * static_cast<double>(seed % 3);
+      runs.push_back(run(algorithm, seed, {{"validation_loss", loss}, {"eval_loss", loss + 0.1}},
+                         settings_of(rate, graph)));
+    }
+}
+
+CompareOptions best_over(std::vector<std::uint64_t> seeds, bool same = false) {
+  CompareOptions options;
+  options.best_over = {"optimizer.learning_rate"};
+  options.selection_seeds = std::move(seeds);
+  options.same_seeds = same;
+  return options;
+}
+
+bool said_so(const Comparison& comparison, const std::string& part) {
+  return std::ranges::any_of(comparison.notes, [&](const std::string& note) {
+    return note.find(part) != std::string::npos;
+  });
+}
+
+double rate_of(const ComparedGroup& group) { return group.settings["optimizer"]["learning_rate"]; }
+
+}  // namespace
+
+TEST_CASE("the best value of each algorithm is compared, on the seeds that it was not chosen on") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  add(runs, "ad-psgd", 0.1);
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  REQUIRE(comparison.groups.size() == 2);
+  CHECK(rate_of(comparison.groups[0]) == 0.2);
+  CHECK(rate_of(comparison.groups[1]) == 0.1);
+  for (const ComparedGroup& group : comparison.groups)
+    CHECK(group.seeds() == std::set<std::uint64_t>{3, 4});
+  REQUIRE(comparison.points.size() == 1);  // the rates do not tear them apart
+  CHECK(comparison.points[0].settings.empty());
+  CHECK(find_difference(comparison, comparison.groups[1].group, "eval_loss") != nullptr);
+  REQUIRE(comparison.selections.size() == 1);
+  const Selection& selection = comparison.selections[0];
+  CHECK(selection.metric == "validation_loss");
+  CHECK(selection.seeds == std::vector<std::uint64_t>{1, 2});
+  CHECK_FALSE(selection.on_test);
+  CHECK(selection.choices[0].runs() == 8);
+  CHECK(selection.choices[0].edges.empty());
+  CHECK(said_so(comparison,
+              "optimizer.learning_rate chosen for each algorithm by the mean of "
+              "validation_loss over seeds 1, 2: 4 values, 8 runs each; what is compared "
+              "ran on other seeds"));
+  CHECK_FALSE(said_so(comparison, "also differs from its baseline"));
+  CHECK_FALSE(said_so(comparison, "TEST SET"));
+}
+
+TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
+  Runs runs;
+  for (const char* graph : {"ring", "exponential"}) {
+    add(runs, "ar-sgd", 0.2, graph);
+    add(runs, "ad-psgd", std::string(graph) == "ring" ? 0.1 : 0.4, graph);
+  }
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  REQUIRE(comparison.groups.size() == 4);
+  REQUIRE(comparison.points.size() == 2);
+  CHECK(point_title(comparison.points[0]) == "topology.kind = ring");
+  CHECK(rate_of(comparison.groups[1]) == 0.1);
+  CHECK(rate_of(comparison.groups[3]) == 0.4);
+  CHECK(said_so(comparison,
+              "ad-psgd (topology.kind = exponential): optimizer.learning_rate = 0.4, "
+              "the largest of 4"));
+  const std::string text = to_text(comparison, false);
+  CHECK_THAT(text, ContainsSubstring("chosen  by validation_loss"));
+  CHECK_THAT(text, ContainsSubstring("of 4 values, 8 runs, the largest of 4"));
+  CHECK_THAT(to_latex(comparison),
+             ContainsSubstring("% ad-psgd at topology.kind = ring: learning_rate = 0.1, of 4"));
+  CHECK_THAT(to_markdown(comparison),
+             ContainsSubstring("learning_rate = 0.1, of 4 values, 8 runs"));
+  const json document = to_json(comparison)["selections"][0];
+  CHECK(document["choices"].size() == 4);
+  CHECK(document["choices"][3]["edges"] == json{"optimizer.learning_rate"});
+  CHECK(to_json(selection_from(document)) == document);
+  const std::string csv = to_csv(comparison);
+  CHECK_THAT(csv, ContainsSubstring("selected_by,selection_values,selection_runs,selection_edges"));
+  CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,optimizer.learning_rate\n"));
+  CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,\n"));
+}
+
+TEST_CASE("the same seeds are refused unless accepted, and then it is said") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  add(runs, "ad-psgd", 0.1);
+  CHECK_THROWS_AS(compare_runs(runs, best_over({})), UsageError);
+  CHECK_THROWS_WITH(compare_runs(runs, best_over({})),
+                    ContainsSubstring("on the same seeds (1, 2, 3, 4)") &&
+                        ContainsSubstring("--selection-seeds") &&
+                        ContainsSubstring("--same-seeds") && ContainsSubstring("[search]"));
+  CHECK_THROWS_AS(compare_runs(runs, best_over({1, 2, 3, 4})), UsageError);
+  CHECK_THROWS_WITH(compare_runs(runs, best_over({7})), ContainsSubstring("among 7"));
+  const Comparison comparison = compare_runs(runs, best_over({}, true));
+  CHECK(comparison.groups[0].seeds().size() == 4);
+  CHECK(said_so(comparison, "CHOSEN AND COMPARED ON THE SAME SEEDS"));
+}
+
+TEST_CASE("without validation data it chooses on the test set, and says so loudly") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  add(runs, "ad-psgd", 0.1);
+  runs.front().summary.metrics.erase("validation_loss");
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  CHECK(comparison.selections[0].metric == "eval_loss");
+  CHECK(said_so(comparison, "CHOSEN ON THE TEST SET: eval_loss"));
+  CompareOptions named = best_over({1, 2});
+  named.best_on = "validation_loss";
+  CHECK_THROWS_WITH(compare_runs(runs, named), ContainsSubstring("has no validation_loss"));
+  named.best_on = "learning_rate";
+  CHECK_THROWS_WITH(compare_runs(runs, named), ContainsSubstring("neither more nor less"));
+  // A task that has no finite data has no test set, either.
+  for (ComparedRun& one : runs) one.settings["task"]["batch_size"] = nullptr;
+  CHECK_FALSE(compare_runs(runs, best_over({1, 2})).selections[0].on_test);
+}
+
+TEST_CASE("diverged values lose, and ties go to the smaller value") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  for (ComparedRun& one : runs)
+    if (one.settings["optimizer"]["learning_rate"] == 0.2 && one.summary.seed == 1) {
+      one.summary.state = RunState::diverged;
+      one.summary.metrics.clear();
+    }
+  // 0.1 and 0.4 are as far from the best.
+  const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+  const Selection::Choice& choice = comparison.selections[0].choices[0];
+  CHECK(rate_of(comparison.groups[0]) == 0.1);
+  CHECK(choice.candidates[2].diverged == 1);
+  std::reverse(runs.begin(), runs.end());
+  CHECK(rate_of(compare_runs(runs, best_over({1, 2})).groups[0]) == 0.1);
+}
+
+TEST_CASE("unequal searches are told, as are keys that nobody has and that do not vary") {
+  Runs runs;
+  add(runs, "ar-sgd", 0.2);
+  add(runs, "ad-psgd", 0.1, "ring", {0.05, 0.1});
+  CHECK(said_so(compare_runs(runs, best_over({1, 2})),
+              "unequal searches: ar-sgd 4 values, 8 runs; ad-psgd 2 values, 4 runs"));
+  CompareOptions options = best_over({1, 2});
+  options.best_over = {"optimizer.learning_rte"};
+  CHECK_THROWS_WITH(compare_runs(runs, options),
+                    ContainsSubstring("--best-over: no run here has the setting "
+                                      "'optimizer.learning_rte', did you mean "
+                                      "optimizer.learning_rate?"));
+  options.best_over = {"topology.kind"};
+  CHECK_THROWS_WITH(compare_runs(runs, options), ContainsSubstring("have the same topology.kind"));
+}
+
+// Two algorithms that are the same in truth: whatever the rates do, neither is better. Rates differ
+// little, and every run has luck of its own, so that the rates chosen are luck, too.
+TEST_CASE("in 500 null studies the rates chosen differ, and 5 in 100 differences are claimed") {
+  constexpr int kStudies = 500;
+  int claimed = 0, different = 0, refused = 0;
+  for (int study = 0; study < kStudies; ++study) {
+    Runs runs;
+    std::uint64_t drawn = 0;
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      for (const double rate : {0.05, 0.1, 0.2, 0.4})
+        for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+          Stream luck(derive_seed(static_cast<std::uint64_t>(study), 0, Purpose::data_set),
+                      ++drawn);
+          const double level = 0.3 + 0.02 * std::abs(std::log(rate / 0.15));
+          const double validation = level + 0.05 * luck.normal();
+          runs.push_back(run(
+              algorithm, seed,
+              {{"validation_loss", validation}, {"eval_loss", validation + 0.02 * luck.normal()}},
+              settings_of(rate)));
+        }
+    const Comparison comparison = compare_runs(runs, best_over({1, 2}));
+    REQUIRE(comparison.groups.size() == 2);
+    different += rate_of(comparison.groups[0]) != rate_of(comparison.groups[1]) ? 1 : 0;
+    const ComparedDifference* const difference =
+        find_difference(comparison, comparison.groups[1].group, "eval_loss");
+    REQUIRE(difference != nullptr);
+    CHECK(difference->value.pairs == 6);
+    const Judgement judgement = judge(*difference);
+    claimed += judgement == Judgement::better || judgement == Judgement::worse ? 1 : 0;
+    try {
+      compare_runs(runs, best_over({}));
+    } catch (const UsageError&) {
+      ++refused;
+    }
+  }
+  INFO(claimed << " of " << kStudies << " claimed, the rates differ in " << different);
+  CHECK(different > kStudies / 2);
+  CHECK(claimed <= kStudies / 20);
+  CHECK(refused == kStudies);
+}
