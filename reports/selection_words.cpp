@@ -23,8 +23,9 @@ constexpr std::size_t kMostEdges = 6;
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 std::string name_of(const Selection::Choice& choice) {
-  return choice.label +
-         (choice.settings.empty() ? "" : fmt::format(" ({})", settings_title(choice.settings)));
+  auto settings = choice.settings;
+  std::erase_if(settings, [](const auto& setting) { return setting.second.is_null(); });
+  return choice.label + (settings.empty() ? "" : fmt::format(" ({})", settings_title(settings)));
 }
 
 const json& chosen(const Selection::Choice& choice, const std::string& key) {

@@ -114,7 +114,7 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   REQUIRE(comparison["selections"].size() == 1);
   const json& selection = comparison["selections"][0];
   CHECK(selection["seeds"] == json{101, 102});
-  CHECK(selection["choices"].size() == 4);
+  CHECK(selection["choices"].size() == 3);
   for (const json& choice : selection["choices"]) {
     CHECK(choice["values"] == 3);
     CHECK(choice["runs"] == 6);

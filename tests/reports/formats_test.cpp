@@ -180,7 +180,8 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
                   "iqm_ci_high,difference_n,improvement_ci_low,improvement_ci_high,censored,"
                   "diverged,difference_diverged,baseline_diverged,simultaneous_ci_low,simultaneous_"
                   "ci_high,test,"
-                  "family,verdict,reached,samples_apart,resolution\n",
+                  "family,verdict,reached,samples_apart,resolution,selected_by,selection_"
+                  "values,selection_runs,selection_edges\n",
                   0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);
