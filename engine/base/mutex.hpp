@@ -12,6 +12,7 @@
 #define GUARDED_BY(m) ACID_THREAD_ATTRIBUTE(guarded_by(m))
 #define REQUIRES_LOCK(...) ACID_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define EXCLUDES_LOCK(...) ACID_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+#define ASSERTS_LOCK(...) ACID_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
 #define NO_LOCK_ANALYSIS ACID_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace acid {

@@ -132,6 +132,7 @@ void MpiAsync::started(Start& start) {
   granted_ = granted[static_cast<std::size_t>(rank_)];
   if (!visits_ || !start.resumed) return gradients_.begin(granted_);
   MutexLock lock(worker_.mutex);
+  visits_->is_locked();
   visits_->resume();
 }
 
@@ -140,7 +141,10 @@ void MpiAsync::hear_clock(MailReader& reader) {
   reader(total, own, granted, exchanges);
   {
     MutexLock lock(worker_.mutex);
-    if (visits_) visits_->hear_arrivals(exchanges);
+    if (visits_) {
+      visits_->is_locked();
+      visits_->hear_arrivals(exchanges);
+    }
     worker_.time().hear(total - own + worker_.gradients());
   }
   gradients_.allow(granted);
@@ -190,7 +194,12 @@ bool MpiAsync::place_mark() {
   return true;
 }
 
-bool MpiAsync::is_idle() { return exchange_.is_idle() && (!visits_ || visits_->is_idle()); }
+bool MpiAsync::is_idle() {
+  if (!exchange_.is_idle()) return false;
+  if (!visits_) return true;
+  visits_->is_locked();
+  return visits_->is_idle();
+}
 
 void MpiAsync::tell_stop() {
   if (told_stop_ || !run_.stop.stop_requested()) return;

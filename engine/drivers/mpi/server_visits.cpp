@@ -32,8 +32,13 @@ bool ServerVisits::walk_on(double t, const Position* done, double loss) {
   walking_ = true;
   const std::int64_t staleness = std::max<std::int64_t>(arrivals_ - arrival_, 0);
   const bool whole = go_to_next_gradient(
-      spec_.method.round_of(rank_), at_, [&]() REQUIRES_LOCK(worker_.mutex) { return ends(); },
-      [&](Phase phase) REQUIRES_LOCK(worker_.mutex) {
+      spec_.method.round_of(rank_), at_,
+      [&] {
+        is_locked();
+        return ends();
+      },
+      [&](Phase phase) {
+        is_locked();
         switch (phase) {
           case Phase::gradient:
             worker_.begin_gradient(t);
