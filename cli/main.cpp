@@ -37,6 +37,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_show_command(app, session);
   add_compare_command(app, session);
   add_report_command(app, session);
+  add_figure_command(app, session);
   add_export_command(app, session);
   add_verify_command(app, session);
   add_new_command(app, session);

@@ -19,6 +19,7 @@ void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
+void add_figure_command(CLI::App& app, Session& session);
 void add_export_command(CLI::App& app, Session& session);
 void add_verify_command(CLI::App& app, Session& session);
 void add_new_command(CLI::App& app, Session& session);

@@ -23,6 +23,9 @@ struct CurveChart {
   std::vector<ChartBound> bounds;
 };
 
+/// The chart as a figure, static, against the axis at that place of ReportData::axes.
+std::string draw_curves(const ReportData& data, const CurveChart& chart, std::size_t axis);
+
 /// By sweep point, then metric; none without a group that has it.
 std::vector<CurveChart> curve_charts(const ReportData& data);
 

@@ -47,24 +47,6 @@ ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std:
   return series;
 }
 
-std::string draw_chart(const ReportData& data, const CurveChart& curves, std::size_t a) {
-  const CurveAxis& axis = data.axes[a];
-  const CurveMetric& metric = data.metrics[curves.metric];
-  LineChart chart{fmt::format("{}-{}", curves.id, axis.key),
-                  std::string(metric.title),
-                  std::string(axis.label),
-                  ticks_of(axis),
-                  metric.logarithmic,
-                  {},
-                  {}};
-  for (const std::size_t g : curves.groups)
-    if (!axis.in_epochs || data.gradients_per_epoch[g] > 0)
-      chart.series.push_back(series_of(data, g, curves.metric, a));
-  for (const ChartBound& bound : curves.bounds)
-    chart.references.push_back({bound.label, bound.note, bound.style, bound.on_axes[a]});
-  return draw(chart);
-}
-
 std::string legend(const ReportData& data, const ComparedPoint& point) {
   std::string out = "<div class=\"legend\">";
   for (const std::size_t g : point.groups) {
@@ -84,7 +66,7 @@ std::string panel(const ReportData& data, const std::vector<CurveChart>& charts,
   std::string first, folded;
   for (const CurveChart& chart : charts)
     if (chart.point == p)
-      (data.metrics[chart.metric].folded ? folded : first) += draw_chart(data, chart, a);
+      (data.metrics[chart.metric].folded ? folded : first) += draw_curves(data, chart, a);
   if (!folded.empty())
     folded = fmt::format("<details class=\"more\">\n<summary>More curves</summary>\n{}</details>\n",
                          folded);
@@ -112,6 +94,24 @@ std::string point_curves(const ReportData& data, const std::vector<CurveChart>& 
 }
 
 }  // namespace
+
+std::string draw_curves(const ReportData& data, const CurveChart& curves, std::size_t a) {
+  const CurveAxis& axis = data.axes[a];
+  const CurveMetric& metric = data.metrics[curves.metric];
+  LineChart chart{fmt::format("{}-{}", curves.id, axis.key),
+                  std::string(metric.title),
+                  std::string(axis.label),
+                  ticks_of(axis),
+                  metric.logarithmic,
+                  {},
+                  {}};
+  for (const std::size_t g : curves.groups)
+    if (!axis.in_epochs || data.gradients_per_epoch[g] > 0)
+      chart.series.push_back(series_of(data, g, curves.metric, a));
+  for (const ChartBound& bound : curves.bounds)
+    chart.references.push_back({bound.label, bound.note, bound.style, bound.on_axes[a]});
+  return draw(chart);
+}
 
 std::string curves_section(const ReportData& data) {
   const std::vector<CurveChart> charts = curve_charts(data);

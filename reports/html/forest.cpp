@@ -103,9 +103,15 @@ std::string forest_axis(const Forest& forest, const Scale& x, double bottom) {
   std::string out =
       fmt::format("<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"M{} {}H{}\"/>\n", marks,
                   svg_number(x.begin), svg_number(bottom), svg_number(x.end));
-  if (forest.line)
-    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*forest.line)),
-                       svg_number(kForestTop), svg_number(bottom));
+  if (forest.line) {
+    std::string line;  // not through headings
+    for (std::size_t k = 0; k < forest.rows.size(); ++k)
+      if (!forest.rows[k].heading)
+        line += fmt::format("M{} {}v{}", svg_number(x(*forest.line)),
+                            svg_number(kForestTop + kForestRowHeight * static_cast<double>(k)),
+                            svg_number(kForestRowHeight));
+    out += fmt::format("<path class=\"zero\" d=\"{}V{}\"/>\n", line, svg_number(bottom));
+  }
   out += labels + svg_text((x.begin + x.end) / 2, bottom + 31, "middle", forest.x_label, "name");
   if (forest.better.empty()) return out;
   const bool right = forest.better.front() == 'b';

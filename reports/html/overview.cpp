@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "reports/html/looks.hpp"
@@ -212,9 +213,31 @@ std::string outcome_words(const std::string& metric) {
   return known == kOutcomes.end() ? metric : std::string(known->words);
 }
 
+/// Every algorithm with its marker, in lines from `top` on; `bottom`: where they end.
+std::string legend_below(const ReportData& data, double top, double& bottom) {
+  constexpr double kLine = 15, kBetween = 26;
+  std::string out;
+  std::set<std::string> told;
+  double x = 0;
+  bottom = top + kLine;
+  for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
+    const std::string& label = data.comparison.groups[g].label;
+    if (!told.insert(label).second) continue;
+    const double width = kOverviewCharacter * terminal_columns(label) + kBetween;
+    if (x > 0 && x + width > kOverviewWidth) {
+      x = 0;
+      bottom += kLine;
+    }
+    out += draw_marker(data.styles[g], x + kOverviewMark, bottom - 7, kOverviewMark) +
+           svg_text(x + 3 * kOverviewMark, bottom - 3.5, "start", label, "figures");
+    x += width;
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string draw_overview(const ReportData& data) {
+std::string draw_overview(const ReportData& data, bool with_legend) {
   const Comparison& comparison = data.comparison;
   std::vector<OverviewRow> means, differences;
   bool any = false, any_difference = false;
@@ -236,14 +259,16 @@ std::string draw_overview(const ReportData& data) {
   difference.end = difference.begin + each;
   const double bottom =
       kOverviewHead + kOverviewRow * static_cast<double>(comparison.points.size());
+  double end = bottom;
+  const std::string legend = with_legend ? legend_below(data, bottom + 6, end) : "";
   const std::string words = outcome_words(comparison.primary);
   const int direction = better_direction(comparison.primary);
   const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";
   const std::string title = fmt::format("Every setting: {}", words);
-  std::string out =
-      svg_open("overview-chart", "line overview", kOverviewWidth, bottom + kOverviewFoot, title,
-               "One row per setting; the table of each is below.");
-  out += key_heads(columns) + axis_above(mean, bottom, words + ", final", std::nullopt, better);
+  std::string out = svg_open("overview-chart", "line overview", kOverviewWidth, end + kOverviewFoot,
+                             title, "One row per setting; the table of each is below.");
+  out += legend + key_heads(columns) +
+         axis_above(mean, bottom, words + ", final", std::nullopt, better);
   if (any_difference)
     out += axis_above(difference, bottom, "difference to the baseline, 95 % intervals", 0, better);
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {

@@ -88,7 +88,10 @@ std::string commands(const ReportData& data) {
         "# executes one run again and compares every digest with the recorded one\nacid verify " +
         verified + "\n\n";
   if (!data.experiment.id.empty()) all = fmt::format(" {}", data.experiment.id);
-  return out + "# this page\nacid report" + all + " --html -o report.html\n";
+  return out + "# this page\nacid report" + all +
+         " --html -o report.html\n# a chart of it for a paper\nacid figure" + all +
+         (data.comparison.points.size() > 1 ? " --chart overview -o overview.pdf\n"
+                                            : " --chart curve -o curve.pdf\n");
 }
 
 std::string file_digests(const ReportData& data) {

@@ -90,11 +90,22 @@ std::string runtime_bar(const Runtime& runtime, int style, const Scale& x, doubl
   return out + "</g>\n";
 }
 
-std::string runtime_axis(Scale x, double bottom, const std::string& label) {
+struct Row {
+  std::string label;
+  std::optional<Runtime> runtime;  // absent: a heading
+};
+
+/// Its grid does not go through headings.
+std::string runtime_axis(Scale x, double bottom, const std::vector<Row>& rows,
+                         const std::string& label) {
   std::string grid, labels;
   for (const double value : ticks(x, 5)) {
-    grid += fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kRuntimeTop),
-                        svg_number(bottom + 4));
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      if (rows[k].runtime)
+        grid += fmt::format("M{} {}v{}", svg_number(x(value)),
+                            svg_number(kRuntimeTop + kRuntimeRowHeight * static_cast<double>(k)),
+                            svg_number(kRuntimeRowHeight));
+    grid += fmt::format("V{}", svg_number(bottom + 4));
     labels += svg_text(x(value), bottom + 15, "middle", format_seconds(value));
   }
   return fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
@@ -126,11 +137,6 @@ bool all_simulated(const ReportData& data) {
   return std::all_of(data.runs.begin(), data.runs.end(),
                      [](const RunDetail& run) { return run.summary.driver == "virtual"; });
 }
-
-struct Row {
-  std::string label;
-  std::optional<Runtime> runtime;  // absent: a heading
-};
 
 /// By sweep point, under a heading each where there are several.
 std::vector<Row> rows_of(const ReportData& data) {
@@ -187,7 +193,22 @@ std::string runtime_figure(const ReportData& data) {
   return fmt::format(
       "<figure class=\"chart\">\n<figcaption>{}</figcaption>\n{}{}{}</svg>\n{}</figure>\n", title,
       svg_open("runtime", "line", kRuntimeWidth, bottom + kRuntimeAxis, title, description),
-      runtime_axis(x, bottom, unit), bars, runtime_table(data, runtimes));
+      runtime_axis(x, bottom, rows, unit), bars, runtime_table(data, runtimes));
+}
+
+std::string runtime_csv(const ReportData& data) {
+  std::string csv = csv_line({"label", "n", "seconds", "ci_low", "ci_high", "waiting"});
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  for (const Row& row : rows_of(data)) {
+    if (!row.runtime) continue;
+    const auto& [group, seconds, waiting] = *row.runtime;
+    csv += csv_line({full_label(data, group), std::to_string(seconds.n), number(seconds.mean),
+                     number(seconds.ci_low), number(seconds.ci_high),
+                     waiting ? number(waiting->mean) : ""});
+  }
+  return csv;
 }
 
 }  // namespace acid

@@ -15,6 +15,7 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/verdict.hpp"
+#include "reports/pivot.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -101,7 +102,7 @@ nlohmann::ordered_json keys_and_values(const ReportData& data) {
 }  // namespace
 
 bool is_sweep(const ReportData& data) {
-  return data.comparison.points.size() > kMostOpenSettings && !page_script().script.empty();
+  return data.comparison.points.size() > kMostDetailedPoints && !page_script().script.empty();
 }
 
 ReportData one_setting(const ReportData& data, std::size_t point) {

@@ -7,9 +7,8 @@
 
 namespace acid {
 
-/// Beyond this many settings a page begins with an overview of all and keeps the details of each
-/// packed until a reader asks for them; that takes the page's script.
-inline constexpr std::size_t kMostOpenSettings = 4;
+/// Of more than kMostDetailedPoints settings a page begins with an overview of all and keeps the
+/// details of each packed until a reader asks for them; that takes the page's script.
 bool is_sweep(const ReportData& data);
 
 /// What a report of one setting alone would be drawn from, except that differences are still
@@ -18,8 +17,8 @@ ReportData one_setting(const ReportData& data, std::size_t point);
 
 /// The primary outcome of every algorithm at every setting and, beside it, its difference to the
 /// setting's baseline; one row per setting. Values that lie far from all others are drawn as arrows
-/// at the edge of the scale.
-std::string draw_overview(const ReportData& data);
+/// at the edge of the scale. `with_legend`: it stands alone, without the page's header.
+std::string draw_overview(const ReportData& data, bool with_legend = false);
 
 /// Verdict, overview, and what the script draws filters and facets from.
 std::string overview_section(const ReportData& data);

@@ -20,6 +20,10 @@ std::string verdict_table(const ReportData& data);
 /// That table as a section of its own.
 std::string numbers_section(const ReportData& data);
 
+/// Differences to the baseline in one outcome, and ratios of consensus distances; empty where there
+/// are none.
+std::string difference_forest(const ReportData& data, const std::string& metric);
+std::string ratio_forest(const ReportData& data);
 /// Differences to the baseline, one figure per outcome, and ratios of consensus distances.
 std::string verdict_forests(const ReportData& data);
 

@@ -52,7 +52,12 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
   return label;
 }
 
-std::string difference_forest(const ReportData& data, const OutcomeMetric& metric) {
+}  // namespace
+
+std::string difference_forest(const ReportData& data, const std::string& name) {
+  const auto* const known = std::ranges::find(kOutcomes, name, &OutcomeMetric::name);
+  if (known == kOutcomes.end()) return "";
+  const OutcomeMetric& metric = *known;
   const Comparison& comparison = data.comparison;
   std::vector<std::string> baselines;
   bool differs = false, survivors = false;
@@ -131,13 +136,11 @@ std::string ratio_forest(const ReportData& data) {
   return draw_forest(forest);
 }
 
-}  // namespace
-
 std::string verdict_forests(const ReportData& data) {
   std::string out;
   for (const OutcomeMetric& metric : kOutcomes)
     if (metric.name != kMidConsensus || data.comparison.primary == kMidConsensus)
-      out += difference_forest(data, metric);
+      out += difference_forest(data, std::string(metric.name));
   return out + ratio_forest(data);
 }
 

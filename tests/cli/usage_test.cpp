@@ -81,7 +81,7 @@ TEST_CASE("every command explains itself on standard output") {
   const auto overview = acid::test::acid(folder, {"--help"});
   CHECK(overview.code == 0);
   for (const std::string command :
-       {"run", "resume", "plan", "list", "show", "compare", "report", "export", "verify",
+       {"run", "resume", "plan", "list", "show", "compare", "report", "figure", "export", "verify",
         "topology", "doctor", "gc", "watch", "submit"}) {
     INFO(command);
     CHECK_THAT(overview.out, ContainsSubstring("  " + command));
@@ -129,6 +129,7 @@ TEST_CASE("a reading command without a store exits with 3, says where it looked,
                                                     {"show", "@latest"},
                                                     {"compare"},
                                                     {"report", "--html"},
+                                                    {"figure"},
                                                     {"export", "@latest"},
                                                     {"resume"},
                                                     {"watch"},

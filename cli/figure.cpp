@@ -1,0 +1,128 @@
+#include "reports/figure/figure.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "cli/terminal/commands.hpp"
+#include "engine/base/names.hpp"
+#include "reports/html/figures.hpp"
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+struct FigureCommand {
+  std::vector<std::string> names, where;
+  FigureRequest request;
+  std::string width = "column", file = "figure.svg";
+};
+
+constexpr double kColumnMillimetres = 84, kTextMillimetres = 174;
+
+double millimetres_of(const std::string& width) {
+  if (width == "column") return kColumnMillimetres;
+  if (width == "text") return kTextMillimetres;
+  char* end = nullptr;
+  const double value = std::strtod(width.c_str(), &end);
+  if (*end != '\0' || !(value >= 20 && value <= 1000))
+    throw UsageError(fmt::format(
+        "--width {}: 'column' (84 mm), 'text' (174 mm) or 20 to 1000 millimetres", width));
+  return value;
+}
+
+/// Of these runs, those with all values asked for.
+std::vector<std::string> runs_where(const Store& store, const std::vector<std::string>& ids,
+                                    const std::vector<std::string>& where) {
+  std::vector<std::string> chosen;
+  for (const std::string& id : ids) {
+    const FlatSettings settings = flatten(run_detail(store, id).settings);
+    const bool all = std::ranges::all_of(where, [&](const std::string& one) {
+      const std::size_t equals = one.find('=');
+      if (equals == std::string::npos)
+        throw UsageError(fmt::format("--where {}: KEY=VALUE is meant", one));
+      return value_text(value_at(settings, one.substr(0, equals))) == one.substr(equals + 1);
+    });
+    if (all) chosen.push_back(id);
+  }
+  if (chosen.empty())
+    throw UsageError(fmt::format(
+        "no run has {}: 'acid compare --only-changed' lists the settings that differ and their "
+        "values",
+        fmt::join(where, " and ")));
+  return chosen;
+}
+
+void save_file(const std::string& path, const std::string& content) {
+  OutputFile file(path);
+  file.write(content);
+  file.commit();
+  print_data(path + "\n");
+}
+
+Exit figure(const Session& session, const FigureCommand& command) {
+  const std::filesystem::path path(command.file);
+  const std::string kind = path.extension().string();
+  if (kind != ".svg" && kind != ".pdf")
+    throw UsageError(fmt::format("-o {}: the name must end in .svg or .pdf", command.file));
+  const double millimetres = millimetres_of(command.width);
+  const Store store(session.store_folder, Store::Access::read);
+  std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
+  if (!command.where.empty()) ids = runs_where(store, ids, command.where);
+  const ReportFigure drawn = report_figure(read_report(store, ids), command.request);
+  Figure figure = figure_of(drawn.html);
+  if (command.request.chart != "overview") figure = with_title(std::move(figure));
+  save_file(command.file,
+            kind == ".svg" ? figure_svg(figure, millimetres) : figure_pdf(figure, millimetres));
+  save_file(std::filesystem::path(path).replace_extension(".csv").string(), drawn.csv);
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_figure_command(CLI::App& app, Session& session) {
+  auto options = std::make_shared<FigureCommand>();
+  CLI::App* command = app.add_subcommand("figure", "Write one chart of a report as SVG or PDF");
+  command
+      ->add_option("NAMES", options->names,
+                   "Runs or experiments: ids, prefixes, an experiment's name, @latest (default)")
+      ->type_name(" ");
+  command
+      ->add_option("--chart", options->request.chart,
+                   "curve (default), overview, difference, ratio or runtime")
+      ->type_name("NAME");
+  command
+      ->add_option("--metric", options->request.metric,
+                   "Of a curve or difference (default: the primary outcome)")
+      ->type_name("NAME");
+  command
+      ->add_option("--against", options->request.against,
+                   "A curve's axis: gradients, epochs, normalised_time, seconds or bytes")
+      ->type_name("AXIS");
+  command
+      ->add_option("--where", options->where,
+                   "Only runs with this setting; may be given several times")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--width", options->width,
+                   "column (84 mm, default), text (174 mm) or millimetres")
+      ->type_name("WIDTH");
+  command
+      ->add_option("-o,--output", options->file,
+                   "Where to, .svg or .pdf (default: figure.svg); its data beside it as .csv")
+      ->type_name("FILE")
+      ->check(wrong_if_empty);
+  add_store_option(*command, session);
+  command->callback([&session, options] {
+    session.action = [&session, options] { return figure(session, *options); };
+  });
+}
+
+}  // namespace acid

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "reports/html/report_data.hpp"
+
+namespace acid {
+
+/// The charts of a report that can be had as files.
+inline constexpr std::array<std::string_view, 5> kFigureCharts{"curve", "overview", "difference",
+                                                               "ratio", "runtime"};
+
+/// Which chart of a report, and of which runs.
+struct FigureRequest {
+  std::string chart;
+  std::string metric;   // of a curve or difference; empty: the primary outcome
+  std::string against;  // axis of a curve: "gradients", "seconds", …; empty: the first
+};
+
+/// One chart of a report: its figure in the page's HTML, and its data as CSV (RFC 4180).
+struct ReportFigure {
+  std::string html, csv;
+};
+
+/// UsageError for a chart, metric or axis that the report does not have, and for a curve of several
+/// settings; it names those there are.
+ReportFigure report_figure(const ReportData& data, const FigureRequest& request);
+
+}  // namespace acid
