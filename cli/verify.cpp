@@ -2,12 +2,18 @@
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/processes/child.hpp"
+#include "cli/processes/executor_words.hpp"
 #include "cli/processes/supervisor.hpp"
 #include "cli/terminal/commands.hpp"
+#include "cli/terminal/progress.hpp"
+#include "engine/base/clock.hpp"
+#include "reports/numbers.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -75,6 +81,45 @@ std::vector<std::string> runs_to_verify(const Session& session, const VerifyOpti
   return begun;
 }
 
+/// Says of several runs how far their verification is, a line for each; of one nothing.
+class Several {
+ public:
+  Several(const Session& session, const std::vector<std::string>& ids) {
+    if (ids.size() < 2) return;
+    const Store store(session.store_folder, Store::Access::read);
+    runs_ = run_summaries(store, ids);
+    for (const RunSummary& run : runs_) to_do_ += work_done(run, run.progress);
+  }
+  void begin(const std::string& id) {
+    if (runs_.empty()) return;
+    const RunSummary& run = *std::ranges::find(runs_, id, &RunSummary::id);
+    now_ = work_done(run, run.progress);
+    say(fmt::format("verifying {} of {}{}: {}", ++number_, runs_.size(),
+                    done_ > 0
+                        ? fmt::format(", about {} left",
+                                      rough_seconds((clock_.seconds() - begun_) * to_do_ / done_))
+                        : "",
+                    name_of(run)));
+  }
+  void end(Exit exit) {
+    to_do_ -= now_;
+    done_ += now_;
+    equal_ += exit == Exit::ok ? 1 : 0;
+  }
+  void total() const {
+    if (runs_.empty()) return;
+    say(fmt::format("{} of {} runs are reproduced bit for bit, in {}", equal_, runs_.size(),
+                    format_seconds(std::round(clock_.seconds() - begun_))));
+  }
+
+ private:
+  const SteadyClock clock_;
+  const double begun_ = clock_.seconds();
+  std::vector<RunSummary> runs_;           // empty: there is one
+  double to_do_ = 0, done_ = 0, now_ = 0;  // work_done() of runs: left, verified, of this one
+  std::size_t number_ = 0, equal_ = 0;
+};
+
 Exit verify(const Session& session, const VerifyOptions& options) {
   const std::string worker = worker_program();
   const auto ids = runs_to_verify(session, options);
@@ -87,13 +132,17 @@ Exit verify(const Session& session, const VerifyOptions& options) {
   Exit exit = Exit::ok;
   json documents = json::array();
   Supervisor supervisor;
+  Several several(session, ids);
   for (const std::string& id : ids) {
+    several.begin(id);
     const Verified verified = verify_run(supervisor, session, options, worker, id);
     exit = worse(exit, verified.exit);
+    several.end(verified.exit);
     if (options.format.json && ids.size() == 1) print_data(verified.output);
     if (options.format.json) documents.push_back(document_of(id, verified));
     if (supervisor.interrupted()) break;
   }
+  if (!supervisor.interrupted()) several.total();
   if (options.format.json && ids.size() > 1)
     print_json({{"schema_version", kJsonSchemaVersion}, {"verifications", documents}});
   return exit;

@@ -57,11 +57,6 @@ class EndSignals {
   sigset_t signals_{}, before_{};
 };
 
-std::string counts_of(const WatchedRuns& watched) {
-  return fmt::format("{} running, {} waiting, {} ended", watched.running(), watched.waiting(),
-                     watched.ended());
-}
-
 // Why there is nothing to see, and what would change that.
 void say_nothing_runs(const WatchedRuns& watched) {
   const std::size_t waiting = watched.waiting();
@@ -87,9 +82,13 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
                 {"runs", runs}});
     return Exit::ok;
   }
+  // Of those that wait nothing can be said but how many they are.
+  const bool counted = options.names.empty() && !options.wait && watched.running() > 0;
+  if (counted) shown = watched.going();
   if (!shown.empty())
     for (const std::string& line : to_lines(shown, 1'000'000, colour_on_standard_output()))
       print_data(line + "\n");
+  if (counted && shown.size() < watched.runs().size()) print_data(watched.counts() + "\n");
   if (watched.running() == 0 && !options.wait) say_nothing_runs(watched);
   return Exit::ok;
 }
@@ -99,7 +98,7 @@ void draw(LiveScreen& screen, const WatchedRuns& watched) {
   const auto rows = static_cast<std::size_t>(std::max(1, size.rows - 3));
   std::vector<std::string> lines =
       to_lines(watched.on_screen(rows), size.columns, colour_on_standard_output());
-  lines.push_back(counts_of(watched).substr(0, static_cast<std::size_t>(size.columns)));
+  lines.push_back(watched.counts().substr(0, static_cast<std::size_t>(size.columns)));
   screen.draw(lines);
 }
 

@@ -22,6 +22,7 @@
 #include "cli/terminal/session.hpp"
 #include "engine/base/names.hpp"
 #include "engine/base/signals.hpp"
+#include "reports/run_names.hpp"
 #include "store/existing_store.hpp"
 
 namespace acid {
@@ -50,7 +51,8 @@ class Executor {
   Executor(const ExecutorOptions& options, const Store& store, const std::vector<RunSummary>& runs)
       : options_(options),
         store_(store),
-        progress_(clock_, runs.size(), total_work(runs), standard_error_is_terminal()) {
+        progress_(clock_, runs.size(), total_work(runs), setting_names(store, runs),
+                  standard_error_is_terminal()) {
     for (const RunSummary& run : runs) {
       waiting_.push_back(run.id);
       if (options.fresh && run.state != RunState::planned) not_anew_.insert(run.id);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cli/terminal/run_json.hpp"
@@ -15,13 +17,21 @@ namespace {
 
 constexpr double kSecondsBetweenLines = 5;
 constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.1;  // of ReadingProgress
-constexpr std::size_t kProgressColumns = 20;
+constexpr std::size_t kProgressColumns = 10;
+// An estimate of what is left is withheld until so much is known, and follows its news slowly.
+constexpr double kSecondsBeforeEstimate = 5, kShareBeforeEstimate = 0.03, kSmoothing = 0.1;
+constexpr double kSecondsBeforePace = 1;
 
 }  // namespace
 
 std::string bar(double fraction, std::size_t columns) {
   const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
   return fmt::format("[{:#<{}}{:-<{}}]", "", full, "", columns - full);
+}
+
+std::string rough_seconds(double seconds) {
+  const double unit = seconds < 60 ? 5 : seconds < 600 ? 30 : seconds < 7200 ? 300 : 1800;
+  return format_seconds(unit * std::max(1.0, std::ceil(seconds / unit)));
 }
 
 double work_of(const RunSummary& run) {
@@ -61,10 +71,12 @@ void ReadingProgress::show(std::size_t done, std::size_t runs) {
   drawn_ = terminal_;
 }
 
-Progress::Progress(const Clock& clock, std::size_t runs, double work, bool terminal)
+Progress::Progress(const Clock& clock, std::size_t runs, double work,
+                   std::map<std::string, SettingName> settings, bool terminal)
     : clock_(clock),
       runs_(runs),
       total_work_(work),
+      settings_(std::move(settings)),
       terminal_(terminal),
       begun_(clock.seconds()),
       last_line_(begun_) {}
@@ -75,47 +87,84 @@ void Progress::run_ended(const RunSummary& run) {
   first_seen_.erase(run.id);
 }
 
-double Progress::gradients_per_second(const RunSummary& run) {
-  const double now = clock_.seconds();
-  if (run.progress.gradients == 0) return 0;
-  const Seen& first =
-      first_seen_.try_emplace(run.id, Seen{now, run.progress.gradients}).first->second;
+double Progress::pace(const RunSummary& run) {
+  const double now = clock_.seconds(), done = work_done(run, run.progress);
+  if (done <= 0) return 0;
+  const Seen& first = first_seen_.try_emplace(run.id, Seen{now, done}).first->second;
   const double elapsed = now - first.at_seconds;
-  return elapsed > 0 ? static_cast<double>(run.progress.gradients - first.gradients) / elapsed : 0;
+  return elapsed > kSecondsBeforePace ? (done - first.work) / elapsed : 0;
 }
 
-std::string Progress::line(const std::vector<RunSummary>& running) {
+std::string Progress::left(const std::vector<RunSummary>& running) {
+  double done = ended_work_, longest = 0;
+  bool all_known = !running.empty();
+  for (const RunSummary& run : running) {
+    const double here = run.state == RunState::running ? work_done(run, run.progress) : 0;
+    const double its_pace = run.state == RunState::running ? pace(run) : 0;
+    done += std::min(here, work_of(run));
+    all_known = all_known && its_pace > 0;
+    if (its_pace > 0) longest = std::max(longest, (work_of(run) - here) / its_pace);
+  }
+  const double elapsed = clock_.seconds() - begun_;
+  const double computed = done - given_work_, to_do = std::max(0.0, total_work_ - done);
+  if (elapsed < kSecondsBeforeEstimate || computed < kShareBeforeEstimate * (computed + to_do))
+    return {};
+  // Where all that is left is under way, its own pace tells, and until there is one nothing does.
+  const bool last_ones = ended_ + running.size() == runs_;
+  if (last_ones && !all_known) return {};
+  const double seconds = last_ones ? longest : std::max(longest, elapsed * to_do / computed);
+  estimate_ = estimate_ ? *estimate_ + kSmoothing * (seconds - *estimate_) : seconds;
+  return fmt::format(", about {} left", rough_seconds(std::max(*estimate_, longest)));
+}
+
+std::string Progress::describe(const RunSummary& run, Words words) {
+  const auto found = settings_.find(run.id);
+  const SettingName setting = found == settings_.end() ? SettingName() : found->second;
+  const std::string& said = words == Words::values ? setting.values : setting.full;
+  std::string text =
+      fmt::format(", {}{} seed {} at {:.0f} %", shown_name(run.algorithm, run.label),
+                  said.empty() ? "" : " (" + said + ")", run.seed, 100 * fraction_done(run));
+  const double rate = run.budget_time || words != Words::with_pace ? 0 : pace(run);
+  if (rate > 0) text += fmt::format(" ({} gradients/s)", format_number(rate, 3));
+  return text;
+}
+
+std::string Progress::line(const std::vector<RunSummary>& running, int columns) {
   double done = ended_work_;
-  std::string current;
+  std::vector<const RunSummary*> shown;
   for (const RunSummary& run : running) {
     // Until the worker has begun its attempt, the store shows how far the one before came.
     if (run.state != RunState::running) continue;
     done += fraction_done(run) * work_of(run);
-    current += fmt::format(", {} seed {} at {:.0f} %", shown_name(run.algorithm, run.label),
-                           run.seed, 100 * fraction_done(run));
-    if (const double rate = gradients_per_second(run); rate > 0)
-      current += fmt::format(" ({} gradients/s)", format_number(rate, 3));
+    shown.push_back(&run);
   }
   const double fraction = total_work_ > 0 ? std::min(1.0, done / total_work_) : 0;
-  const double elapsed = clock_.seconds() - begun_;
-  const double computed = done - given_work_;
-  const double to_do = std::max(0.0, total_work_ - done);
-  std::string left;
-  if (computed > 0.01 * (computed + to_do) && elapsed > 2)
-    left = fmt::format(", about {} left", format_seconds(elapsed * to_do / computed));
-  return fmt::format("{}{} of {} runs done{}{}{}",
-                     terminal_ ? bar(fraction, kProgressColumns) + " " : "", ended_, runs_,
-                     failed_ > 0 ? fmt::format(", {} of them failed", failed_) : "", left, current);
+  const std::string head =
+      fmt::format("{} of {} runs done{}{}", ended_ - failed_, runs_,
+                  failed_ > 0 ? fmt::format(", {} failed", failed_) : "", left(running));
+  const std::string drawn = terminal_ ? bar(fraction, kProgressColumns) + " " : "";
+  for (std::size_t most = shown.size(); most > 0; --most)
+    for (const std::string& before : {drawn, std::string()})
+      for (const Words words : {Words::with_pace, Words::with_keys, Words::values}) {
+        std::string text = before + head;
+        for (std::size_t r = 0; r < most; ++r) text += describe(*shown[r], words);
+        if (most < shown.size()) text += fmt::format(", {} more", shown.size() - most);
+        text = seen_on_terminal(text);
+        if (terminal_columns(text) <= columns) return text;
+      }
+  if (shown.empty()) return drawn + head;
+  return seen_on_terminal(fmt::format("{}, {} running: {}", head, shown.size(),
+                                      describe(*shown[0], Words::values).substr(2)));
 }
 
 void Progress::show(const std::vector<RunSummary>& running) {
   if (terminal_) {
-    say_raw(fmt::format("\r{}\x1b[K",
-                        shortened(seen_on_terminal(line(running)), terminal_width() - 1)));
+    const int columns = terminal_width() - 1;
+    say_raw(fmt::format("\r{}\x1b[K", shortened(line(running, columns), columns)));
     drawn_ = true;
   } else if (clock_.seconds() - last_line_ >= kSecondsBetweenLines) {
     last_line_ = clock_.seconds();
-    say(line(running));
+    say(line(running, std::numeric_limits<int>::max()));
   }
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/clock.hpp"
+#include "reports/run_names.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -18,6 +20,8 @@ double work_done(const RunSummary& run, const Position& there);
 double fraction_done(const RunSummary& run);
 /// "[###---]", with as many columns between the brackets; fraction: 0 to 1.
 std::string bar(double fraction, std::size_t columns);
+/// With no more digits than an estimate of what is left has: "25 s", "2.5 min".
+std::string rough_seconds(double seconds);
 
 /// How many runs a command that only reads is through with, on standard error; nothing within the
 /// first second. As Progress, one line that is redrawn on a terminal, else one now and then.
@@ -43,13 +47,17 @@ class ReadingProgress {
 /// line at most every five seconds.
 class Progress {
  public:
-  /// `work`: work_of() all runs that are to be executed.
-  Progress(const Clock& clock, std::size_t runs, double work, bool terminal);
+  /// `work`: work_of() all runs that are to be executed. `settings`: setting_names() of them.
+  Progress(const Clock& clock, std::size_t runs, double work,
+           std::map<std::string, SettingName> settings, bool terminal);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Draws, with the runs now under way.
+  /// With the runs now under way; at most so many columns wide if that can be: what does not fit is
+  /// counted.
+  std::string line(const std::vector<RunSummary>& running, int columns);
+  /// Draws it.
   void show(const std::vector<RunSummary>& running);
   /// A run continues: so much of its work is done already.
   void begins_with(double work) { given_work_ += work; }
@@ -62,15 +70,20 @@ class Progress {
  private:
   struct Seen {
     double at_seconds = 0;
-    std::int64_t gradients = 0;
+    double work = 0;  // work_done()
   };
-  std::string line(const std::vector<RunSummary>& running);
-  double gradients_per_second(const RunSummary& run);
+  enum class Words { with_pace, with_keys, values };  // ever shorter
+  /// Work per second since something was seen done; 0: not known yet.
+  double pace(const RunSummary& run);
+  /// ", about 3 min left"; empty while that would be a guess.
+  std::string left(const std::vector<RunSummary>& running);
+  std::string describe(const RunSummary& run, Words words);
   void clear();
 
   const Clock& clock_;
   const std::size_t runs_;
   const double total_work_;
+  const std::map<std::string, SettingName> settings_;  // by run id
   const bool terminal_;
   const double begun_;
   double last_line_;
@@ -79,6 +92,7 @@ class Progress {
   std::size_t failed_ = 0;
   double ended_work_ = 0;
   double given_work_ = 0;                   // not done here, so it took no time
+  std::optional<double> estimate_;          // seconds left, smoothed
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything
 };
 

@@ -76,6 +76,8 @@ std::string left_of(const WatchedRun& run) {
   return left ? format_seconds(std::round(*left)) : kDash;
 }
 
+constexpr const char* kSetting = "setting";
+constexpr int kGoneBeforeKeys = 6;  // Then settings are told by their values alone.
 constexpr auto kLeft = TextTable::Align::left, kRight = TextTable::Align::right;
 constexpr std::array kColumns{
     Column{"run", kLeft, 1, [](const WatchedRun& r) { return r.summary.id; }},
@@ -83,6 +85,7 @@ constexpr std::array kColumns{
            [](const WatchedRun& r) {
              return shortened(shown_name(r.summary.algorithm, r.summary.label), 24);
            }},
+    Column{kSetting, kLeft, 11, [](const WatchedRun& r) { return shortened(r.setting.full, 60); }},
     Column{"seed", kRight, 7,
            [](const WatchedRun& r) { return fmt::format("{}", r.summary.seed); }},
     Column{"progress", kLeft, 0, [](const WatchedRun& r) { return progress_of(r.summary); }},
@@ -103,9 +106,15 @@ std::vector<std::string> lines_of(const std::vector<WatchedRun>& runs, int gone)
   table.rows.resize(runs.size() + 1);
   for (const Column& column : kColumns) {
     if (column.leaves > 0 && column.leaves <= gone) continue;
+    if (column.title == kSetting &&
+        std::ranges::all_of(runs, [](const WatchedRun& run) { return run.setting.full.empty(); }))
+      continue;
+    const bool brief = column.title == kSetting && gone >= kGoneBeforeKeys;
     table.alignment.push_back(column.align);
     table.rows[0].push_back(column.title);
-    for (std::size_t r = 0; r < runs.size(); ++r) table.rows[r + 1].push_back(column.cell(runs[r]));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      table.rows[r + 1].push_back(brief ? shortened(runs[r].setting.values, 40)
+                                        : column.cell(runs[r]));
   }
   const std::string text = table.str();
   std::vector<std::string> lines;

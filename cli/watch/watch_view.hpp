@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/run_names.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -12,6 +13,7 @@ namespace acid {
 /// A run as a live view shows it.
 struct WatchedRun {
   RunSummary summary;
+  SettingName setting;                         // what tells it from its algorithm's other runs
   std::optional<AttemptPace> pace;             // absent before its first attempt
   std::optional<double> gradients_per_second;  // wall clock; absent unless it is running
   std::optional<double> exchanges_per_second;  // likewise; absent also where none are counted

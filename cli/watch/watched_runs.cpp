@@ -1,6 +1,9 @@
 #include "cli/watch/watched_runs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "cli/terminal/run_json.hpp"
 
@@ -26,11 +29,14 @@ void WatchedRuns::look() {
   std::map<std::string, const WatchedRun*> before;
   for (const WatchedRun& run : runs_) before[run.summary.id] = &run;
   std::vector<WatchedRun> found;
-  for (RunSummary& summary : run_summaries(store_, ids_)) {
+  std::vector<RunSummary> summaries = run_summaries(store_, ids_);
+  if (settings_.empty()) settings_ = setting_names(store_, summaries);
+  for (RunSummary& summary : summaries) {
     const std::string id = summary.id;
     const auto known = before.find(id);
     const WatchedRun* last = known == before.end() ? nullptr : known->second;
     found.push_back(watched(std::move(summary), last));
+    found.back().setting = settings_[id];
     if (is_running(found.back()))
       ended_here_.erase(id);
     else if (last != nullptr && is_running(*last))
@@ -49,6 +55,21 @@ std::size_t WatchedRuns::waiting() const {
 bool WatchedRuns::idle() const {
   return running() == 0 &&
          (waiting() == 0 || clock_.seconds() - last_running_ > kSecondsWithoutRun);
+}
+
+std::vector<WatchedRun> WatchedRuns::going() const {
+  std::vector<WatchedRun> chosen;
+  std::ranges::copy_if(runs_, std::back_inserter(chosen), is_running);
+  return chosen;
+}
+
+std::string WatchedRuns::counts() const {
+  std::string text = fmt::format("{} running", running());
+  if (const std::size_t some = waiting(); some > 0) text += fmt::format(", {} waiting", some);
+  for (const RunState state : {RunState::finished, RunState::failed, RunState::diverged})
+    if (const std::size_t some = count({state}); some > 0)
+      text += fmt::format(", {} {}", some, state_name(state));
+  return text;
 }
 
 std::vector<WatchedRun> WatchedRuns::active() const {

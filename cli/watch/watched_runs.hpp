@@ -32,6 +32,10 @@ class WatchedRuns {
 
   /// All, in the order of their ids.
   const std::vector<WatchedRun>& runs() const { return runs_; }
+  /// Those that run.
+  std::vector<WatchedRun> going() const;
+  /// "2 running, 125 waiting, 1 failed".
+  std::string counts() const;
   /// Those that run or wait.
   std::vector<WatchedRun> active() const;
   /// At most `most` of them: those that run, then those that ended while they were watched, the
@@ -61,8 +65,9 @@ class WatchedRuns {
   const SteadyClock clock_;
   double last_running_;
   std::vector<WatchedRun> runs_;
-  std::map<std::string, Progress> progress_;  // by run id
-  std::map<std::string, double> ended_here_;  // run id → when it was seen to have ended
+  std::map<std::string, Progress> progress_;     // by run id
+  std::map<std::string, SettingName> settings_;  // likewise
+  std::map<std::string, double> ended_here_;     // run id → when it was seen to have ended
 };
 
 }  // namespace acid

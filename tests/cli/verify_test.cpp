@@ -44,6 +44,29 @@ TEST_CASE("verify of several runs returns the code that tells most") {
   CHECK(bench.starts().size() == 6);
 }
 
+TEST_CASE("verify of several runs says how far it is, what is left, and a total at the end") {
+  const Bench bench("sleep 0.1; exit $((n == 2 ? 4 : 0))\n");
+  std::vector<acid::RunRecord> runs;
+  for (const std::uint64_t seed : {1, 2, 3}) runs.push_back(acid::test::make_run(seed));
+  acid::Store store = acid::test::make_store(bench.path("acid-store"), runs);
+  for (const acid::RunRecord& run : runs) {
+    acid::AttemptResult result;
+    result.position.gradients = 1000;
+    const acid::Lease here = acid::Lease::of_this_process();
+    const std::int64_t number = store.begin_attempt(run.id, here, {}, {}, {});
+    acid::RunWriter(store.folder(), run.id, number).progress(result.position);
+    store.end_attempt(number, result);
+  }
+  const auto result = bench.call({"verify", "@latest"});
+  INFO(result.err);
+  CHECK(result.code == 4);
+  CHECK_THAT(result.err, ContainsSubstring("verifying 1 of 3: run "));
+  CHECK_THAT(result.err, ContainsSubstring("verifying 2 of 3, about 5 s left: run "));
+  CHECK_THAT(result.err, ContainsSubstring("verifying 3 of 3, about 5 s left: run "));
+  CHECK_THAT(result.err, ContainsSubstring("2 of 3 runs are reproduced bit for bit, in "));
+  CHECK(bench.call({"verify", runs[0].id}).err.empty());
+}
+
 TEST_CASE("verify --json of one run is the worker's own document, however long") {
   const StoredRun bench(
       "echo '{\"run\": \"x\", \"zeros\": ['; yes 0, | head -n 100000; echo '0]}'\n"

@@ -158,7 +158,7 @@ TEST_CASE("on a terminal watch draws in place, fits into its width, and ends wit
   CHECK_THAT(text, ContainsSubstring("code 0"));
   CHECK_THAT(text, ContainsSubstring("[#####-----]  50 %"));
   CHECK_THAT(text, ContainsSubstring("finished"));
-  CHECK_THAT(text, ContainsSubstring("0 running, 0 waiting, 1 ended"));
+  CHECK_THAT(text, ContainsSubstring("0 running, 1 finished"));
   CHECK_THAT(text, ContainsSubstring("\x1b[3A"));  // back to the first of its lines
   CHECK_THAT(text, !ContainsSubstring("exchanges"));
   CHECK(widest_line(text) <= 60);
@@ -174,4 +174,36 @@ TEST_CASE("a wide terminal shows every column, and ^C ends watching alone") {
   CHECK_THAT(text, ContainsSubstring("code 0"));
   CHECK_THAT(text, ContainsSubstring("exchanges"));
   CHECK_THAT(text, ContainsSubstring("the runs go on"));
+}
+
+TEST_CASE("watch shows runs of a sweep with what differs, and counts those that wait or ended") {
+  const acid::test::Folder bench;
+  std::vector<acid::RunRecord> runs;
+  for (const int workers : {8, 16, 32}) {
+    runs.push_back(acid::test::make_run(static_cast<std::uint64_t>(workers)));
+    acid::RunRecord& run = runs.back();
+    run.settings["workers"] = {{"count", workers}};
+    run.settings["topology"] = {{"kind", "ring"}};
+    run.settings["evaluation"] = {{"every_time", 1000 / workers}};
+  }
+  acid::Store store = acid::test::make_store(bench.path("acid-store"), runs);
+  const acid::Lease here = acid::Lease::of_this_process();
+  store.begin_attempt(runs[0].id, here, {}, {}, {});
+  acid::AttemptResult failed;
+  failed.state = RunState::failed;
+  store.end_attempt(store.begin_attempt(runs[1].id, here, {}, {}, {}), failed);
+
+  const auto result = acid::test::acid(bench, {"watch", "--once"});
+  INFO(result.out << result.err);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, ContainsSubstring("setting"));
+  CHECK_THAT(result.out, ContainsSubstring("workers 8 "));
+  CHECK_THAT(result.out, !ContainsSubstring("ring"));  // They share it.
+  CHECK_THAT(result.out, !ContainsSubstring("every_time"));
+  CHECK_THAT(result.out, !ContainsSubstring("workers 16"));
+  CHECK_THAT(result.out, ContainsSubstring("\n1 running, 1 waiting, 1 failed\n"));
+  // Named, a run is shown however it is.
+  CHECK_THAT(acid::test::acid(bench, {"watch", "--once", runs[1].id}).out,
+             ContainsSubstring("failed"));
+  CHECK(acid::test::acid(bench, {"watch", "--json"}).json()["runs"].size() == 2);
 }

@@ -1,0 +1,63 @@
+#include "reports/run_names.hpp"
+
+#include <set>
+#include <utility>
+
+#include "reports/settings.hpp"
+
+namespace acid {
+namespace {
+
+bool is_named(const std::string& key) {
+  return key != "seed" && !is_algorithm_key(key) && !key.starts_with("evaluation.") &&
+         !key.starts_with("checkpoint.") && !key.starts_with("budget.");
+}
+
+std::set<std::string> told_apart_by(const std::vector<RunSummary>& runs,
+                                    const std::vector<FlatSettings>& settings) {
+  using Name = std::pair<std::string, std::string>;
+  std::map<std::pair<Name, std::string>, nlohmann::json> first;
+  std::set<std::string> keys;
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    for (const auto& [key, value] : settings[r]) {
+      if (!is_named(key)) continue;
+      const Name name{runs[r].algorithm, runs[r].label};
+      const auto [known, is_new] = first.emplace(std::pair(name, key), value);
+      if (!is_new && known->second != value) keys.insert(key);
+    }
+  return keys;
+}
+
+/// "learning_rate " of the key; of a kind nothing, of a count the table: "workers ".
+std::string before_value(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  const std::string last = key.substr(dot + 1);
+  if (last == "kind") return {};
+  const std::string table = dot == std::string::npos ? "" : key.substr(0, dot);
+  return (last == "count" ? table.substr(table.rfind('.') + 1) : last) + " ";
+}
+
+}  // namespace
+
+std::map<std::string, SettingName> setting_names(const Store& store,
+                                                 const std::vector<RunSummary>& runs) {
+  std::vector<std::string> ids;
+  for (const RunSummary& run : runs) ids.push_back(run.id);
+  std::vector<FlatSettings> settings;
+  for (const nlohmann::json& each : run_settings(store, ids)) settings.push_back(flatten(each));
+  const std::set<std::string> keys = told_apart_by(runs, settings);
+  std::map<std::string, SettingName> names;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    SettingName& name = names[runs[r].id];
+    for (const std::string& key : keys)
+      if (const nlohmann::json& value = value_at(settings[r], key);
+          value.is_primitive() && !value.is_null()) {
+        const std::string separator = name.full.empty() ? "" : ", ", text = value_text(value);
+        name.full += separator + before_value(key) + text;
+        name.values += separator + text;
+      }
+  }
+  return names;
+}
+
+}  // namespace acid
