@@ -19,7 +19,7 @@ constexpr double kSecondsBetweenLines = 5;
 constexpr double kQuietSeconds = 1, kSecondsBetweenDrawings = 0.1;  // of ReadingProgress
 constexpr std::size_t kProgressColumns = 10;
 // An estimate of what is left is withheld until so much is known, and follows its news slowly.
-constexpr double kSecondsBeforeEstimate = 5, kShareBeforeEstimate = 0.03, kSmoothing = 0.1;
+constexpr double kSecondsBeforeEstimate = 5, kShareBeforeEstimate = 0.03, kSecondsOfNews = 10;
 constexpr double kSecondsBeforePace = 1;
 
 }  // namespace
@@ -113,8 +113,11 @@ std::string Progress::left(const std::vector<RunSummary>& running) {
   const bool last_ones = ended_ + running.size() == runs_;
   if (last_ones && !all_known) return {};
   const double seconds = last_ones ? longest : std::max(longest, elapsed * to_do / computed);
-  estimate_ = estimate_ ? *estimate_ + kSmoothing * (seconds - *estimate_) : seconds;
-  return fmt::format(", about {} left", rough_seconds(std::max(*estimate_, longest)));
+  const double now = clock_.seconds(), end = now + seconds;
+  const double share = -std::expm1(-(now - estimated_) / kSecondsOfNews);
+  end_ = !end_ || last_ones ? end : *end_ + share * (end - *end_);
+  estimated_ = now;
+  return fmt::format(", about {} left", rough_seconds(std::max(*end_ - now, longest)));
 }
 
 std::string Progress::describe(const RunSummary& run, Words words) {

@@ -92,7 +92,8 @@ class Progress {
   std::size_t failed_ = 0;
   double ended_work_ = 0;
   double given_work_ = 0;                   // not done here, so it took no time
-  std::optional<double> estimate_;          // seconds left, smoothed
+  std::optional<double> end_;               // when all is expected to be done, smoothed
+  double estimated_ = 0;                    // when that was estimated last
   std::map<std::string, Seen> first_seen_;  // run id → the first time it had committed anything
 };
 

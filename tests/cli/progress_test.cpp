@@ -73,14 +73,15 @@ TEST_CASE("progress says what is left when it knows, not under what a run needs 
   CHECK_THAT(line.at(1, running(400)), !ContainsSubstring("left"));
   CHECK_THAT(line.at(4, running(900)), !ContainsSubstring("left"));  // too early
   CHECK_THAT(line.at(6, running(900)), ContainsSubstring("about 10 s left"));
+  CHECK_THAT(line.at(9, running(930)), ContainsSubstring("about 10 s left"));  // slower, softened
   line.progress.run_ended(run_of("b", 1000, "ar-sgd"));
   // All that is left is under way, and nothing is known of it: one as fast as the first took 6 s.
   const auto last = [](std::int64_t gradients) {
     return std::vector{run_of("a", gradients, "ad-psgd")};
   };
-  CHECK_THAT(line.at(7, last(0)), !ContainsSubstring("left"));
-  CHECK_THAT(line.at(8, last(10)), !ContainsSubstring("left"));
-  CHECK_THAT(line.at(10, last(70)), ContainsSubstring("about 35 s left"));
+  CHECK_THAT(line.at(10, last(0)), !ContainsSubstring("left"));
+  CHECK_THAT(line.at(11, last(10)), !ContainsSubstring("left"));
+  CHECK_THAT(line.at(13, last(70)), ContainsSubstring("about 35 s left"));
 }
 
 TEST_CASE("an estimate has no more digits than it is worth") {
