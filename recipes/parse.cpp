@@ -79,6 +79,19 @@ Place place_at(std::string_view text, std::size_t offset) {
           .length = 1};
 }
 
+// A text in quotes that goes on at the end of its line.
+bool ends_in_text(std::string_view recipe, const toml::parse_error& error) {
+  if (!error.description().starts_with("Error while parsing string")) return false;
+  std::size_t begin = 0;
+  for (auto line = error.source().begin.line; line > 1; --line) {
+    begin = recipe.find('\n', begin);
+    if (begin == std::string_view::npos) return true;
+    ++begin;
+  }
+  const std::string_view rest = recipe.substr(begin);
+  return error.source().begin.column > printable(rest.substr(0, rest.find('\n'))).size();
+}
+
 void move_to(Node& node, const Place& key, const Place& value) {
   node.key_place = key;
   node.place = value;
@@ -133,8 +146,13 @@ std::optional<Node> parse_recipe(std::string_view text, Diagnostics& diagnostics
     root.place = {};
     return root;
   } catch (const toml::parse_error& error) {
-    diagnostics.error(place_in(error.source()), clip(error.description(), 200),
-                      "this is not valid TOML: fix the syntax here (texts need quotes)");
+    const bool open = ends_in_text(text, error);
+    diagnostics.error(
+        place_in(error.source()),
+        open ? "the text before this has no closing quote" : clip(error.description(), 200),
+        open ? "write the quote at the end of the text; one of several lines stands in "
+               "three quotes"
+             : "this is not valid TOML: fix the syntax here (texts need quotes)");
     return std::nullopt;
   }
 }

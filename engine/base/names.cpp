@@ -27,7 +27,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> known) {
   std::optional<std::string> best;
-  std::size_t best_distance = word.size() / 3 + 2;
+  // Of three letters one may be wrong: 'gpu' is no 'mpi'.
+  const std::size_t most =
+      std::max<std::size_t>(2, word.size() - std::min<std::size_t>(word.size(), 1));
+  std::size_t best_distance = std::min(word.size() / 3 + 2, most);
   for (const std::string& name : known) {
     // At least as many letters apart as their lengths: a word of any length costs little.
     const std::size_t longer = std::max(word.size(), name.size());

@@ -49,6 +49,9 @@ TEST_CASE("the nearest name is the one a person meant") {
   CHECK(nearest_name("momentun", known) == "momentum");
   CHECK(nearest_name("learning_rate", known) == std::nullopt);
   CHECK(nearest_name("x", {}) == std::nullopt);
+  const std::vector<std::string> drivers = {"virtual", "threads", "mpi"};
+  CHECK(nearest_name("gpu", drivers) == std::nullopt);
+  CHECK(nearest_name("mip", drivers) == "mpi");
 }
 
 TEST_CASE("lists read as English") {

@@ -8,7 +8,7 @@ namespace {
 constexpr auto kBroken = std::to_array<Broken>({
     // Syntax.
     {"no value", "name =«\n»", "key-value pair"},
-    {"open string", "name = \"x«\n»", "string"},
+    {"open string", "name = \"x«\n»", "the text before this has no closing quote"},
     {"bare word", "name = «g»lyphs", "value"},
     {"key twice", "name = \"a\"\nname = «\"»b\"", "redefine"},
     {"deep key", "«a».b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q = 1", "a key of more than 16 parts"},
