@@ -92,6 +92,14 @@ void require_model_runtime(const std::vector<RunSettings>& runs, const std::stri
                                  model_module().users, remedy(model_module())));
 }
 
+// And what starts processes.
+void require_launcher(const std::vector<RunSettings>& runs, const std::string& worker) {
+  const auto launched = std::ranges::find_if(runs, [](const RunSettings& run) {
+    return run.execution.mpi && run.execution.mpi->launcher != "none";
+  });
+  if (launched != runs.end()) launch_command(*launched, {worker}, Surroundings::of_this_process());
+}
+
 // And here a device.
 void require_device(const std::vector<RunSettings>& runs, const std::string& worker) {
   const bool wanted = std::ranges::any_of(
@@ -193,6 +201,7 @@ Exit run(const Session& session, const RunOptions& options) {
   std::vector<RunSettings> runs;
   for (const PlannedRun& planned : plan.runs) runs.push_back(settings_from(planned.settings));
   require_model_runtime(runs, plan.recipe_path);
+  require_launcher(runs, executor.worker);
   require_device(runs, executor.worker);
   const bool awaited = is_awaited(runs, executor.worker);
   executor.store_folder = session.store_folder;

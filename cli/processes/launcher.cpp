@@ -68,10 +68,11 @@ void require_this_host(const std::string& first, const char* key, const Surround
 void require_installed(const std::string& launcher, const char* advice,
                        const Surroundings& around) {
   if (!around.built_with_mpi)
-    throw Error(fmt::format("{} is not there: {}, or use driver = \"threads\"",
-                            module_path(mpi_module()), remedy(mpi_module())));
+    throw UsageError(fmt::format("{} is not there: {}, or use driver = \"threads\"",
+                                 module_path(mpi_module()), remedy(mpi_module())));
   if (launcher == "none" || !around.find_program(launcher).empty()) return;
-  throw Error(fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, advice));
+  throw UsageError(
+      fmt::format("{} was not found: {}, or use driver = \"threads\"", launcher, advice));
 }
 
 void append(std::vector<std::string>& list, const std::vector<std::string>& more) {

@@ -246,6 +246,16 @@ TEST_CASE("nothing outlives an acid that is killed, and the run can be resumed")
   CHECK(acid(bench, {"resume"}).code == 0);
 }
 
+TEST_CASE("without mpirun nothing is planned, and the exit code is that of a wrong call") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  const Result run = acid(bench, {"run", "r.toml"}, {"PATH=" + bench.path()});
+  INFO(run.err);
+  CHECK(run.code == 2);
+  CHECK_THAT(run.err, ContainsSubstring("apt install openmpi-bin"));
+  CHECK_FALSE(bench.has("acid-store"));
+}
+
 TEST_CASE("a launcher that goes on when its run has ended is told to end") {
   if (!there_is_mpi()) return;
   const Bench bench;
