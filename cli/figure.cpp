@@ -20,7 +20,8 @@ namespace {
 struct FigureCommand {
   std::vector<std::string> names, where;
   FigureRequest request;
-  std::string width = "column", file = "figure.svg";
+  std::string width;  // empty: the overview as wide as the text, others as a column
+  std::string file = "figure.svg";
 };
 
 constexpr double kColumnMillimetres = 84, kTextMillimetres = 174;
@@ -70,13 +71,16 @@ Exit figure(const Session& session, const FigureCommand& command) {
   const std::string kind = path.extension().string();
   if (kind != ".svg" && kind != ".pdf")
     throw UsageError(fmt::format("-o {}: the name must end in .svg or .pdf", command.file));
-  const double millimetres = millimetres_of(command.width);
+  const bool overview = command.request.chart == "overview";
+  const double millimetres = millimetres_of(!command.width.empty() ? command.width
+                                            : overview             ? "text"
+                                                                   : "column");
   const Store store(session.store_folder, Store::Access::read);
   std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
   if (!command.where.empty()) ids = runs_where(store, ids, command.where);
   const ReportFigure drawn = report_figure(read_report(store, ids), command.request);
   Figure figure = figure_of(drawn.html);
-  if (command.request.chart != "overview") figure = with_title(std::move(figure));
+  if (!overview) figure = with_title(std::move(figure));
   save_file(command.file,
             kind == ".svg" ? figure_svg(figure, millimetres) : figure_pdf(figure, millimetres));
   save_file(std::filesystem::path(path).replace_extension(".csv").string(), drawn.csv);
@@ -112,7 +116,7 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->allow_extra_args(false);
   command
       ->add_option("--width", options->width,
-                   "column (84 mm, default), text (174 mm) or millimetres")
+                   "column (84 mm, default), text (174 mm, default of an overview) or millimetres")
       ->type_name("WIDTH");
   command
       ->add_option("-o,--output", options->file,

@@ -67,7 +67,8 @@ describe("figures", () => {
   test("of a sweep a curve names its setting, an overview all", () => {
     assert.throws(() => figure("sweep", "s.svg"), /a curve is of one setting.*--where KEY=VALUE/s);
     figure("sweep", "s.pdf", "--where", "workers.count=4", "--where", "topology.kind=ring");
-    figure("sweep", "o.pdf", "--chart", "overview", "--width", "text");
+    figure("sweep", "o.pdf", "--chart", "overview");
+    assert.match(tool("pdfinfo", "o.pdf"), /Page size: +493\.2/);
     const text = tool("pdftotext", "-layout", "o.pdf", "-");
     assert.match(text, /complete/);
     assert.match(text, /AR-SGD.*A²CiD²/);
