@@ -84,7 +84,8 @@ json mean_digests(const Folder& folder, const std::string& experiment) {
 
 }  // namespace
 
-TEST_CASE("what is read between samples is what a dense evaluation finds, to its resolution") {
+TEST_CASE("what is read between samples is what a dense evaluation finds, to its resolution",
+          "[release]") {
   const SparseAndDense runs;
   int compared = 0, between = 0, smooth = 0;
   double share = 0;  // of the resolution
@@ -122,7 +123,8 @@ TEST_CASE("what is read between samples is what a dense evaluation finds, to its
 
 TEST_CASE(
     "a stale value is refused, alone where others can be read, and with exit code 2 where none "
-    "can") {
+    "can",
+    "[release]") {
   const SparseAndDense runs;
   // All-reduce waits for the slow worker, so its samples are further apart on the clock.
   const std::string at = "seconds=4.6";
@@ -141,7 +143,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what it cannot tell") {
+TEST_CASE("the verdict speaks at equal gradients, time and bytes, or says what it cannot tell",
+          "[release]") {
   const SparseAndDense runs;
   const json dense = runs.compare("dense", {"--json"}).json();
   std::size_t claims = 0;
