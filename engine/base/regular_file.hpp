@@ -18,6 +18,7 @@ class RegularFile {
   RegularFile& operator=(const RegularFile&) = delete;
 
   std::int64_t bytes() const { return bytes_; }  // when it was opened
+  int descriptor() const { return descriptor_; }
   /// The next bytes, as many as fit; 0: the end. Throws Error.
   std::size_t read(std::span<std::byte> out) const;
 

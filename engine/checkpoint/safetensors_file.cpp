@@ -26,27 +26,21 @@ constexpr std::uint64_t kMostHeaderBytes = 16 << 20;
 struct TypeEntry {
   TensorType type;
   std::string_view name;
-  std::uint64_t element_bytes;
+  std::size_t element_bytes;
 };
 // In the order of TensorType.
-constexpr std::array<TypeEntry, 3> kTypes{
-    {{TensorType::f32, "F32", 4}, {TensorType::i64, "I64", 8}, {TensorType::u8, "U8", 1}}};
+constexpr std::array<TypeEntry, 10> kTypes{{{TensorType::f32, "F32", 4},
+                                            {TensorType::i64, "I64", 8},
+                                            {TensorType::u8, "U8", 1},
+                                            {TensorType::f64, "F64", 8},
+                                            {TensorType::i32, "I32", 4},
+                                            {TensorType::i16, "I16", 2},
+                                            {TensorType::i8, "I8", 1},
+                                            {TensorType::u64, "U64", 8},
+                                            {TensorType::u32, "U32", 4},
+                                            {TensorType::u16, "U16", 2}}};
 
 const TypeEntry& entry_of(TensorType type) { return kTypes[static_cast<std::size_t>(type)]; }
-
-/// False when the size is not representable.
-bool size_in_bytes(const TensorHeader& tensor, std::uint64_t& bytes) {
-  bytes = entry_of(tensor.type).element_bytes;
-  bool empty = false;
-  for (const std::int64_t extent : tensor.shape) {
-    empty |= extent == 0;
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)),
-                               &bytes))
-      return false;
-  }
-  if (empty) bytes = 0;
-  return true;
-}
 
 std::uint64_t whole_number(const json& value, const std::string& tensor) {
   // Beyond the signed range nothing is a size or a place in a file.
@@ -61,7 +55,8 @@ TensorHeader parse_tensor(const std::string& name, const json& entry) {
   const auto known = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeEntry& each) { return each.name == type; });
   if (known == kTypes.end())
-    throw BadSafetensors(fmt::format("tensor {} is of type {}, not F32, I64 or U8", name, type));
+    throw BadSafetensors(
+        fmt::format("tensor {} is of type {}, not an integer, F32 or F64", name, type));
   tensor.type = known->type;
   for (const json& extent : entry.at("shape").get_ref<const json::array_t&>())
     tensor.shape.push_back(static_cast<std::int64_t>(whole_number(extent, name)));
@@ -74,19 +69,34 @@ TensorHeader parse_tensor(const std::string& name, const json& entry) {
 
 }  // namespace
 
+std::string_view tensor_type_name(TensorType type) { return entry_of(type).name; }
+std::size_t element_bytes(TensorType type) { return entry_of(type).element_bytes; }
+
+std::optional<std::uint64_t> bytes_of(const TensorHeader& tensor) {
+  std::uint64_t bytes = element_bytes(tensor.type);
+  bool empty = false;
+  for (const std::int64_t extent : tensor.shape) {
+    empty |= extent == 0;
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)),
+                               &bytes))
+      return std::nullopt;
+  }
+  return empty ? 0 : bytes;
+}
+
 std::string safetensors_header(const std::map<std::string, std::string>& metadata,
                                const std::vector<std::pair<std::string, TensorHeader>>& tensors) {
   json header = json::object();
   if (!metadata.empty()) header[kMetadataKey] = metadata;
   std::uint64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
-    std::uint64_t bytes = 0;
-    ACID_ASSERT(size_in_bytes(tensor, bytes), "tensor {}", name);
+    const std::optional<std::uint64_t> bytes = bytes_of(tensor);
+    ACID_ASSERT(bytes, "tensor {}", name);
     ACID_ASSERT(!header.contains(name), "two tensors are called {}", name);
     header[name] = {{"dtype", entry_of(tensor.type).name},
                     {"shape", tensor.shape},
-                    {"data_offsets", {offset, offset + bytes}}};
-    offset += bytes;
+                    {"data_offsets", {offset, offset + *bytes}}};
+    offset += *bytes;
   }
   std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
@@ -155,10 +165,9 @@ void SafetensorsFile::parse(const std::string& text, std::uint64_t data_begin) {
 void SafetensorsFile::check_layout(std::uint64_t data_begin) const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto& [name, tensor] : tensors_) {
-    std::uint64_t bytes = 0;
     if (tensor.begin > tensor.end || tensor.end > size_)
       throw BadSafetensors(fmt::format("tensor {} lies outside the file", name));
-    if (!size_in_bytes(tensor, bytes) || bytes != tensor.end - tensor.begin)
+    if (bytes_of(tensor) != tensor.end - tensor.begin)
       throw BadSafetensors(fmt::format("tensor {} does not have the size of its shape", name));
     ranges.emplace_back(tensor.begin, tensor.end);
   }

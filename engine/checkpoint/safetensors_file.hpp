@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,15 +15,20 @@ namespace acid {
 
 // The safetensors container, which models and checkpoints share: the header's length (64 bits,
 // little-endian), a JSON header, the data. Padded with spaces, so that data start at a multiple
-// of 8. Of its types acid uses three.
+// of 8. Acid writes f32, i64 and u8; a data set may be of any of these.
 
-enum class TensorType { f32, i64, u8 };
+enum class TensorType { f32, i64, u8, f64, i32, i16, i8, u64, u32, u16 };
+std::string_view tensor_type_name(TensorType type);  // as in the header: "F32"
+std::size_t element_bytes(TensorType type);
 
 struct TensorHeader {
   TensorType type = TensorType::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0, end = 0;  // in bytes
 };
+
+/// What its elements take; nothing when that is not representable.
+std::optional<std::uint64_t> bytes_of(const TensorHeader& tensor);
 
 /// What a file begins with, its length included. The tensors' data follow in the order given;
 /// begin and end are not looked at.

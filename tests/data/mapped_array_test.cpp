@@ -1,0 +1,153 @@
+#include "engine/data/mapped_array.hpp"
+
+#include "tests/data/arrays.hpp"
+
+namespace acid::testing {
+namespace {
+
+std::string npy_error(const std::string& content) {
+  const ScratchFolder folder;
+  folder.write("a.npy", content);
+  const std::string message = message_of([&] { MappedArray::npy(folder.path("a.npy")); });
+  CHECK_THAT(message, ContainsSubstring(folder.path("a.npy")) && ContainsSubstring("; "));
+  return message;
+}
+
+std::string tensor_error(const std::string& content, const std::string& tensor = "x") {
+  const ScratchFolder folder;
+  folder.write("a.safetensors", content);
+  const std::string message =
+      message_of([&] { MappedArray::safetensors(folder.path("a.safetensors"), tensor); });
+  CHECK_THAT(message, ContainsSubstring(folder.path("a.safetensors")) && ContainsSubstring("; "));
+  return message;
+}
+
+template <class Number>
+void check_reads(const std::string& descr) {
+  INFO(descr);
+  const ScratchFolder folder;
+  for (const std::size_t count : {0, 1, 63, 64, 65}) {
+    std::vector<Number> numbers;
+    for (std::size_t k = 0; k < count; ++k) numbers.push_back(static_cast<Number>(k + 1));
+    folder.write("a.npy", npy<Number>(descr, {std::ssize(numbers)}, numbers));
+    const MappedArray array = MappedArray::npy(folder.path("a.npy"));
+    CHECK(array.shape() == std::vector<std::int64_t>{std::ssize(numbers)});
+    CHECK(std::ranges::equal(array.values<Number>(), numbers));
+    std::int64_t sum = 0;
+    array.visit([&](auto values) {
+      for (const auto value : values) sum += static_cast<std::int64_t>(value);
+    });
+    CHECK(sum == static_cast<std::int64_t>(count * (count + 1) / 2));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("arrays of every type that a .npy file may have are mapped as they are") {
+  check_reads<float>("<f4");
+  check_reads<double>("<f8");
+  check_reads<std::int8_t>("|i1");
+  check_reads<std::int16_t>("<i2");
+  check_reads<std::int32_t>("<i4");
+  check_reads<std::int64_t>("<i8");
+  check_reads<std::uint8_t>("|u1");
+  check_reads<std::uint8_t>("|b1");
+  check_reads<std::uint16_t>("<u2");
+  check_reads<std::uint32_t>("<u4");
+  check_reads<std::uint64_t>("<u8");
+}
+
+TEST_CASE("a mapped array outlives its file and the object that mapped it") {
+  std::optional<MappedArray> copy;
+  {
+    const ScratchFolder folder;
+    folder.write("a.npy", npy<float>("<f4", {2, 1}, {1, 2}));
+    copy = MappedArray::npy(folder.path("a.npy"));
+  }
+  CHECK(copy->values<float>()[1] == 2);
+  CHECK_THROWS_AS(copy->values<double>(), AssertionError);
+}
+
+TEST_CASE("versions, spaces and quotes that NumPy has written in its time are read") {
+  const std::string end(8, '\1');
+  const auto reads = [&](const std::string& content) {
+    const TensorHeader header = npy_header("a.npy", content);
+    CHECK(header.shape == std::vector<std::int64_t>{2, 4});
+    CHECK(header.end == content.size() + 8);
+  };
+  const std::string plain = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4), }\n";
+  reads(npy_text(plain, 1));
+  reads(npy_text(plain, 2));
+  reads(npy_text(plain, 3));
+  reads(npy_text("{\"shape\":(2,4),\"fortran_order\":False,\"descr\":\"|u1\"}"));
+}
+
+TEST_CASE("a .npy file that is not as it should be is named, with what to do") {
+  const std::string whole = npy<float>("<f4", {3, 2}, {1, 2, 3, 4, 5, 6});
+  CHECK_THAT(npy_error(""), ContainsSubstring("begins with"));
+  CHECK_THAT(npy_error("PK\3\4"), ContainsSubstring(".npz"));
+  CHECK_THAT(npy_error(std::string(200, 'x')), ContainsSubstring("something else"));
+  for (const std::size_t bytes : {6, 7, 8, 9, 10, 40, 127})
+    CHECK_THAT(npy_error(whole.substr(0, bytes)), ContainsSubstring("end of the file"));
+  CHECK_THAT(npy_error(whole.substr(0, whole.size() - 1)), ContainsSubstring("(3, 2)"));
+  CHECK_THAT(npy_error(whole + "x"), ContainsSubstring("(3, 2)"));
+  const auto header = [](const std::string& text) { return npy_error(npy_text(text)); };
+  CHECK_THAT(npy_error(npy_text("{}", 4)), ContainsSubstring("version 1, 2 or 3"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }"),
+             ContainsSubstring("Fortran") && ContainsSubstring("ascontiguousarray"));
+  CHECK_THAT(header("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }"),
+             ContainsSubstring("Python objects"));
+  CHECK_THAT(header("{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }"),
+             ContainsSubstring("big-endian") && ContainsSubstring("astype"));
+  CHECK_THAT(header("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }"),
+             ContainsSubstring("a structure"));
+  CHECK_THAT(header("{'descr': '<f4', 'shape': (3,), }"), ContainsSubstring("missing"));
+  CHECK_THAT(header("{'descr': '<f4', 'descr': '<f4'}"), ContainsSubstring("once each"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}"),
+             ContainsSubstring("True or False"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}"),
+             ContainsSubstring("whole numbers"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (3"),
+             ContainsSubstring("')'"));
+  CHECK_THAT(header("{'descr': '<f4"), ContainsSubstring("an end of the text"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9)}"),
+             ContainsSubstring("fits into a file"));
+  CHECK_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"),
+             ContainsSubstring("whole numbers"));
+}
+
+TEST_CASE("what is no file cannot be mapped") {
+  const ScratchFolder folder;
+  CHECK_THAT(message_of([&] { MappedArray::npy(folder.path("none.npy")); }),
+             ContainsSubstring("none.npy"));
+  CHECK_THAT(message_of([&] { MappedArray::npy(folder.root()); }),
+             ContainsSubstring("not a regular file"));
+  CHECK_THAT(message_of([&] { MappedArray::safetensors(folder.root(), "x"); }),
+             ContainsSubstring("not a regular file"));
+}
+
+TEST_CASE("a tensor of a safetensors file is found by name, and the others are named") {
+  const ScratchFolder folder;
+  folder.write("a.safetensors",
+               safetensors({{"x", TensorType::u16, {2}, std::string("\1\0\2\0", 4)},
+                            {"y", TensorType::u8, {3}, "abc"}}));
+  const MappedArray x = MappedArray::safetensors(folder.path("a.safetensors"), "x");
+  CHECK(x.values<std::uint16_t>()[1] == 2);
+  CHECK(MappedArray::safetensors(folder.path("a.safetensors"), "y").size() == 3);
+  CHECK_THAT(tensor_error(folder.read("a.safetensors"), "z"), ContainsSubstring("'x', 'y'"));
+}
+
+TEST_CASE("a safetensors file that is not as it should be is named, with what to do") {
+  const std::string whole = safetensors({{"x", TensorType::f32, {1}, "abcd"}});
+  CHECK_THAT(tensor_error(""), ContainsSubstring("ends"));
+  CHECK_THAT(tensor_error(whole.substr(0, whole.size() - 1)), ContainsSubstring("outside"));
+  CHECK_THAT(tensor_error(whole + "x"), ContainsSubstring("bytes"));
+  std::string half = whole;
+  half.replace(half.find("F32"), 3, "F16");
+  CHECK_THAT(tensor_error(half), ContainsSubstring("F16"));
+  CHECK_THAT(tensor_error(safetensors(
+                 {{"a", TensorType::u8, {1}, "a"}, {"x", TensorType::f32, {1}, "abcd"}})),
+             ContainsSubstring("multiple"));
+}
+
+}  // namespace acid::testing
