@@ -39,11 +39,14 @@ const Facts::Model& Facts::model(const nlohmann::json& model, const nlohmann::js
             : ProcessModel{
                   entry->layout(model, find_dataset(text(dataset, "kind"))->inspect(dataset).shape),
                   {}};
+    std::vector<std::string> tensors;
+    for (const LayoutTensor& tensor : found.layout.parameters)
+      tensors.push_back(tensor.segment.name);
     return Model{found.layout.parameter_count(), found.layout.buffer_count(),
                  std::ranges::all_of(
                      found.layout.parameters,
                      [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
-                 found.files};
+                 std::move(tensors), found.files};
   });
 }
 

@@ -28,6 +28,7 @@ class Facts {
   struct Model {
     std::int64_t parameters = 0, buffers = 0;
     bool all_one_dimensional = false;  // every tensor of parameters is a vector
+    std::vector<std::string> tensors;  // names of its parameters
     std::vector<std::string> files;    // of a person's own program
   };
   /// A model on a data set.

@@ -16,12 +16,22 @@ constexpr std::array kCommon = {
     Field{.name = "weight_decay",
           .type = FieldType::number,
           .fallback = "0.0",
-          .help = "L2 penalty (sgd, adam) or decoupled decay (adamw)",
+          .help = "L2 penalty (sgd, adam) or decoupled decay (adamw, muon)",
           .minimum = 0},
     Field{.name = "decay_one_dimensional",
           .type = FieldType::boolean,
           .fallback = "true",
           .help = "false spares biases and norms from weight decay"},
+    Field{.name = "no_decay",
+          .type = FieldType::texts,
+          .fallback = "null",
+          .help = "spares the tensors whose names contain one of these from weight decay"},
+    Field{.name = "clip_norm",
+          .type = FieldType::number,
+          .fallback = "null",
+          .help = "gradients whose norm, of all tensors together, is larger are scaled down to it",
+          .minimum = 0,
+          .minimum_excluded = true},
 };
 constexpr std::array kSgd = {
     Field{.name = "momentum",
@@ -58,10 +68,37 @@ constexpr std::array kAdam = {
           .minimum = 0,
           .minimum_excluded = true},
 };
+// Defaults of the public description; the learning rate it takes is 0.02.
+constexpr std::array kMuon = {
+    Field{.name = "momentum",
+          .type = FieldType::number,
+          .fallback = "0.95",
+          .help = "share of the last step that is kept; each worker has its own",
+          .minimum = 0,
+          .maximum = 1,
+          .maximum_excluded = true},
+    Field{.name = "nesterov",
+          .type = FieldType::boolean,
+          .fallback = "true",
+          .help = "look ahead along the momentum"},
+    Field{.name = "sgd_tensors",
+          .type = FieldType::texts,
+          .fallback = "[]",
+          .help = "matrices whose names contain one of these take SGD's step, as all that are no "
+                  "matrices: embeddings and the last layer had better"},
+    Field{.name = "sgd_scale",
+          .type = FieldType::number,
+          .fallback = "1.0",
+          .help = "SGD's step takes the learning rate times this",
+          .minimum = 0},
+};
 constexpr std::array kOptimizers = {
     Kind{"sgd", kSgd, "stochastic gradient descent, with momentum where asked"},
     Kind{"adam", kAdam, "Adam; weight decay is an L2 penalty"},
-    Kind{"adamw", kAdam, "Adam whose weight decay is decoupled from the gradient"}};
+    Kind{"adamw", kAdam, "Adam whose weight decay is decoupled from the gradient"},
+    Kind{"muon", kMuon,
+         "momentum whose matrices are made orthogonal (kellerjordan.github.io/posts/muon); a "
+         "learning rate of 0.02 is usual"}};
 
 constexpr std::array kScheduleCommon = {
     Field{.name = "warmup",
@@ -135,6 +172,10 @@ void check_milestones(Checker& checker, const Node& node, const nlohmann::json& 
 nlohmann::json check_optimizer(Checker& checker, const Node* node) {
   nlohmann::json optimizer =
       checker.kinded(node, "optimizer", kOptimizers, "sgd", {kCommon, kOptimizerElsewhere});
+  // Left out they are no settings, so that runs without them keep their digests.
+  for (const char* key : {"no_decay", "clip_norm"})
+    if (const auto found = optimizer.find(key); found != optimizer.end() && found->empty())
+      optimizer.erase(found);
   const Node* schedule = node == nullptr ? nullptr : node->find("schedule");
   optimizer["schedule"] =
       checker.kinded(schedule, "optimizer.schedule", kSchedules, "constant", {kScheduleCommon});

@@ -168,6 +168,8 @@ std::string type_of(const Field& field) {
       return with_bounds("a list of whole numbers", field);
     case FieldType::numbers:
       return with_bounds("a list of numbers", field);
+    case FieldType::texts:
+      return "a list of texts";
     case FieldType::edges:
       return "a list of edges [i, j] or [i, j, weight], or a file of them";
     case FieldType::table:
@@ -194,6 +196,8 @@ std::string value_for(const Field& field) {
       return "[0, 1]";
     case FieldType::numbers:
       return "[0.25, 0.5]";
+    case FieldType::texts:
+      return "[\"bias\", \"norm\"]";
     case FieldType::edges:
       return "[[0, 1], [1, 2]]";
     case FieldType::table:

@@ -26,7 +26,7 @@ void Resolver::look_at_task() {
   look_at_validation();
   if (facts->train_size > 0)
     plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
-  model_ = Facts::Model{facts->parameters, 0, true, {}};
+  model_ = Facts::Model{facts->parameters, 0, true, {}, {}};
   if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
@@ -162,31 +162,6 @@ void Resolver::look_at_algorithm() {
       }
 }
 
-// Which optimiser the algorithm's steps are defined for.
-void Resolver::look_at_steps() {
-  const json& optimizer = s_["optimizer"];
-  const std::string kind = text(optimizer, "kind");
-  const auto refuse = [&](std::string_view key, std::string_view what, const std::string& remedy) {
-    error(fmt::format("optimizer.{}", key),
-          fmt::format("{} has a step of its own and takes the learning rate alone: {} has no part "
-                      "in it",
-                      entry_->name, what),
-          remedy + ", or give the other algorithms their own optimizer with set");
-  };
-  if (kind != "sgd") {
-    if (entry_->optimizers == Optimizers::sgd)
-      error("optimizer.kind",
-            fmt::format("{} averages models every step and is defined for sgd, not for {}",
-                        entry_->name, kind),
-            "use kind = \"sgd\", or give the other algorithms their own optimizer with set");
-    if (entry_->optimizers == Optimizers::none) refuse("kind", kind, "use kind = \"sgd\"");
-    return;
-  }
-  if (entry_->optimizers != Optimizers::none) return;
-  for (const char* key : {"momentum", "weight_decay"})
-    if (number(optimizer, key) > 0) refuse(key, key, "leave it out");
-}
-
 // gradient_clock = "none": exchanges alone.
 void Resolver::look_at_gradients() {
   if (!draft_.sound({"execution"})) return;
@@ -206,22 +181,6 @@ void Resolver::look_at_gradients() {
   if (draft_.sound({"budget"}) && !s_["budget"].contains("normalised_time"))
     error("budget", "a run without gradients cannot be counted in epochs or gradients",
           "say how long it is: [budget] with normalised_time");
-}
-
-// What would quietly not do what it says.
-void Resolver::look_at_optimizer() {
-  if (!draft_.sound({"task", "optimizer"}) || !model_) return;
-  const json& optimizer = s_["optimizer"];
-  if (optimizer["schedule"]["scale_with_workers"] != "none" && s_["task"]["batch_size"].is_null())
-    error("optimizer.schedule.scale_with_workers",
-          "the learning rate scales with the total batch, and the task has no batch_size",
-          "remove it and set optimizer.learning_rate to what you mean");
-  if (number(optimizer, "weight_decay") > 0 && !optimizer["decay_one_dimensional"].get<bool>() &&
-      model_->all_one_dimensional)
-    error(
-        "optimizer.decay_one_dimensional",
-        "everything that is trained here is one-dimensional: without it weight_decay does nothing",
-        "remove decay_one_dimensional, or weight_decay");
 }
 
 // Whether samples will have the target's metric.

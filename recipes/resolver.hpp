@@ -96,6 +96,7 @@ class Resolver {
   void look_at_steps();
   void look_at_gradients();
   void look_at_optimizer();
+  void look_at_tensors(std::string_view path);
   void look_at_cadence();
   double known_seconds() const;
   void look_at_target(bool has_accuracy);

@@ -60,6 +60,8 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       return list(node, field, path, true);
     case FieldType::numbers:
       return list(node, field, path, false);
+    case FieldType::texts:
+      return texts(node, field, path);
     case FieldType::edges:
       return edges(node, field, path);
     case FieldType::table:
@@ -145,6 +147,19 @@ std::optional<nlohmann::json> Checker::list(const Node& node, const Field& field
     values.push_back(item.value_or(nullptr));
   }
   return good ? std::optional(values) : std::nullopt;
+}
+
+std::optional<nlohmann::json> Checker::texts(const Node& node, const Field& field,
+                                             std::string_view path) {
+  nlohmann::json values = nlohmann::json::array();
+  bool good = node.is_list();
+  for (const Node& item : node.children) {
+    good = good && item.is_text() && !item.text().empty();
+    if (good) values.push_back(item.text());
+  }
+  if (good) return values;
+  wrong_type(node, field, path, "a list of texts in quotes");
+  return std::nullopt;
 }
 
 std::optional<nlohmann::json> Checker::edges(const Node& node, const Field& field,

@@ -39,7 +39,15 @@ OptimizerSettings optimizer_of(const json& section) {
   OptimizerSettings optimizer;
   optimizer.weight_decay = number(section, "weight_decay");
   optimizer.decay_one_dimensional = section.at("decay_one_dimensional").get<bool>();
-  if (section.at("kind") == "sgd") {
+  optimizer.no_decay = section.value("no_decay", std::vector<std::string>{});
+  if (section.contains("clip_norm")) optimizer.clip_norm = number(section, "clip_norm");
+  const bool muon = section.at("kind") == "muon";
+  if (muon) {
+    optimizer.kind = OptimizerKind::muon;
+    optimizer.sgd_tensors = section.at("sgd_tensors").get<std::vector<std::string>>();
+    optimizer.sgd_scale = number(section, "sgd_scale");
+  }
+  if (muon || section.at("kind") == "sgd") {
     optimizer.momentum = number(section, "momentum");
     optimizer.nesterov = section.at("nesterov").get<bool>();
     return optimizer;

@@ -28,6 +28,8 @@ std::string expectation(const Field& field) {
       return "a list of integers, such as [1,2]";
     case FieldType::numbers:
       return "a list of numbers, such as [0.5,2]";
+    case FieldType::texts:
+      return "a list of texts, such as [\"bias\"]";
     case FieldType::edges:
       return "edges, such as [[0,1],[1,2,2.5]], or the path of a file";
     case FieldType::table:
@@ -65,6 +67,8 @@ bool has_type(const Field& field, const json& value) {
       return all([](const json& v) { return v.is_number_integer(); });
     case FieldType::numbers:
       return all([](const json& v) { return v.is_number(); });
+    case FieldType::texts:
+      return all([](const json& v) { return v.is_string(); });
     case FieldType::edges:
       return value.is_string() || all([](const json& v) {
                return v.is_array() && (v.size() == 2 || v.size() == 3) &&

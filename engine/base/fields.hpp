@@ -15,6 +15,7 @@ enum class FieldType {
   file,      // a path that must exist; relative ones are taken from the recipe's folder
   integers,  // a list of integers, each within the bounds
   numbers,
+  texts,
   edges,  // [[i, j], [i, j, weight], …], or a path to a file of such lines
   table,  // keys of a person's own, with any values
 };

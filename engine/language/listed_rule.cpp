@@ -16,7 +16,7 @@ namespace {
 Direction direction_of(const OptimizerSettings& optimizer) {
   if (optimizer.kind == OptimizerKind::adam) return Direction::adam;
   if (optimizer.kind == OptimizerKind::adamw) return Direction::adamw;
-  if (optimizer.momentum == 0) return Direction::sgd;
+  if (optimizer.kind == OptimizerKind::muon || optimizer.momentum == 0) return Direction::sgd;
   return optimizer.nesterov ? Direction::nesterov : Direction::momentum;
 }
 
@@ -37,7 +37,7 @@ void set_direction(const OptimizerSettings& optimizer, std::int64_t number,
     hidden(numbers, which) = static_cast<double>(value);
   };
   set(HiddenNumber::momentum, static_cast<T>(optimizer.momentum));
-  if (optimizer.kind == OptimizerKind::sgd) return;
+  if (optimizer.kind == OptimizerKind::sgd || optimizer.kind == OptimizerKind::muon) return;
   const auto steps = static_cast<double>(number);
   const auto beta1 = static_cast<T>(optimizer.beta1), beta2 = static_cast<T>(optimizer.beta2);
   set(HiddenNumber::beta1, beta1);

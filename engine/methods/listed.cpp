@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/mutex.hpp"
 #include "engine/language/listed_rule.hpp"
+#include "engine/language/listing_facts.hpp"
 #include "engine/methods/common_fields.hpp"
 
 namespace acid {
@@ -277,6 +278,17 @@ bool says_models(const AlgorithmEntry& entry) {
   const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
   const bool masked = listing && is_just(listing->hear, "x = x - mine(0) + mean(0)");
   return listing && !masked && std::ranges::any_of(listing->send, is_x);
+}
+
+bool steps_by_gradients(const AlgorithmEntry& entry) {
+  if (entry.listing == nullptr || averages_gradients(*entry.listing)) return true;
+  bool steps = false, elsewhere = false;
+  for (const PartUse& use : uses_of(*entry.listing))
+    for (const auto* names : {&use.reads, &use.assigns})
+      for (const std::string& name : *names)
+        if (name == "g" || name == "u")
+          (use.part == std::string_view("step") ? steps : elsewhere) = true;
+  return steps && !elsewhere;
 }
 
 const AlgorithmEntry& algorithm_of(const json& algorithm) {

@@ -29,6 +29,10 @@ std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method&
 /// change but a part of the model.
 bool says_models(const AlgorithmEntry& entry);
 
+/// Whether what is computed of a gradient is the worker's own step alone, but for an all-reduce of
+/// gradients before it: then the step may be given another vector in its place.
+bool steps_by_gradients(const AlgorithmEntry& entry);
+
 /// Whether anything in a run of the method depends on who is whose neighbour. False where in every
 /// exchange all workers hear all, or each a server, and nothing reads a worker's `degree`.
 bool reads_graph(const AlgorithmEntry& entry, const Method& method);

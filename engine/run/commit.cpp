@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/worker/direction.hpp"
 #include "engine/worker/host_view.hpp"
 
 namespace acid {

@@ -150,6 +150,7 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   settings.gradients = gradients;
   settings.snapshots = spec.method.is_asynchronous() || !spec.method.rules.floats->point_is_x();
   settings.decay = decay_ranges(spec.optimizer, objective.segments(), settings.dimension);
+  settings.matrices = matrix_ranges(spec.optimizer, objective.segments());
   for (int w = 0; w < spec.workers; ++w)
     settings.degrees.push_back(spec.topology->neighbour_count(w));
   settings.codec_seed = spec.seeds.derived(Purpose::dither);

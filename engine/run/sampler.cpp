@@ -224,18 +224,5 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
 }
 
 // Eight sums side by side, as a processor adds them; their order is fixed, and so are the bits.
-double euclidean_norm(std::span<const float> values) {
-  constexpr std::size_t kLanes = 8;
-  std::array<double, kLanes> sums{};
-  const std::size_t whole = values.size() / kLanes * kLanes;
-  for (std::size_t k = 0; k < whole; k += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = values[k + lane];
-      sums[lane] += value * value;
-    }
-  for (std::size_t k = whole; k < values.size(); ++k)
-    sums[k - whole] += static_cast<double>(values[k]) * values[k];
-  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
-}
 
 }  // namespace acid

@@ -142,7 +142,4 @@ class Sampler {
   SkippedSamples skipped_;
 };
 
-/// Euclidean norm, accumulated in double.
-double euclidean_norm(std::span<const float> values);
-
 }  // namespace acid

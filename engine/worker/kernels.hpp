@@ -72,6 +72,10 @@ struct Table {
   /// may be the only one of them.
   void (*weighted_sum)(const Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
                        std::size_t size);
+  /// out (rows × columns) ← a (rows × inner) · b (inner × columns), row by row; each element is
+  /// summed in ascending order. `out` is neither. Null for memory that the host does not reach.
+  void (*multiply)(const T* a, const T* b, T* out, std::size_t rows, std::size_t inner,
+                   std::size_t columns) = nullptr;
 };
 
 }  // namespace acid::kernels

@@ -2,24 +2,36 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/worker/objective.hpp"
 
 namespace acid {
 
-enum class OptimizerKind { sgd, adam, adamw };
+enum class OptimizerKind { sgd, adam, adamw, muon };
 
-/// How a gradient becomes a step. Semantics of torch.optim.SGD (dampening 0), Adam and AdamW.
+/// How a gradient becomes a step. Semantics of torch.optim.SGD (dampening 0), Adam and AdamW; of
+/// Muon and of clipping, engine/worker/direction.hpp.
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::sgd;
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  bool decay_one_dimensional = true;  // false spares biases and norms from weight decay
+  bool decay_one_dimensional = true;       // false spares biases and norms from weight decay
+  std::vector<std::string> no_decay = {};  // so does a name that contains one of these
+  std::optional<double> clip_norm = {};    // the largest norm of a gradient
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  // Muon: the matrices that take SGD's step all the same, by name, and the factor of that step.
+  std::vector<std::string> sgd_tensors = {};
+  double sgd_scale = 1;
 };
+
+/// Whether a tensor's name contains one of the texts.
+bool is_named(std::string_view tensor, std::span<const std::string> texts);
 
 /// A run of parameters that share one weight decay.
 struct DecayRange {
@@ -29,6 +41,14 @@ struct DecayRange {
 /// Covers [0, dimension) in order; neighbouring segments with equal decay are joined.
 std::vector<DecayRange> decay_ranges(const OptimizerSettings& settings,
                                      std::span<const Segment> segments, std::size_t dimension);
+
+/// A tensor that Muon makes orthogonal, as a matrix: its first extent by all others together.
+struct MatrixRange {
+  std::size_t begin = 0, rows = 0, columns = 0;
+};
+/// By place; none where the optimiser is another.
+std::vector<MatrixRange> matrix_ranges(const OptimizerSettings& settings,
+                                       std::span<const Segment> segments);
 
 enum class ScheduleKind { constant, step, cosine, inverse_sqrt };
 

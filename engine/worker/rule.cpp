@@ -62,10 +62,11 @@ void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimi
                     const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
                     T* next_point) {
   const auto rate = static_cast<T>(size.learning_rate);
-  if (optimizer.kind == OptimizerKind::sgd)
+  const bool muon = optimizer.kind == OptimizerKind::muon;  // its momentum is in the gradient
+  if (muon || optimizer.kind == OptimizerKind::sgd)
     return step_by(worker, worker.kernels().mix_and_sgd,
                    kernels::SgdStep<T>{.g = gradient,
-                                       .m = m,
+                                       .m = muon ? nullptr : m,
                                        .learning_rate = rate,
                                        .momentum = static_cast<T>(optimizer.momentum),
                                        .decay = 0,  // each range has its own

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/base/error.hpp"
+#include "engine/worker/direction.hpp"
 
 namespace acid {
 
@@ -71,7 +72,8 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
                                      bool begin_next) {
   ++gradients_;
   staleness_ = updates_since_snapshot_++;
-  rule().step(advance(t), {learning_rate, gradients_, staleness_}, g.data(),
+  const WorkerView<T> view = advance(t);
+  rule().step(view, {learning_rate, gradients_, staleness_}, direction_of(view, g.data()),
               begin_next ? layout().snapshot(own_) : nullptr);
   const std::span<float> current = buffers_at(0);
   this->backend().template kernels<float>().copy(this->gradient_buffers().data(), current.data(),

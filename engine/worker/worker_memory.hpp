@@ -38,7 +38,8 @@ class WorkerLayout {
   std::size_t gradients() const { return settings_.gradients ? 1 : 0; }
   std::size_t moments() const {
     if (!settings_.gradients) return 0;
-    if (settings_.optimizer.kind != OptimizerKind::sgd) return 2;
+    const OptimizerKind kind = settings_.optimizer.kind;
+    if (kind == OptimizerKind::adam || kind == OptimizerKind::adamw) return 2;
     return settings_.optimizer.momentum > 0 ? 1 : 0;
   }
   std::size_t own_vectors() const {

@@ -21,7 +21,8 @@ struct WorkerSettings {
   double first_learning_rate = 0;  // of a worker's first gradient
   std::uint64_t codec_seed = 0;
   OptimizerSettings optimizer;
-  std::vector<DecayRange> decay;  // covers [0, dimension)
+  std::vector<DecayRange> decay;      // covers [0, dimension)
+  std::vector<MatrixRange> matrices;  // that Muon makes orthogonal
   const Backend* backend = &cpu_backend();
   int threads = 1;        // share a kernel's work on long vectors in host memory; changes no bit
   bool gradients = true;  // false: none will be computed, and nothing is kept for any

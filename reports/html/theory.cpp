@@ -57,6 +57,7 @@ bool noise_is_covered(const FlatSettings& settings) {
          is_nothing(settings, "optimizer.schedule.warmup") &&
          word_of(settings, "optimizer.schedule.scale_with_workers") == "none" &&
          is_nothing(settings, "optimizer.momentum") &&
+         is_nothing(settings, "optimizer.clip_norm") &&
          word_of(settings, "execution.virtual.gradient_clock") == "poisson" &&
          is_nothing(settings, "execution.virtual.slow_workers");
 }

@@ -213,6 +213,8 @@ std::vector<std::string> alternatives(const Key& key) {
       return {};
     case FieldType::numbers:
       return {"[0.25]"};
+    case FieldType::texts:
+      return {"[\"weight\"]"};
     case FieldType::integer:
     case FieldType::number:
     case FieldType::file:

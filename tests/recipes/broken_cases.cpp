@@ -135,7 +135,7 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"nesterov without momentum", "[optimizer]\nnesterov = «true»", "nesterov needs momentum"},
     {"negative decay", "[optimizer]\nweight_decay = «-1e-4»", "at least 0"},
     {"momentum with adam", "[optimizer]\nkind = \"adam\"\n«momentum» = 0.9",
-     "optimizer.momentum belongs to kind 'sgd', not to 'adam'"},
+     "optimizer.momentum belongs to kind 'sgd' and 'muon', not to 'adam'"},
     {"beta1 with sgd", "[optimizer]\n«beta1» = 0.9", "belongs to kind 'adam' and 'adamw'"},
     {"adam with d-psgd", "[optimizer]\nkind = «\"adam\"»\n[[algorithms]]\nkind = \"d-psgd\"",
      "defined for sgd, not for adam"},

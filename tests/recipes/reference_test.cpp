@@ -61,7 +61,7 @@ TEST_CASE("the reference has types, ranges, defaults, meanings and kinds of keys
   CHECK(rate.type == "a number above 0");
   CHECK(rate.fallback == "0.05");
   CHECK(rate.example == "learning_rate = 0.05");
-  REQUIRE(optimizer.kinds.size() == 3);
+  REQUIRE(optimizer.kinds.size() == 4);
   CHECK(optimizer.kinds[0].is_default);
   CHECK_FALSE(optimizer.kinds[1].is_default);
   CHECK(key_of(optimizer.kinds[0].keys, "momentum").type == "a number at least 0 and below 1");

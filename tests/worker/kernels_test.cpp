@@ -128,6 +128,10 @@ std::vector<Call<T>> all_calls() {
     const std::size_t first = s / 3;
     k.weighted_sum(list.data(), list.size(), first, v.vector(3), s - first);
   });
+  calls.push_back([](auto& k, auto& v, std::size_t s) {
+    const std::size_t columns = s / 5, inner = s < 5 ? 0 : s / columns;
+    k.multiply(v.vector(0), v.vector(1), v.vector(2), 5, inner / 5, columns);
+  });
   return calls;
 }
 

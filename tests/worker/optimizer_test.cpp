@@ -83,6 +83,14 @@ TEST_CASE("weight decay can spare biases and norms") {
   CHECK(ranges[1].decay == 0);
   CHECK(ranges[1].end == 7);
   CHECK(ranges[2].decay == 0.5);
+  optimizer.decay_one_dimensional = true;
+  optimizer.no_decay = {"norm", "eigh"};
+  const auto named = decay_ranges(optimizer, segments, 10);
+  REQUIRE(named.size() == 4);
+  CHECK(named[0].decay == 0);  // "weight"
+  CHECK(named[1].decay == 0.5);
+  CHECK(named[2].decay == 0);
+  CHECK(named[3].begin == 7);
 }
 
 TEST_CASE("a fused commit and begin has the bits of one after the other") {
