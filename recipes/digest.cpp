@@ -44,14 +44,18 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
   // Only a data set reads folders; the files that it reads there stand for one.
   const std::vector<std::string> files = facts.dataset(settings.at("task").at("dataset")).files;
   for_each_path(canonical, [&](nlohmann::json& value) {
-    const std::string path = value.get<std::string>();
+    const std::filesystem::path path = value.get<std::string>();
     nlohmann::json content = nlohmann::json::object();
     std::error_code ignored;  // What cannot be looked at cannot be read, either.
-    if (std::filesystem::is_directory(path, ignored))
-      for (const std::string& file : files)
-        content[std::filesystem::path(file).filename().string()] = facts.file_digest(file);
-    else
-      content["sha256"] = facts.file_digest(path);
+    if (std::filesystem::is_directory(path, ignored)) {
+      for (const std::string& file : files) {
+        const std::filesystem::path inside = std::filesystem::path(file).lexically_relative(path);
+        // What lies elsewhere has a key of its own.
+        if (*inside.begin() != "..") content[inside.string()] = facts.file_digest(file);
+      }
+    } else {
+      content["sha256"] = facts.file_digest(path.string());
+    }
     value = content;
   });
   add_imports(canonical, settings.at("task"), facts);

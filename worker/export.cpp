@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/checkpoint/safetensors_file.hpp"
+#include "engine/data/labelled_arrays.hpp"
 #include "engine/environment/build_info.hpp"
 #include "engine/models/model.hpp"
 #include "exports/final_model.hpp"
@@ -57,10 +58,14 @@ void require_buffers(const RunDetail& run, const TaskSettings& task, const Layou
 // As it is written down, 0.1307, not the double nearest to the float.
 json decimal(float value) { return json::parse(fmt::format("{}", value)); }
 
-json normalisation_of(const DatasetEntry& dataset) {
-  if (dataset.normalisation.empty()) return nullptr;
+json normalisation_of(const DatasetEntry& dataset, const json& options, int channels) {
+  std::vector<ChannelStatistics> statistics(dataset.normalisation.begin(),
+                                            dataset.normalisation.end());
+  if (options.contains("mean") && !(options["mean"].is_null() && options["deviation"].is_null()))
+    statistics = statistics_of(options, channels);
+  if (statistics.empty()) return nullptr;
   json means = json::array(), deviations = json::array();
-  for (const auto [mean, deviation] : dataset.normalisation) {
+  for (const auto [mean, deviation] : statistics) {
     means.push_back(decimal(mean));
     deviations.push_back(decimal(deviation));
   }
@@ -70,7 +75,8 @@ json normalisation_of(const DatasetEntry& dataset) {
 }
 
 json about_module(const RunDetail& run, const json& model, const DatasetEntry& dataset,
-                  const DataShape& shape, const AttemptResult::Artifact& mean) {
+                  const json& options, const DataShape& shape,
+                  const AttemptResult::Artifact& mean) {
   return {{"acid_version", build_info().version},
           {"run", run.summary.id},
           {"run_digest", run.summary.digest},
@@ -79,7 +85,7 @@ json about_module(const RunDetail& run, const json& model, const DatasetEntry& d
           {"data_set", dataset.name},
           {"input", {shape.channels, shape.height, shape.width}},
           {"classes", shape.classes},
-          {"normalisation", normalisation_of(dataset)}};
+          {"normalisation", normalisation_of(dataset, options, shape.channels)}};
 }
 
 void print_bytes(std::span<const std::byte> bytes) {
@@ -135,7 +141,8 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
                     path, run_id, error.what()));
   }
   const std::string file = load_model_runtime().torchscript(
-      task.model, shape, parameters, buffers, about_module(run, task.model, dataset, shape, mean));
+      task.model, shape, parameters, buffers,
+      about_module(run, task.model, dataset, task.dataset, shape, mean));
   print_bytes(std::as_bytes(std::span(file)));
   return finish_output();
 }

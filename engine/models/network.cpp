@@ -50,11 +50,10 @@ NetworkBuilder::Value NetworkBuilder::step(Operation operation, Value input, Val
 
 NetworkBuilder::Value NetworkBuilder::linear(const std::string& name, Value input, int outputs) {
   const int inputs = input.channels * input.height * input.width;
-  if (input.height != 1 || input.width != 1 || input.id == 0)
-    input = step(Flatten{}, input, {0, inputs, 1, 1});
+  if (input.image) input = step(Flatten{}, input, {0, inputs, 1, 1, false});
   const int weight = parameter(name + ".weight", {outputs, inputs}, Init::linear_uniform, inputs);
   const int bias = parameter(name + ".bias", {outputs}, Init::linear_uniform, inputs);
-  return step(Linear{weight, bias}, input, {0, outputs, 1, 1});
+  return step(Linear{weight, bias}, input, {0, outputs, 1, 1, false});
 }
 
 NetworkBuilder::Value NetworkBuilder::convolution(const std::string& name, Value input,
@@ -90,7 +89,7 @@ NetworkBuilder::Value NetworkBuilder::max_pool(Value input, int kernel, int stri
 }
 
 NetworkBuilder::Value NetworkBuilder::global_average_pool(Value input) {
-  return step(GlobalAveragePool{}, input, {0, input.channels, 1, 1});
+  return step(GlobalAveragePool{}, input, {0, input.channels, 1, 1, false});
 }
 
 NetworkBuilder::Value NetworkBuilder::pad_shortcut(Value input, int channels, int stride) {

@@ -66,6 +66,7 @@ class NetworkBuilder {
     int channels = 1;
     int height = 1;
     int width = 1;
+    bool image = true;  // has height and width, which may be 1
   };
 
   explicit NetworkBuilder(const DataShape& shape) : shape_(shape) {}

@@ -18,6 +18,7 @@
 #include "recipes/plan.hpp"
 #include "recipes/sections.hpp"
 #include "tests/catch.hpp"
+#include "tests/data/arrays.hpp"
 #include "worker/compose.hpp"
 
 using namespace acid;
@@ -302,12 +303,31 @@ Compiled compiled(const Overrides& overrides) {
   return result;
 }
 
+/// What says where a data set's files are; grey images of two rows and three columns.
+std::string files_of(const std::string& kind) {
+  using namespace acid::testing;
+  static const ScratchFolder folder;
+  const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, labels{0, 1};
+  std::vector<NamedTensor> tensors;
+  for (const std::string part : {"train", "test"}) {
+    folder.write(part + "_inputs.npy", npy("|u1", {2, 1, 2, 3}, pixels));
+    folder.write(part + "_labels.npy", npy("|u1", {2}, labels));
+    tensors.push_back(
+        {part + "_inputs", TensorType::u8, {2, 1, 2, 3}, {pixels.begin(), pixels.end()}});
+    tensors.push_back({part + "_labels", TensorType::u8, {2}, {labels.begin(), labels.end()}});
+  }
+  folder.write("tensors", safetensors(tensors));
+  if (kind == "npy") return fmt::format(",root=\"{}\"", folder.root());
+  return kind == "safetensors" ? fmt::format(",path=\"{}\"", folder.path("tensors")) : "";
+}
+
 Overrides with_model(Overrides context, const Key& key) {
   if (key.path == "task.model")
     return {fmt::format("task={{dataset=\"glyphs\",model={{kind=\"{}\"}}}}", key.kind),
             "execution.virtual={}"};
   if (key.path == "task.dataset" && find_dataset(key.kind) != nullptr)
-    return {fmt::format("task={{dataset={{kind=\"{}\"}},model=\"linear\"}}", key.kind),
+    return {fmt::format("task={{dataset={{kind=\"{}\"{}}},model=\"linear\",batch_size=1}}",
+                        key.kind, files_of(key.kind)),
             "execution.virtual={}"};
   return context;
 }

@@ -36,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool is_train = choice / 2 % 2 == 0;
   (is_train ? files.train : files.test).set(input.rest());
   (is_train ? files.test : files.train).set(valid);
-  inspect_and_load(*acid::find_dataset(fine ? "cifar100" : "cifar10"), files.folder.path());
+  inspect_and_load(*acid::find_dataset(fine ? "cifar100" : "cifar10"),
+                   {{"root", files.folder.path()}});
   return 0;
 }

@@ -16,6 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }();
   Input input(data, size);
   for (MemoryFile& file : files) file.set(input.section());
-  inspect_and_load(*acid::find_dataset("mnist"), folder.path());
+  inspect_and_load(*acid::find_dataset("mnist"), {{"root", folder.path()}});
   return 0;
 }

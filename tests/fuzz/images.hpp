@@ -7,10 +7,9 @@
 
 namespace acid::fuzz {
 
-/// Plans with and loads a data set from a folder. What loads must have the sizes it was planned
+/// Plans with and loads a data set. What loads must have the sizes it was planned
 /// with and examples that can be copied.
-inline void inspect_and_load(const DatasetEntry& entry, const std::string& root) {
-  const nlohmann::json options = {{"root", root}};
+inline void inspect_and_load(const DatasetEntry& entry, const nlohmann::json& options) {
   DataInfo info;
   const bool planned = accepted([&] { info = entry.inspect(options); });
   Dataset data;

@@ -23,6 +23,8 @@ std::vector<Case> small_models() {
           {model_options("mlp", {{"hidden", {16}}, {"activation", "tanh"}}), kTiny, false},
           {model_options("mlp", {{"hidden", {16}}, {"activation", "gelu"}}), kTiny, false},
           {model_options("cnn", {{"channels", {8, 8}}, {"hidden", {16}}}), kTiny, false},
+          {model_options("cnn", {{"channels", {8, 8, 8}}, {"hidden", nlohmann::json::array()}}),
+           kTiny, false},  // one pixel is left of the image
           {model_options("resnet20"), image, true},
           {model_options("resnet20", {{"shortcut", "projection"}}), image, true},
           {model_options("resnet18"), kTiny, true},

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+
+#include "engine/data/dataset.hpp"
+#include "engine/data/mapped_array.hpp"
+
+namespace acid {
+
+/// A data set of four arrays: inputs are vectors (examples × features), grey images (examples ×
+/// height × width) or images with channels; labels are integers from 0, one for each example.
+struct LabelledArrays {
+  MappedArray train_inputs, train_labels, test_inputs, test_labels;
+};
+
+/// What every format of arrays takes in a recipe, beside what says where they are.
+constexpr std::array<Field, 4> kArrayFields{{
+    {.name = "layout",
+     .type = FieldType::text,
+     .fallback = "\"channels-first\"",
+     .help = "of images with four dimensions: examples × channels × height × width, or examples × "
+             "height × width × channels",
+     .choices = "channels-first,channels-last"},
+    {.name = "mean",
+     .type = FieldType::numbers,
+     .fallback = "null",
+     .help = "subtracted, by channel; bytes are from 0 to 1 before. Vectors have one channel"},
+    {.name = "deviation",
+     .type = FieldType::numbers,
+     .fallback = "null",
+     .help = "what is left is divided by it, by channel",
+     .minimum = 0,
+     .minimum_excluded = true},
+    {.name = "classes",
+     .type = FieldType::integer,
+     .fallback = "null",
+     .help = "labels are below it; by default the largest training label and one",
+     .minimum = 2,
+     .maximum = 1e6},
+}};
+
+template <std::size_t Count>
+constexpr std::array<Field, Count + kArrayFields.size()> with_array_fields(
+    const std::array<Field, Count>& own) {
+  std::array<Field, Count + kArrayFields.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k)
+    all[k] = k < Count ? own[k] : kArrayFields[k - Count];
+  return all;
+}
+
+/// `mean` and `deviation` of a recipe as one pair for each channel; UsageError when they are not
+/// as many.
+std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int channels);
+
+/// Both throw Error naming the file, the example and what to do: inspect for shapes and labels,
+/// load also for inputs that are not finite. Files are the caller's to name.
+DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
+Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
+
+}  // namespace acid

@@ -1,0 +1,176 @@
+#include "engine/data/labelled_arrays.hpp"
+
+#include <limits>
+
+#include "tests/data/arrays.hpp"
+
+namespace acid::testing {
+namespace {
+
+template <class Number>
+std::vector<Number> counting(std::size_t count) {
+  std::vector<Number> numbers;
+  for (std::size_t k = 0; k < count; ++k) numbers.push_back(static_cast<Number>(k));
+  return numbers;
+}
+
+/// Four arrays of bytes: 4 and 2 images of two channels, two rows and three columns.
+struct ArrayFolder : ScratchFolder {
+  ArrayFolder() {
+    write("train_inputs.npy", npy("|u1", {4, 2, 2, 3}, counting<std::uint8_t>(48)));
+    write("train_labels.npy", npy<std::int64_t>("<i8", {4}, {0, 1, 2, 1}));
+    write("test_inputs.npy", npy("|u1", {2, 2, 2, 3}, counting<std::uint8_t>(24)));
+    write("test_labels.npy", npy<std::int64_t>("<i8", {2}, {2, 0}));
+  }
+  Dataset load(nlohmann::json given = nlohmann::json::object()) const {
+    given["root"] = root();
+    return testing::load("npy", given);
+  }
+  /// The planner looks at everything but whether inputs are finite.
+  std::string error(const std::string& file,
+                    nlohmann::json given = nlohmann::json::object()) const {
+    given["root"] = root();
+    const nlohmann::json options = options_of(dataset("npy"), given);
+    const std::string planned = message_of([&] { dataset("npy").inspect(options); });
+    CHECK(planned == message_of([&] { dataset("npy").load(options); }));
+    CHECK_THAT(planned, ContainsSubstring(path(file)));
+    return planned;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("arrays are images with channels first or last, bytes scaled and normalised by channel") {
+  const ArrayFolder folder;
+  const Dataset first = folder.load();
+  CHECK(first.shape.channels == 2);
+  CHECK(first.shape.height == 2);
+  CHECK(first.shape.width == 3);
+  CHECK(first.shape.classes == 3);
+  CHECK(first.train->size() == 4);
+  CHECK(first.train->label(2) == 2);
+  CHECK(features(*first.train, 1, 12)[4] == Approx(16 / 255.0));
+  REQUIRE(first.files.size() == 4);
+  CHECK(first.files[1].path == folder.path("train_labels.npy"));
+  CHECK(first.files[1].sha256.size() == 64);
+
+  folder.write("train_inputs.npy", npy("|u1", {4, 2, 3, 2}, counting<std::uint8_t>(48)));
+  folder.write("test_inputs.npy", npy("|u1", {2, 2, 3, 2}, counting<std::uint8_t>(24)));
+  const Dataset last =
+      folder.load({{"layout", "channels-last"}, {"mean", {0.5, 0.25}}, {"deviation", {2, 0.5}}});
+  CHECK(last.shape.channels == 2);
+  CHECK(last.shape.width == 3);
+  const std::vector<float> image = features(*last.train, 1, 12);  // bytes 12 to 23
+  CHECK(image[0] == Approx((12 / 255.0 - 0.5) / 2));
+  CHECK(image[5] == Approx((22 / 255.0 - 0.5) / 2));
+  CHECK(image[6] == Approx((13 / 255.0 - 0.25) / 0.5));
+  CHECK(image[11] == Approx((23 / 255.0 - 0.25) / 0.5));
+}
+
+TEST_CASE("arrays of two dimensions are vectors, of three grey images, of any number") {
+  const ArrayFolder folder;
+  folder.write("train_inputs.npy", npy<float>("<f4", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 0.1f}));
+  folder.write("test_inputs.npy", npy<double>("<f8", {2, 2}, {1, 2, 3, 0.1}));
+  const Dataset vectors = folder.load({{"classes", 7}});
+  CHECK(vectors.shape.classes == 7);
+  CHECK(vectors.shape.width == 2);
+  CHECK(features(*vectors.train, 3, 2) == std::vector<float>{7, 0.1f});
+  CHECK(features(*vectors.test, 1, 2) == std::vector<float>{3, 0.1f});
+  folder.write("train_inputs.npy", npy("<i2", {4, 2, 3}, counting<std::int16_t>(24)));
+  folder.write("test_inputs.npy", npy("|u1", {2, 2, 3}, counting<std::uint8_t>(12)));
+  const Dataset grey = folder.load();
+  CHECK(grey.shape.height == 2);
+  CHECK(features(*grey.train, 3, 6)[5] == 23);
+}
+
+TEST_CASE("the same arrays as tensors of one safetensors file or two are the same examples") {
+  const ArrayFolder folder;
+  const auto bytes = [](std::size_t count) {
+    const auto numbers = counting<std::uint8_t>(count);
+    return std::string(numbers.begin(), numbers.end());
+  };
+  const std::vector<NamedTensor> train{{"x", TensorType::u8, {4, 2, 2, 3}, bytes(48)},
+                                       {"y", TensorType::u8, {4}, std::string("\0\1\2\1", 4)}};
+  const std::vector<NamedTensor> test{{"test_inputs", TensorType::u8, {2, 2, 2, 3}, bytes(24)},
+                                      {"test_labels", TensorType::u8, {2}, std::string("\2\0", 2)}};
+  std::vector<NamedTensor> both = train;
+  both.insert(both.end(), test.begin(), test.end());
+  folder.write("one", safetensors(both));
+  folder.write("train", safetensors(train));
+  folder.write("test", safetensors(test));
+  nlohmann::json given{{"path", folder.path("one")}, {"train_inputs", "x"}, {"train_labels", "y"}};
+  const Dataset one = load("safetensors", given);
+  given["path"] = folder.path("train");
+  given["test_path"] = folder.path("test");
+  const Dataset two = load("safetensors", given);
+  CHECK(one.files.size() == 1);
+  CHECK(two.files.size() == 2);
+  const Dataset arrays = folder.load();
+  for (const Dataset* data : {&one, &two})
+    for (std::int64_t e = 0; e < 4; ++e) {
+      CHECK(features(*data->train, e, 12) == features(*arrays.train, e, 12));
+      CHECK(data->train->label(e) == arrays.train->label(e));
+      if (e < 2) CHECK(features(*data->test, e, 12) == features(*arrays.test, e, 12));
+    }
+}
+
+TEST_CASE("a file of its own replaces the one in the folder, and what is missing is listed") {
+  const ArrayFolder folder;
+  folder.write("other.npy", npy<std::int64_t>("<i8", {2}, {1, 1}));
+  CHECK(folder.load({{"test_labels", folder.path("other.npy")}}).test->label(0) == 1);
+  std::filesystem::remove(folder.path("test_inputs.npy"));
+  CHECK_THAT(folder.error("test_inputs.npy"), ContainsSubstring("missing"));
+  const DatasetEntry& entry = dataset("npy");
+  CHECK_THROWS_AS(entry.inspect(options_of(entry, {{"root", folder.root()}})), UsageError);
+  CHECK_THAT(message_of([&] { entry.inspect(options_of(entry, nlohmann::json::object())); }),
+             ContainsSubstring("task.dataset.root"));
+}
+
+TEST_CASE("inputs and labels that do not fit are refused with file, example and remedy") {
+  using Labels = std::vector<std::int64_t>;
+  const ArrayFolder folder;
+  const auto error_with = [&](const std::string& file, const std::string& content) {
+    const std::string before = folder.read(file);
+    folder.write(file, content);
+    const std::string message = folder.error(file);
+    folder.write(file, before);
+    return message;
+  };
+  CHECK_THAT(error_with("train_labels.npy", npy<std::int64_t>("<i8", {3}, {0, 1, 2})),
+             ContainsSubstring("has examples, 4, found 3"));
+  CHECK_THAT(error_with("train_labels.npy", npy("<i8", {4}, Labels{0, 1, -2, 0})),
+             ContainsSubstring("found -2 for example 2"));
+  CHECK_THAT(error_with("test_labels.npy", npy("<i8", {2}, Labels{0, 3})),
+             ContainsSubstring("0 to 2, found 3 for example 1"));
+  CHECK_THAT(error_with("train_labels.npy", npy<double>("<f8", {4}, {0, 1, 1, 2})),
+             ContainsSubstring("astype"));
+  CHECK_THAT(error_with("train_labels.npy", npy("<i8", {4, 1}, Labels{0, 1, 2, 0})),
+             ContainsSubstring("(4, 1)") && ContainsSubstring("argmax"));
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{48}, {4, 1, 2, 2, 3}})
+    CHECK_THAT(error_with("train_inputs.npy", npy("|u1", shape, counting<std::uint8_t>(48))),
+               ContainsSubstring("2, 3 or 4 dimensions"));
+  CHECK_THAT(error_with("train_inputs.npy", npy<float>("<f4", {0, 2}, {})),
+             ContainsSubstring("1 to 2147483647 examples"));
+  CHECK_THAT(error_with("train_inputs.npy", npy<float>("<f4", {4, 0}, {})),
+             ContainsSubstring("features"));
+  CHECK_THAT(error_with("test_inputs.npy", npy("|u1", {2, 2, 3, 2}, counting<std::uint8_t>(24))),
+             ContainsSubstring("(4, 2, 2, 3)") && ContainsSubstring("(2, 2, 3, 2)"));
+  CHECK_THROWS_AS(folder.load({{"mean", {0.1}}}), UsageError);
+  CHECK_THROWS_AS(folder.load({{"deviation", {1, 2, 3}}}), UsageError);
+  CHECK_THAT(folder.error("train_labels.npy", {{"classes", 2}}),
+             ContainsSubstring("found 2 for example 2") && ContainsSubstring("classes"));
+}
+
+TEST_CASE("inputs that are not finite are found when a run starts, with their example") {
+  const ArrayFolder folder;
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(),
+                           -std::numeric_limits<double>::infinity(), 1e300}) {
+    folder.write("train_inputs.npy", npy<double>("<f8", {4, 2}, {1, 2, 3, 4, 5, bad, 7, 8}));
+    folder.write("test_inputs.npy", npy<double>("<f8", {2, 2}, {1, 2, 3, 4}));
+    CHECK_THAT(message_of([&] { folder.load(); }),
+               ContainsSubstring("train_inputs.npy") && ContainsSubstring("in example 2"));
+  }
+}
+
+}  // namespace acid::testing
