@@ -32,6 +32,15 @@ void Resolver::look_at_task() {
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task["model"], task["dataset"]); });
   const json& partition = task["partition"];
+  if (facts->tokens)
+    for (const PartitionEntry& entry : partition_catalog())
+      if (entry.by_class && entry.name == text(partition, "kind"))
+        error("task.partition",
+              fmt::format("partition '{}' goes by the examples' classes, and the sequences of '{}' "
+                          "have none",
+                          entry.name, text(task["dataset"], "kind")),
+              "use partition = \"contiguous\" for workers whose data differ, each with a part of "
+              "the text, or \"iid\"");
   if (partition.is_object() && partition["kind"] != "shared" && workers_ > *train_size_)
     error(
         "task.partition",

@@ -33,7 +33,8 @@ const DatasetEntry& dataset_of(const RunDetail& run, const TaskSettings& task) {
 std::vector<float> read_tensors(const SafetensorsFile& file,
                                 const std::vector<LayoutTensor>& tensors, std::int64_t size) {
   std::vector<float> values(static_cast<std::size_t>(size));
-  for (const auto& [segment, init, fan_in] : tensors) {
+  for (const LayoutTensor& tensor : tensors) {
+    const Segment& segment = tensor.segment;
     const auto found = file.tensors().find(segment.name);
     if (found == file.tensors().end() || found->second.type != TensorType::f32 ||
         found->second.shape != segment.shape)
@@ -74,6 +75,11 @@ json normalisation_of(const DatasetEntry& dataset, const json& options, int chan
           {"deviation", deviations}};
 }
 
+json input_of(const DataShape& shape) {
+  if (shape.tokens) return {shape.width};
+  return {shape.channels, shape.height, shape.width};
+}
+
 json about_module(const RunDetail& run, const json& model, const DatasetEntry& dataset,
                   const json& options, const DataShape& shape,
                   const AttemptResult::Artifact& mean) {
@@ -83,7 +89,7 @@ json about_module(const RunDetail& run, const json& model, const DatasetEntry& d
           {"final_mean_sha256", mean.sha256},
           {"model", model},
           {"data_set", dataset.name},
-          {"input", {shape.channels, shape.height, shape.width}},
+          {"input", input_of(shape)},
           {"classes", shape.classes},
           {"normalisation", normalisation_of(dataset, options, shape.channels)}};
 }
@@ -155,15 +161,19 @@ Exit print_test_set(const std::string& store_folder, const std::string& run_id) 
   if (!run.attempts.empty()) require_recorded_files(run, data);
   const DataShape& shape = data.shape;
   const std::int64_t rows = data.test->size();
+  std::vector<std::int64_t> input_shape = input_of(shape), target_shape{rows};
+  input_shape.insert(input_shape.begin(), rows);
+  if (shape.tokens) target_shape.push_back(shape.labels());
   // The integers first: after a header that is padded to 8 bytes they are aligned.
   const std::string header = safetensors_header(
       {{"acid_run", run_id}, {"data_set", std::string(dataset.name)}, {"split", "test"}},
-      {{"targets", {TensorType::i64, {rows}, 0, 0}},
-       {"inputs", {TensorType::f32, {rows, shape.channels, shape.height, shape.width}, 0, 0}}});
+      {{"targets", {TensorType::i64, target_shape, 0, 0}},
+       {"inputs", {TensorType::f32, input_shape, 0, 0}}});
   print_bytes(std::as_bytes(std::span(header)));
+  std::vector<std::int64_t> targets(static_cast<std::size_t>(shape.labels()));
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t target = data.test->label(row);
-    print_bytes(std::as_bytes(std::span(&target, 1)));
+    data.test->copy_labels(row, targets);
+    print_bytes(std::as_bytes(std::span(targets)));
   }
   std::vector<float> features(static_cast<std::size_t>(shape.features()));
   for (std::int64_t row = 0; row < rows && std::cout; ++row) {

@@ -13,12 +13,16 @@
 
 namespace acid {
 
-/// One example: channels × height × width floats (flat ones: 1 × 1 × features) and a class.
+/// One example: channels × height × width floats (flat ones: 1 × 1 × features) and a class. With
+/// `tokens` a sequence, 1 × 1 × its length: whole numbers below `classes`, the vocabulary, and to
+/// each the one that follows, which is its label.
 struct DataShape {
   int channels = 1;
   int height = 1;
   int width = 1;
   int classes = 2;
+  bool tokens = false;
+  std::int64_t labels() const { return tokens ? width : 1; }
   std::int64_t features() const { return static_cast<std::int64_t>(channels) * height * width; }
 };
 
@@ -40,7 +44,12 @@ class Split {
  public:
   virtual ~Split() = default;
   virtual std::int64_t size() const = 0;
+  /// The class of an example; 0 of a sequence, which has none.
   virtual int label(std::int64_t example) const = 0;
+  /// All DataShape::labels() of an example.
+  virtual void copy_labels(std::int64_t example, std::span<std::int64_t> out) const {
+    out[0] = label(example);
+  }
   /// Normalised features of one example, row-major (channel, row, column).
   virtual void copy_features(std::int64_t example, std::span<float> out) const = 0;
 };
@@ -93,16 +102,18 @@ Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key);
 
 /// Which training examples each worker draws from.
 struct PartitionEntry {
-  std::string_view name;  // "shared", "iid", "sorted", "dirichlet"
+  std::string_view name;  // "shared", "iid", "contiguous", "sorted", "dirichlet"
   std::string_view summary;
   std::span<const Field> fields;
+  bool by_class = false;  // has no meaning for sequences
 };
 std::span<const PartitionEntry> partition_catalog();
 
 /// Example indices per worker. `shared` returns one list for all (see Shards::of). The others give
 /// every example to exactly one worker, and sizes that differ by at most one, so that the mean of
 /// the workers' losses is the loss on the training set; UsageError when there are more workers than
-/// examples. `sorted` cuts the examples, stably sorted by class, into contiguous shares.
+/// examples. `contiguous` cuts the examples as they come into shares, of a text its parts; `sorted`
+/// cuts the examples, stably sorted by class, into contiguous shares.
 ///
 /// dirichlet (after Hsu et al. 2019, 1909.06335, and NIID-Bench, Li et al. 2021, 2102.02079): the
 /// examples of each class are dealt in proportion to p ~ Dir(α·1ₙ), classes in random order; a
@@ -123,9 +134,9 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
 /// in the order they are looked at: the first of a random order of all `train_size`, which depends
 /// on the run's data seed alone, so that runs of different methods and partitions look at the same.
 /// As many as there are test examples, so that it costs what an evaluation costs, but at least
-/// 1,000 and at most 10,000, and no more than there are.
+/// 1,000 labels and at most 10,000 examples, and no more than there are.
 std::vector<std::int32_t> training_sample(std::int64_t train_size, std::int64_t test_size,
-                                          const Seeds& seeds);
+                                          const Seeds& seeds, std::int64_t labels = 1);
 
 /// Worker's endless sequence of examples: its shard in a fresh random order every pass. at(k) is a
 /// pure function of the seeds, so any position can be re-read; step k of a worker with batch size B

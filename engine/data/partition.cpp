@@ -20,8 +20,10 @@ constexpr auto kDirichletFields = std::to_array<Field>({
 constexpr auto kCatalog = std::to_array<PartitionEntry>({
     {"shared", "every worker draws from all examples, in its own order", {}},
     {"iid", "a random equal share of the examples for each worker", {}},
-    {"sorted", "examples sorted by class, then cut into equal shares", {}},
-    {"dirichlet", "class shares of each worker from a Dirichlet distribution", kDirichletFields},
+    {"contiguous", "the examples in their order, cut into equal shares: parts of a text", {}},
+    {"sorted", "examples sorted by class, then cut into equal shares", {}, true},
+    {"dirichlet", "class shares of each worker from a Dirichlet distribution", kDirichletFields,
+     true},
 });
 
 List all_examples(std::int64_t count) {
@@ -120,6 +122,7 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
   const auto count = static_cast<std::size_t>(workers);
   Stream stream(seeds.derived(Purpose::partition));
   List list = all_examples(train.size());
+  if (kind == "contiguous") return {cut(list, count)};
   if (kind == "iid") {
     shuffle(list, stream);
     return {cut(list, count)};

@@ -19,6 +19,9 @@ class SomeExamples final : public Split {
   void copy_features(std::int64_t example, std::span<float> out) const override {
     all_->copy_features(number_of(example), out);
   }
+  void copy_labels(std::int64_t example, std::span<std::int64_t> out) const override {
+    all_->copy_labels(number_of(example), out);
+  }
 
  private:
   std::int64_t number_of(std::int64_t example) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/base/error.hpp"
 #include "engine/models/layout.hpp"
 #include "engine/models/network.hpp"
 
@@ -26,6 +27,15 @@ const ModelEntry* find_model(std::string_view name) {
 }
 
 Layout ModelEntry::layout(const nlohmann::json& options, const DataShape& shape) const {
+  if (describe == nullptr && tokens != shape.tokens)
+    throw UsageError(
+        tokens ? fmt::format("model '{}' reads sequences of tokens, but the data set's examples "
+                             "are {} x {} x {} numbers each; use a data set of tokens, such as "
+                             "'text', or another model",
+                             name, shape.channels, shape.height, shape.width)
+               : fmt::format("model '{}' reads numbers, but the data set's examples are sequences "
+                             "of tokens; use 'transformer-lm'",
+                             name));
   return describe == nullptr ? build(options, shape).layout : describe(options).layout;
 }
 

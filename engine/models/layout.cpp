@@ -24,8 +24,10 @@ void fill(const LayoutTensor& tensor, Stream stream, std::span<float> values) {
     case Init::ones:
       std::ranges::fill(values, 1.0F);
       return;
+    case Init::normal:
     case Init::kaiming_normal: {
-      const double deviation = std::sqrt(2 / fan_in);
+      const double deviation =
+          tensor.init == Init::normal ? tensor.deviation : std::sqrt(2 / fan_in);
       for (float& value : values) value = static_cast<float>(deviation * stream.normal());
       return;
     }

@@ -17,6 +17,7 @@ namespace acid {
 enum class Init {
   zeros,
   ones,
+  normal,          // N(0, deviation²)
   kaiming_normal,  // N(0, 2/fan_in): He et al. 2015
   linear_uniform,  // U(±1/√fan_in): the default of torch's Linear and Conv2d
 };
@@ -25,6 +26,7 @@ struct LayoutTensor {
   Segment segment;
   Init init = Init::zeros;
   std::int64_t fan_in = 1;
+  double deviation = 0;
 };
 
 /// The tensors of a model, in forward order: what plan, checkpoints and safetensors need to know
@@ -58,6 +60,8 @@ struct ModelEntry {
   Layout layout(const nlohmann::json& options, const DataShape& shape) const;
   /// Not null where `build` is: starts the process, throws what it says is wrong.
   ProcessModel (*describe)(const nlohmann::json& options) = nullptr;
+  /// It reads sequences of tokens; layout() refuses other data, and tokens where this is false.
+  bool tokens = false;
 };
 /// In catalog order.
 std::span<const ModelEntry> model_catalog();

@@ -14,7 +14,7 @@ namespace acid {
 
 struct Batch {
   std::span<const float> features;       // rows × shape.features(), row-major
-  std::span<const std::int64_t> labels;  // rows
+  std::span<const std::int64_t> labels;  // rows × shape.labels()
 };
 
 /// One lane's instance of a model: cross-entropy loss, gradient and evaluation on flat vectors that
@@ -23,13 +23,13 @@ struct Batch {
 class Model {
  public:
   virtual ~Model() = default;
-  /// Mean loss over the batch, at parameters x; its gradient goes to g. Training mode: `buffers`
-  /// (running statistics) are read and updated. `ready` may be told of parts of g while others are
-  /// still computed, as in Objective::gradient_in_parts.
+  /// Mean loss over the batch's labels, at parameters x; its gradient goes to g. Training mode:
+  /// `buffers` (running statistics) are read and updated. `ready` may be told of parts of g while
+  /// others are still computed, as in Objective::gradient_in_parts.
   virtual double loss_and_gradient(std::span<const float> x, std::span<float> buffers,
                                    const Batch& batch, std::span<float> g,
                                    const GradientReady& ready = {}) = 0;
-  /// Sums over the batch, evaluation mode.
+  /// Sums over the batch's labels, evaluation mode.
   virtual PartialEvaluation evaluate(std::span<const float> x, std::span<const float> buffers,
                                      const Batch& batch) = 0;
 };
@@ -45,9 +45,11 @@ class ModelRuntime {
   /// The model at parameters x and `buffers` as a TorchScript module, in the bytes of the file that
   /// torch.jit.load reads; the same for the same arguments. forward(input) takes rows × channels ×
   /// height × width floats, normalised as the data set's are (a model without convolutions takes
-  /// rows × features as well), and gives the logits, rows × classes. Parameters and buffers have
-  /// the names that the layout has. It starts in evaluation mode; training mode changes batch norm
-  /// alone, as in loss_and_gradient(). `about` lies in the file as the extra file acid.json.
+  /// rows × features as well; a language model takes rows × any length up to the data set's, of
+  /// tokens), and gives the logits, rows × classes, of sequences rows × length × classes.
+  /// Parameters and buffers have the names that the layout has. It starts in evaluation mode;
+  /// training mode changes batch norm alone, as in loss_and_gradient(). `about` lies in the file as
+  /// the extra file acid.json.
   virtual std::string torchscript(const nlohmann::json& options, const DataShape& shape,
                                   std::span<const float> x, std::span<const float> buffers,
                                   const nlohmann::json& about) = 0;

@@ -37,6 +37,13 @@ int NetworkBuilder::parameter(std::string name, std::vector<std::int64_t> shape,
   return static_cast<int>(network_.layout.parameters.size()) - 1;
 }
 
+int NetworkBuilder::normal_parameter(std::string name, std::vector<std::int64_t> shape,
+                                     double deviation) {
+  const int index = parameter(std::move(name), std::move(shape), Init::normal, 1);
+  network_.layout.parameters.back().deviation = deviation;
+  return index;
+}
+
 int NetworkBuilder::buffer(std::string name, std::int64_t size, Init init) {
   append(network_.layout.buffers, std::move(name), {size}, init, 1);
   return static_cast<int>(network_.layout.buffers.size()) - 1;
@@ -105,6 +112,44 @@ NetworkBuilder::Value NetworkBuilder::add(Value input, Value other) {
               "adding ({}, {}, {}) and ({}, {}, {})", input.channels, input.height, input.width,
               other.channels, other.height, other.width);
   return step(Add{other.id}, input, input);
+}
+
+NetworkBuilder::Value NetworkBuilder::embedding(const std::string& name, int width,
+                                                double deviation) {
+  ACID_ASSERT(shape_.tokens, "an embedding of numbers");
+  const int weight = normal_parameter(name + ".weight", {shape_.classes, width}, deviation);
+  return step(Embedding{weight}, features(), {0, width, 1, 1});
+}
+
+NetworkBuilder::Value NetworkBuilder::add_positions(const std::string& name, Value input,
+                                                    double deviation) {
+  const int weight = normal_parameter(name + ".weight", {shape_.width, input.channels}, deviation);
+  return step(AddPositions{weight}, input, input);
+}
+
+NetworkBuilder::Value NetworkBuilder::layer_norm(const std::string& name, Value input) {
+  const int weight = parameter(name + ".weight", {input.channels}, Init::ones, 1);
+  const int bias = parameter(name + ".bias", {input.channels}, Init::zeros, 1);
+  return step(LayerNorm{weight, bias}, input, input);
+}
+
+NetworkBuilder::Value NetworkBuilder::normal_linear(const std::string& name, Value input,
+                                                    int outputs, double deviation) {
+  const int weight = normal_parameter(name + ".weight", {outputs, input.channels}, deviation);
+  const int bias = parameter(name + ".bias", {outputs}, Init::zeros, 1);
+  return step(Linear{weight, bias}, input, {0, outputs, 1, 1});
+}
+
+NetworkBuilder::Value NetworkBuilder::causal_attention(Value input, int heads) {
+  ACID_ASSERT(heads > 0 && input.channels % (3 * heads) == 0, "{} heads on {}", heads,
+              input.channels);
+  return step(CausalAttention{heads}, input, {0, input.channels / 3, 1, 1});
+}
+
+NetworkBuilder::Value NetworkBuilder::tied_linear(Value input, Value embedding) {
+  const Operation& made = network_.steps.at(static_cast<std::size_t>(embedding.id) - 1).operation;
+  ACID_ASSERT(std::holds_alternative<Embedding>(made), "value {} is no embedding", embedding.id);
+  return step(Linear{std::get<Embedding>(made).weight, -1}, input, {0, shape_.classes, 1, 1});
 }
 
 Network NetworkBuilder::finish() {

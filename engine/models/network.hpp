@@ -12,7 +12,7 @@ namespace acid {
 
 // What one step of a network does to a batch of activations. Tensors are given by their index in
 // Layout::parameters or Layout::buffers; -1 is no tensor.
-struct Linear {
+struct Linear {  // of the last dimension
   int weight, bias;
 };
 struct Convolution {
@@ -38,8 +38,27 @@ struct PadShortcut {
 struct Add {
   int other;  // a value, like Step::input
 };
-using Operation = std::variant<Linear, Convolution, BatchNorm, Activation, MaxPool,
-                               GlobalAveragePool, Flatten, PadShortcut, Add>;
+/// Tokens → (rows, positions, width).
+struct Embedding {
+  int weight;
+};
+/// Adds row t of the weight at position t.
+struct AddPositions {
+  int weight;
+};
+/// Ba et al. 2016, over the last dimension.
+struct LayerNorm {
+  static constexpr double kEpsilon = 1e-5;
+  int weight, bias;
+};
+/// Vaswani et al. 2017, where position t sees those up to t: (rows, positions, 3 · width), which
+/// are queries, keys and values, → (rows, positions, width).
+struct CausalAttention {
+  int heads;
+};
+using Operation =
+    std::variant<Linear, Convolution, BatchNorm, Activation, MaxPool, GlobalAveragePool, Flatten,
+                 PadShortcut, Add, Embedding, AddPositions, LayerNorm, CausalAttention>;
 
 /// One step. Value 0 is the batch of features; value k + 1 is what step k produces.
 struct Step {
@@ -49,8 +68,8 @@ struct Step {
   std::vector<int> expired;  // values that no later step reads
 };
 
-/// A feed-forward classifier without LibTorch: its tensors, and the steps that turn features into
-/// logits (the last value). Immutable once built.
+/// A feed-forward network without LibTorch: its tensors, and the steps that turn features into
+/// logits (the last value): a row for each label. Immutable once built.
 struct Network {
   Layout layout;
   std::vector<Step> steps;
@@ -60,7 +79,7 @@ struct Network {
 /// names them: builder.linear("fc", …) makes "fc.weight" and "fc.bias".
 class NetworkBuilder {
  public:
-  /// An activation of one example; flat ones are (features, 1, 1).
+  /// An activation of one example, or of one token of a sequence; flat ones are (features, 1, 1).
   struct Value {
     int id = 0;
     int channels = 1;
@@ -86,11 +105,23 @@ class NetworkBuilder {
   Value pad_shortcut(Value input, int channels, int stride);
   Value add(Value input, Value other);
 
+  /// Of a sequence's tokens; weight (vocabulary, width), N(0, deviation²), as are all below.
+  Value embedding(const std::string& name, int width, double deviation);
+  Value add_positions(const std::string& name, Value input, double deviation);
+  Value layer_norm(const std::string& name, Value input);
+  /// As linear(), with a bias of zeros.
+  Value normal_linear(const std::string& name, Value input, int outputs, double deviation);
+  /// Of what a linear layer made, with 3 · width outputs.
+  Value causal_attention(Value input, int heads);
+  /// Linear, with the weight of the embedding and no bias (Press & Wolf 2017).
+  Value tied_linear(Value input, Value embedding);
+
   /// The network whose logits are the value made last. Call once.
   Network finish();
 
  private:
   int parameter(std::string name, std::vector<std::int64_t> shape, Init init, std::int64_t fan_in);
+  int normal_parameter(std::string name, std::vector<std::int64_t> shape, double deviation);
   int buffer(std::string name, std::int64_t size, Init init);
   Value step(Operation operation, Value input, Value output);
 

@@ -27,7 +27,7 @@ double number_told(const json& value) {
                            : value.get<double>();
 }
 
-/// The labels of some examples: what shards are made of.
+/// The labels of some examples: what shards are made of. Of sequences nobody asks for them.
 class LabelsOnly final : public Split {
  public:
   LabelsOnly(std::span<const std::int64_t> labels, std::span<const std::int32_t> examples)
@@ -48,21 +48,24 @@ class LabelsOnly final : public Split {
 
 /// One of the sets of a data set of acid's, where the processes see it.
 struct SharedSplit {
+  std::int64_t rows;
   Arena<float> inputs;
   Arena<std::int64_t> labels;
 
   SharedSplit(const Split& split, const DataShape& shape, const SharedMemory& memory)
-      : inputs(static_cast<std::size_t>(split.size() * shape.features()), memory),
-        labels(static_cast<std::size_t>(split.size()), memory) {
+      : rows(split.size()),
+        inputs(static_cast<std::size_t>(rows * shape.features()), memory),
+        labels(static_cast<std::size_t>(rows * shape.labels()), memory) {
     const auto width = static_cast<std::size_t>(shape.features());
-    for (std::size_t row = 0; row < labels.size(); ++row) {
-      const auto example = static_cast<std::int64_t>(row);
-      split.copy_features(example, inputs.span().subspan(row * width, width));
-      labels.data()[row] = split.label(example);
+    const auto each = static_cast<std::size_t>(shape.labels());
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto at = static_cast<std::size_t>(row);
+      split.copy_features(row, inputs.span().subspan(at * width, width));
+      split.copy_labels(row, labels.span().subspan(at * each, each));
     }
   }
   json where(const SharedMemory& memory) const {
-    return {{"size", labels.size()},
+    return {{"size", rows},
             {"inputs", memory.offset_of(inputs.data()).value_or(0)},
             {"labels", memory.offset_of(labels.data()).value_or(0)}};
   }
@@ -185,8 +188,10 @@ class ProcessObjective final : public Objective {
     train_.emplace(*data.train, data.shape, memory_);
     test_.emplace(*data.test, data.shape, memory_);
     classes_ = data.shape.classes;
+    labels_each_ = data.shape.labels();
     files_ = data.files;
     data_ = {{"shape", {data.shape.channels, data.shape.height, data.shape.width}},
+             {"tokens", data.shape.tokens},
              {"train", train_->where(memory_)},
              {"test", test_->where(memory_)}};
   }
@@ -241,7 +246,7 @@ class ProcessObjective final : public Objective {
     held_ = hold_out(train_size, options_.validation, validation_key(options_.dataset));
     const LabelsOnly labels(in_process ? own.span() : train_->labels.span(), held_.train);
     shards_ = make_shards(labels, classes_, options_.workers, options_.partition, options_.seeds);
-    sample_ = training_sample(labels.size(), test_size_, options_.seeds);
+    sample_ = training_sample(labels.size(), test_size_, options_.seeds, labels_each_);
     for (int worker = 0; worker < options_.workers; ++worker)
       orders_.emplace_back(shards_.of(worker), options_.seeds, worker);
   }
@@ -306,9 +311,10 @@ class ProcessObjective final : public Objective {
                                           {"x", reach(x, lane.x)},
                                           {"buffers", reach(buffers, lane.buffers)}});
     const json& correct = answer.at("correct");
-    return {.loss_sum = number_told(answer.at("loss")) * static_cast<double>(rows),
+    const std::int64_t labels = rows * labels_each_;
+    return {.loss_sum = number_told(answer.at("loss")) * static_cast<double>(labels),
             .correct = correct.is_null() ? -1 : correct.get<std::int64_t>(),
-            .count = rows};
+            .count = labels};
   }
 
   // Immutable after construction, and after probe().
@@ -320,6 +326,7 @@ class ProcessObjective final : public Objective {
   Layout layout_;
   Arena<float> start_x_, start_buffers_;
   int classes_ = 1;
+  std::int64_t labels_each_ = 1;  // of an example
   std::int64_t test_size_ = 0;
   HeldOut held_;
   Shards shards_;  // by place in held_.train, as is sample_

@@ -12,13 +12,20 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kEvaluationChunk = 250;
-constexpr double kMostAhead = 256 << 20;  // bytes of minibatches gathered ahead
+constexpr std::int64_t kMostLogits = 1 << 23;  // of a chunk of sequences, whose vocabulary is large
+constexpr double kMostAhead = 256 << 20;       // bytes of minibatches gathered ahead
 
 Layout checked_layout(const nlohmann::json& options, const DataShape& shape) {
   const std::string kind = text(options, "kind");
   const ModelEntry* entry = find_model(kind);
   ACID_ASSERT(entry != nullptr, "model '{}'", kind);
   return entry->layout(options, shape);
+}
+
+std::int64_t chunk_rows(const DataShape& shape) {
+  if (!shape.tokens) return kEvaluationChunk;
+  return std::clamp<std::int64_t>(kMostLogits / shape.labels() / shape.classes, 1,
+                                  kEvaluationChunk);
 }
 
 std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
@@ -37,8 +44,10 @@ class Supervised : public Objective {
         batch_size_(batch_size),
         threads_per_worker_(threads_per_worker),
         layout_(checked_layout(model, dataset_.shape)),
+        chunk_rows_(chunk_rows(dataset_.shape)),
         shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
-        sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds)),
+        sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds,
+                                dataset_.shape.labels())),
         start_parameters_(static_cast<std::size_t>(layout_.parameter_count())),
         start_buffers_(static_cast<std::size_t>(layout_.buffer_count())) {
     initialise(layout_, seeds, start_parameters_, start_buffers_);
@@ -83,15 +92,15 @@ class Supervised : public Objective {
   }
 
   int evaluation_chunks(EvaluationSet set) const override {
-    return static_cast<int>((size_of(set) + kEvaluationChunk - 1) / kEvaluationChunk);
+    return static_cast<int>((size_of(set) + chunk_rows_ - 1) / chunk_rows_);
   }
 
   PartialEvaluation evaluate(int lane_index, EvaluationSet set, int chunk, std::span<const float> x,
                              std::span<const float> buffers) override {
     pin_this_thread();
     Lane& lane = lanes_[static_cast<std::size_t>(lane_index)];
-    const std::int64_t first = chunk * kEvaluationChunk;
-    const std::int64_t rows = std::min(kEvaluationChunk, size_of(set) - first);
+    const std::int64_t first = chunk * chunk_rows_;
+    const std::int64_t rows = std::min(chunk_rows_, size_of(set) - first);
     ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks(set));
     resize(lane.minibatch, rows);
     const Split& split = set == EvaluationSet::training     ? *dataset_.train
@@ -122,7 +131,7 @@ class Supervised : public Objective {
 
   void resize(Minibatch& minibatch, std::int64_t rows) const {
     minibatch.features.resize(static_cast<std::size_t>(rows * dataset_.shape.features()));
-    minibatch.labels.resize(static_cast<std::size_t>(rows));
+    minibatch.labels.resize(static_cast<std::size_t>(rows * dataset_.shape.labels()));
   }
 
   void copy_example(const Split& split, std::int64_t example, Minibatch& to,
@@ -130,7 +139,8 @@ class Supervised : public Objective {
     const auto width = static_cast<std::size_t>(dataset_.shape.features());
     const auto at = static_cast<std::size_t>(row);
     split.copy_features(example, std::span(to.features).subspan(at * width, width));
-    to.labels[at] = split.label(example);
+    const auto labels = static_cast<std::size_t>(dataset_.shape.labels());
+    split.copy_labels(example, std::span(to.labels).subspan(at * labels, labels));
   }
 
   /// Any thread.
@@ -161,6 +171,7 @@ class Supervised : public Objective {
   const int batch_size_;
   const int threads_per_worker_;
   const Layout layout_;
+  const std::int64_t chunk_rows_;  // examples of an evaluation
   const Shards shards_;
   const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
   std::vector<float> start_parameters_, start_buffers_;

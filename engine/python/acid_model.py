@@ -225,6 +225,10 @@ class TorchArrays:
     def integers(self, offset, count):
         return self._view(offset, count, self.torch.int64)
 
+    @staticmethod
+    def whole(array):
+        return array.long()
+
     def array(self, value):
         """The value as an array of this library; None when it is none of any."""
         if isinstance(value, self.torch.Tensor):
@@ -260,6 +264,9 @@ class NumpyArrays:
 
     def integers(self, offset, count):
         return self.numpy.frombuffer(self.memory, self.numpy.int64, count, offset)
+
+    def whole(self, array):
+        return array.astype(self.numpy.int64)
 
     def array(self, value):
         return value if isinstance(value, self.numpy.ndarray) else None
@@ -378,10 +385,15 @@ def acids_examples(kit, given):
         shape = shape[2:]
     width = math.prod(shape)
     sets = {}
+    tokens = given.get("tokens", False)  # a sequence of them, and the one after each for a label
     for name in ("train", "test"):
         part = given[name]
-        inputs = kit.floats(part["inputs"], part["size"] * width).reshape([part["size"]] + shape)
-        sets[name] = Examples(kit, (inputs, kit.integers(part["labels"], part["size"])), name)
+        size = part["size"]
+        inputs = kit.floats(part["inputs"], size * width).reshape([size] + shape)
+        labels = kit.integers(part["labels"], size * width if tokens else size)
+        if tokens:
+            inputs, labels = kit.whole(inputs), labels.reshape([size, width])
+        sets[name] = Examples(kit, (inputs, labels), name)
     return sets
 
 
@@ -422,6 +434,7 @@ class TorchModel:
     """model(**options) gives an nn.Module; loss(module, batch) and evaluate(module, batch)."""
 
     interface = "torch"
+    tokens = False  # the examples are sequences of acid's
 
     def __init__(self, user, options, seed, kit):
         self.torch, self.kit = kit.torch, kit
@@ -542,7 +555,8 @@ class TorchModel:
         if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
             raise ModelError("the examples are no pairs (inputs, labels), so the file must define "
                              "loss(module, batch)", self.make)
-        return call(self.module, batch[0]), batch[1]
+        outputs, labels = call(self.module, batch[0]), batch[1]
+        return (outputs.flatten(0, -2), labels.flatten()) if self.tokens else (outputs, labels)
 
     def _default_loss(self, batch):
         outputs, labels = self._outputs(batch)
@@ -696,6 +710,7 @@ class Host:
         self.connection = connection
         self.memory_descriptor = memory_descriptor
         self.model = self.sets = self.kit = None
+        self.labels_each = 1  # of an example
         self.path = ""
 
     def serve(self):
@@ -749,6 +764,9 @@ class Host:
             self.sets = users_examples(self.kit, user, data["options"])
         elif data:
             self.sets = acids_examples(self.kit, data)
+            self.model.tokens = data.get("tokens", False)
+            if self.model.tokens:
+                self.labels_each = data["shape"][-1]
         if self.sets:
             answer.update(train=self.sets["train"].size, test=self.sets["test"].size)
         self.path = main
@@ -793,8 +811,8 @@ class Host:
 
     def do_evaluate(self, request):
         seed_everything(0)
-        return self.model.evaluate(self._batch(request), request["rows"], request["x"],
-                                   request["buffers"])
+        return self.model.evaluate(self._batch(request), request["rows"] * self.labels_each,
+                                   request["x"], request["buffers"])
 
     def do_end(self, request):
         sys.stdout.flush()

@@ -322,6 +322,11 @@ std::string files_of(const std::string& kind) {
 }
 
 Overrides with_model(Overrides context, const Key& key) {
+  // A text, and what reads one.
+  if (key.kind == "text" || key.kind == "transformer-lm")
+    return {"task={dataset={kind=\"text\",file=\"" SOURCE_ROOT
+            "/LICENSE\"},model=\"transformer-lm\",batch_size=16}",
+            "execution.virtual={}"};
   if (key.path == "task.model")
     return {fmt::format("task={{dataset=\"glyphs\",model={{kind=\"{}\"}}}}", key.kind),
             "execution.virtual={}"};

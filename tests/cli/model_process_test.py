@@ -655,12 +655,38 @@ def check_torch_errors(lab):
     expect_in("broken.py:3: in model(): model() gave int: it must give a torch.nn.Module", messages)
 
 
+BIGRAM = """
+import torch
+from torch import nn
+
+def model():
+    net = nn.Embedding(256, 256)
+    nn.init.zeros_(net.weight)
+    return net
+"""
+
+
+def check_tokens(lab):
+    """A text of acid's: whole numbers, a label for each, the loss and the accuracy per token."""
+    lab.write("bigram.py", BIGRAM)
+    text = f'{{ kind = "text", file = "{ROOT / "LICENSE"}", sequence = 16 }}'
+    recipe = lab.recipe("bigram.toml", "bigram.py", dataset=text, partition='"contiguous"')
+    lab.acid("run", recipe, "--set", "optimizer.learning_rate=30.0", "--set",
+             "optimizer.momentum=0.0")
+    metrics = lab.shown()["metrics"]
+    print(f"bigrams: loss {metrics['eval_loss']}, accuracy {metrics['eval_accuracy']}")
+    expect(2 < metrics["eval_loss"] < 5, "a loss of something else than a token")
+    expect(0.1 < metrics["eval_accuracy"] < 0.6, "an accuracy of something else than a token")
+    lab.acid("verify", "@latest")
+
+
 def torch_part(lab):
     import torch
     torch.set_num_threads(1)
     check_same_as_by_hand(lab, torch)
     check_gpt(lab)
     check_state(lab, torch)
+    check_tokens(lab)
     check_torch_errors(lab)
 
 

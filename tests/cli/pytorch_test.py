@@ -65,6 +65,17 @@ MODELS = {
     "resnet18": ('{ kind = "resnet18", stem = "imagenet" }', 2),
 }
 BATCH_NORM = ("resnet20", "resnet18")
+# A text that is always there, in sequences of 16.
+LANGUAGE = """
+[[algorithms]]
+kind = "ad-psgd"
+communication_rate = 1.0
+label = "transformer-lm"
+[algorithms.set]
+"task.dataset" = {{ kind = "text", file = "{text}", sequence = 16 }}
+"task.model" = {{ kind = "transformer-lm", width = 24, heads = 3, layers = 3 }}
+"budget.gradients" = 40
+"""
 
 
 def expect(condition, message):
@@ -91,6 +102,7 @@ class Lab:
     def run(self):
         recipe = RECIPE + "".join(ALGORITHM.format(label=label, model=model, gradients=gradients)
                                   for label, (model, gradients) in MODELS.items())
+        recipe += LANGUAGE.format(text=Path(__file__).resolve().parents[2] / "LICENSE")
         (self.folder / "models.toml").write_text(recipe)
         self.acid("run", "models.toml")
         runs = json.loads(self.acid("list", "--json"))["runs"]
@@ -143,16 +155,17 @@ def evaluate(module, test_set):
     with torch.inference_mode():
         for inputs, targets in zip(test_set["inputs"].split(ROWS_AT_A_TIME),
                                    test_set["targets"].split(ROWS_AT_A_TIME)):
-            logits = module(inputs)
+            logits = module(inputs).flatten(0, -2)
+            targets = targets.flatten()
             correct += int((logits.argmax(1) == targets).sum())
             losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none")
             loss += float(losses.double().sum())
-    return correct, loss / len(test_set["targets"])
+    return correct, loss / test_set["targets"].numel()
 
 
 def check_same(what, module, test_set, recorded):
     correct, loss = evaluate(module, test_set)
-    examples = len(test_set["targets"])
+    examples = test_set["targets"].numel()
     print(f"{what}: {correct} of {examples} right, recorded {recorded['eval_accuracy']:.6f}; "
           f"loss {loss!r}, recorded {recorded['eval_loss']!r}")
     expect(correct / examples == recorded["eval_accuracy"], f"{what}: another accuracy")
@@ -170,6 +183,69 @@ class HandWritten(torch.nn.Module):
 
     def forward(self, images):
         return self.fc2(torch.relu(self.fc1(images.flatten(1))))
+
+
+class Gpt(torch.nn.Module):
+    """LANGUAGE's, as one would write it down in PyTorch, with its own attention and GELU."""
+
+    def __init__(self, tensors, heads):
+        super().__init__()
+        self.tensors, self.heads = tensors, heads
+
+    def linear(self, name, x):
+        return x @ self.tensors[name + ".weight"].t() + self.tensors[name + ".bias"]
+
+    def norm(self, name, x):
+        x = x - x.mean(-1, keepdim=True)
+        x = x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-5)
+        return x * self.tensors[name + ".weight"] + self.tensors[name + ".bias"]
+
+    def attention(self, name, x):
+        queries, keys, values = self.linear(name + ".c_attn", x).chunk(3, dim=-1)
+        size = x.shape[-1] // self.heads
+        heads = []
+        for head in range(self.heads):
+            q, k, v = (part[..., head * size:(head + 1) * size] for part in (queries, keys, values))
+            scores = torch.exp(torch.einsum("nid,njd->nij", q, k) / size ** 0.5).tril()
+            heads.append(scores / scores.sum(-1, keepdim=True) @ v)
+        return self.linear(name + ".c_proj", torch.cat(heads, dim=-1))
+
+    def mlp(self, name, x):
+        x = self.linear(name + ".c_fc", x)
+        return self.linear(name + ".c_proj", x * 0.5 * (1 + torch.erf(x / 2 ** 0.5)))
+
+    def forward(self, tokens):
+        tokens = tokens.long()
+        x = self.tensors["wte.weight"][tokens] + self.tensors["wpe.weight"][:tokens.shape[1]]
+        layer = 0
+        while f"h.{layer}.ln_1.weight" in self.tensors:
+            name = f"h.{layer}"
+            x = x + self.attention(name + ".attn", self.norm(name + ".ln_1", x))
+            x = x + self.mlp(name + ".mlp", self.norm(name + ".ln_2", x))
+            layer += 1
+        return self.norm("ln_f", x) @ self.tensors["wte.weight"].t()
+
+
+def check_language_model(lab, run):
+    """The module gives the logits of one by hand, also of shorter texts, and what was recorded."""
+    test_set = read_safetensors(lab.export(run, "test-set"))
+    tensors = read_safetensors(lab.export(run, "safetensors"))
+    extra = {"acid.json": ""}
+    module = torch.jit.load(str(lab.export(run, "torchscript")), _extra_files=extra)
+    about = json.loads(extra["acid.json"])
+    expect(about["input"] == [16] and about["classes"] == 256, f"described as {about}")
+    expect(module.state_dict().keys() == tensors.keys(), f"it has {list(module.state_dict())}")
+    recorded = lab.recorded(run)
+    check_same("transformer-lm as TorchScript", module, test_set, recorded)
+    check_same("transformer-lm by hand", Gpt(tensors, heads=3), test_set, recorded)
+    for length in (1, 7, 16):
+        texts = test_set["inputs"][:, :length]
+        logits, by_hand = module(texts), Gpt(tensors, heads=3)(texts)
+        difference = float((logits - by_hand).abs().max())
+        print(f"transformer-lm: logits differ by {difference:.1e} after {length} bytes")
+        expect(logits.shape == (len(texts), length, 256), f"logits of shape {logits.shape}")
+        expect(difference <= LOSS_TOLERANCE, "other logits")
+    expect(torch.equal(module(texts.long()), logits), "other logits for whole numbers")
 
 
 def check_file(label, path, run, tensors):
@@ -243,10 +319,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(sys.argv[1], folder)
         runs = lab.run()
-        expect(set(runs) == set(MODELS), f"the runs are {runs}")
+        expect(set(runs) == {*MODELS, "transformer-lm"}, f"the runs are {runs}")
         lab.require_reader(runs["mlp"])
         # One data set, so that one export serves all.
         test_set = read_safetensors(lab.export(runs["mlp"], "test-set"))
+        check_language_model(lab, runs.pop("transformer-lm"))
         for label, run in runs.items():
             recorded = lab.recorded(run)
             tensors = read_safetensors(lab.export(run, "safetensors"))

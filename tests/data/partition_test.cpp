@@ -36,8 +36,9 @@ double skew(const Split& examples, const Shards& shards) {
 TEST_CASE("Partitions give every example to exactly one worker, in nearly equal shares") {
   for (const int workers : {1, 2, 3, 4, 7, 16, 64, 100})
     for (const nlohmann::json& partition :
-         {nlohmann::json{{"kind", "iid"}}, nlohmann::json{{"kind", "sorted"}}, dirichlet(0.3),
-          dirichlet(0.001), dirichlet(1e-6), dirichlet(100.0)})
+         {nlohmann::json{{"kind", "iid"}}, nlohmann::json{{"kind", "contiguous"}},
+          nlohmann::json{{"kind", "sorted"}}, dirichlet(0.3), dirichlet(0.001), dirichlet(1e-6),
+          dirichlet(100.0)})
       for (const int count : {100, 1003}) {
         INFO(workers << " workers, " << count << " examples, " << partition.dump());
         const FloatRows examples = make_examples(count);
@@ -54,6 +55,12 @@ TEST_CASE("Partitions give every example to exactly one worker, in nearly equal 
         std::iota(expected.begin(), expected.end(), 0);
         CHECK(all == expected);
       }
+}
+
+TEST_CASE("Contiguous shares hold neighbours, in order, whatever the seed") {
+  const FloatRows examples = make_examples(10);
+  const Shards shards = make_shards(examples, kClasses, 3, {{"kind", "contiguous"}}, Seeds(5));
+  CHECK(shards.lists == std::vector<std::vector<std::int32_t>>{{0, 1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
 }
 
 TEST_CASE("A shared partition is one list for all workers, however many") {

@@ -50,6 +50,10 @@ TEST_CASE("parameter counts are those of the papers and of torchvision") {
   CHECK(parameters_of("resnet18", kCifar) == 11'173'962);
   CHECK(parameters_of("resnet18", imagenet, {{"stem", "imagenet"}}) == 11'689'512);
   CHECK(parameters_of("resnet50", imagenet, {{"stem", "imagenet"}}) == 25'557'032);
+  // GPT-2, small, as Hugging Face's transformers counts its parameters.
+  const DataShape web_text{1, 1, 1024, 50257, true};
+  CHECK(parameters_of("transformer-lm", web_text,
+                      {{"layers", 12}, {"width", 768}, {"heads", 12}}) == 124'439'808);
 }
 
 TEST_CASE("every layout is contiguous and names each tensor once") {
@@ -58,7 +62,7 @@ TEST_CASE("every layout is contiguous and names each tensor once") {
     REQUIRE(find_model(entry.name)->name == entry.name);
     REQUIRE_FALSE(entry.summary.empty());
     if (entry.build == nullptr) continue;  // its layout is what a process says
-    const Layout layout = layout_of(std::string(entry.name), kCifar);
+    const Layout layout = layout_of(std::string(entry.name), shape_for(entry));
     std::set<std::string> names;
     require_contiguous(layout.parameters, names);
     require_contiguous(layout.buffers, names);
@@ -88,6 +92,38 @@ TEST_CASE("a convolutional model on flat data is refused, and the message says w
   for (const char* kind : {"cnn", "resnet20", "resnet18", "resnet50"})
     CHECK_THROWS_WITH(layout_of(kind, flat), ContainsSubstring(kind) && ContainsSubstring("'mlp'"));
   CHECK(parameters_of("mlp", flat) == parameters_of("mlp", kGlyphs));
+}
+
+TEST_CASE("a language model takes tokens alone, the others numbers, and heads share the width") {
+  CHECK_THROWS_WITH(layout_of("transformer-lm", kGlyphs),
+                    ContainsSubstring("1 x 28 x 28 numbers") && ContainsSubstring("'text'"));
+  for (const char* kind : {"linear", "mlp", "cnn", "resnet20", "resnet18", "resnet50"})
+    CHECK_THROWS_WITH(layout_of(kind, kSequence),
+                      ContainsSubstring(kind) && ContainsSubstring("'transformer-lm'"));
+  CHECK_THROWS_WITH(layout_of("transformer-lm", kSequence, {{"width", 30}, {"heads", 4}}),
+                    ContainsSubstring("4 heads") && ContainsSubstring("width of 30") &&
+                        ContainsSubstring("multiple"));
+  CHECK(parameters_of("transformer-lm", kSequence, {{"width", 3}, {"heads", 3}}) > 0);
+}
+
+TEST_CASE("a transformer starts as GPT-2 does: what ends a residual branch is smaller") {
+  const nlohmann::json options = model_options("transformer-lm", {{"layers", 8}});
+  const Layout layout = find_model("transformer-lm")->layout(options, kSequence);
+  const State state(options, kSequence);
+  for (const LayoutTensor& tensor : layout.parameters) {
+    INFO(tensor.segment.name);
+    const auto values = std::span(state.x).subspan(static_cast<std::size_t>(tensor.segment.offset),
+                                                   static_cast<std::size_t>(tensor.segment.size));
+    double squares = 0;
+    for (const float value : values) squares += static_cast<double>(value) * value;
+    const double spread = std::sqrt(squares / static_cast<double>(values.size()));
+    const bool norm = tensor.segment.name.find("ln_") != std::string::npos;
+    const bool last = tensor.segment.name.ends_with("c_proj.weight");
+    if (tensor.segment.name.ends_with("bias"))
+      CHECK(spread == 0);
+    else
+      CHECK(spread == Approx(norm ? 1 : last ? 0.005 : 0.02).epsilon(norm ? 0 : 0.1));
+  }
 }
 
 TEST_CASE("the start point is a function of the init seed alone") {

@@ -11,7 +11,7 @@ TEST_CASE("a network's steps read only values that exist and have not expired") 
   for (const ModelEntry& entry : model_catalog()) {
     INFO(entry.name);
     if (entry.build == nullptr) continue;  // a process computes it
-    const Network network = entry.build(model_options(std::string(entry.name)), kCifar);
+    const Network network = entry.build(model_options(std::string(entry.name)), shape_for(entry));
     std::vector<bool> alive = {true};
     const auto readable = [&](int value) {
       return value >= 0 && value < static_cast<int>(alive.size()) &&

@@ -28,7 +28,8 @@ std::vector<Case> small_models() {
           {model_options("resnet20"), image, true},
           {model_options("resnet20", {{"shortcut", "projection"}}), image, true},
           {model_options("resnet18"), kTiny, true},
-          {model_options("resnet50", {{"stem", "imagenet"}}), DataShape{3, 32, 32, 4}, true}};
+          {model_options("resnet50", {{"stem", "imagenet"}}), DataShape{3, 32, 32, 4}, true},
+          {model_options("transformer-lm", {{"width", 16}}), kSequence, false}};
 }
 
 std::unique_ptr<Model> make(const Case& c) {
@@ -56,6 +57,48 @@ TEST_CASE("the loss of an untrained classifier is near ln(classes)") {
     CHECK(sums.count == 64);
     CHECK(sums.correct <= 40);
     CHECK(sums.loss_sum / 64 == Approx(std::log(10.0)).margin(0.3));
+  }
+}
+
+TEST_CASE("the loss of an untrained language model is near ln(vocabulary) per token") {
+  const DataShape bytes{1, 1, 32, 256, true};
+  const Case c{model_options("transformer-lm"), bytes, false};
+  const State state(c.options, c.shape);
+  const PartialEvaluation sums = make(c)->evaluate(state.x, {}, Examples(bytes, 8, 3).batch());
+  CHECK(sums.count == 8 * 32);
+  CHECK(sums.correct < 16);
+  CHECK(sums.loss_sum / (8 * 32) == Approx(std::log(256.0)).margin(0.1));
+}
+
+TEST_CASE("a token changes no prediction before it, and those from it on") {
+  const Case c{model_options("transformer-lm", {{"width", 16}}), kSequence, false};
+  State state(c.options, c.shape);
+  for (float& value : state.x) value *= 5;  // so that all of it matters
+  const auto model = make(c);
+  const Examples original(kSequence, 1, 3);
+  // The loss at one position: of all positions, less that with another label there.
+  const auto losses = [&](const Examples& examples) {
+    std::vector<double> found;
+    for (int place = 0; place < kSequence.width; ++place) {
+      Examples alone = examples;
+      const auto at = static_cast<std::size_t>(place);
+      const double all = model->evaluate(state.x, {}, alone.batch()).loss_sum;
+      alone.labels[at] = (alone.labels[at] + 1) % kSequence.classes;
+      found.push_back(all - model->evaluate(state.x, {}, alone.batch()).loss_sum);
+    }
+    return found;
+  };
+  const std::vector<double> before = losses(original);
+  for (const int changed : {0, 5, 11}) {
+    Examples other = original;
+    float& token = other.features[static_cast<std::size_t>(changed)];
+    token = token == 0 ? 1 : 0;
+    const std::vector<double> after = losses(other);
+    for (int place = 0; place < kSequence.width; ++place) {
+      INFO("token " << changed << ", position " << place);
+      const auto at = static_cast<std::size_t>(place);
+      CHECK((std::abs(after[at] - before[at]) > 1e-6) == (place >= changed));
+    }
   }
 }
 
@@ -177,8 +220,8 @@ TEST_CASE("evaluation gives the training loss, unless batch norm tells the two a
     const Examples examples(c.shape, 16, 3);
     const auto model = make(c);
     std::vector<float> g(state.x.size());
-    const double evaluated =
-        model->evaluate(state.x, state.buffers, examples.batch()).loss_sum / 16;
+    const double evaluated = model->evaluate(state.x, state.buffers, examples.batch()).loss_sum /
+                             static_cast<double>(examples.labels.size());
     const double trained = model->loss_and_gradient(state.x, state.buffers, examples.batch(), g);
     if (c.batch_norm)
       CHECK(evaluated != Approx(trained).epsilon(1e-3));

@@ -12,10 +12,14 @@ namespace {
 
 const DataShape kImage{3, 16, 16, 10};
 
+const DataShape& shape_of(const char* kind) {
+  return find_model(kind)->tokens ? kSequence : kImage;
+}
+
 std::unique_ptr<Model> make(const char* kind) {
   ModelRuntime& runtime = load_model_runtime();
   runtime.pin_threads(1);
-  return runtime.make(model_options(kind), kImage, "cpu");
+  return runtime.make(model_options(kind), shape_of(kind), "cpu");
 }
 
 /// Loss, gradient and updated buffers of one call on fresh arrays.
@@ -34,11 +38,11 @@ Result gradient(Model& model, const State& state, const Batch& batch) {
 }  // namespace
 
 TEST_CASE("a model follows its caller's arrays, whichever they are") {
-  for (const char* kind : {"mlp", "cnn", "resnet20"}) {
+  for (const char* kind : {"mlp", "cnn", "resnet20", "transformer-lm"}) {
     INFO(kind);
-    const State a(model_options(kind), kImage, 1);
-    const State b(model_options(kind), kImage, 2);
-    const Examples examples(kImage, 8, 3);
+    const State a(model_options(kind), shape_of(kind), 1);
+    const State b(model_options(kind), shape_of(kind), 2);
+    const Examples examples(shape_of(kind), 8, 3);
     const auto model = make(kind);
     const Result ra = gradient(*model, a, examples.batch());
     const Result rb = gradient(*model, b, examples.batch());
@@ -84,10 +88,10 @@ TEST_CASE("batches of different sizes share one model") {
 }
 
 TEST_CASE("a gradient has the same bits on any thread, also when threads compute at once") {
-  for (const char* kind : {"mlp", "cnn", "resnet20"}) {
+  for (const char* kind : {"mlp", "cnn", "resnet20", "transformer-lm"}) {
     INFO(kind);
-    const State state(model_options(kind), kImage);
-    const Examples examples(kImage, 16, 3);
+    const State state(model_options(kind), shape_of(kind));
+    const Examples examples(shape_of(kind), 16, 3);
     const Result expected = gradient(*make(kind), state, examples.batch());
     std::vector<Result> results(4);
     std::vector<std::thread> threads;
@@ -104,10 +108,10 @@ TEST_CASE("a gradient has the same bits on any thread, also when threads compute
 }
 
 TEST_CASE("a gradient has the same bits for arrays of any alignment") {
-  for (const char* kind : {"mlp", "cnn", "resnet20"}) {
+  for (const char* kind : {"mlp", "cnn", "resnet20", "transformer-lm"}) {
     INFO(kind);
-    const State state(model_options(kind), kImage);
-    const Examples examples(kImage, 16, 3);
+    const State state(model_options(kind), shape_of(kind));
+    const Examples examples(shape_of(kind), 16, 3);
     const auto model = make(kind);
     const Result expected = gradient(*model, state, examples.batch());
     for (const std::size_t shift : {1U, 3U, 8U}) {
@@ -166,6 +170,13 @@ TEST_CASE("wrong sizes are our own bug, a label out of range is an error") {
   CHECK_THROWS_AS(model->loss_and_gradient(state.x, {}, examples.batch(), short_g), AssertionError);
   examples.labels[2] = 10;
   CHECK_THROWS_AS(model->loss_and_gradient(state.x, {}, examples.batch(), g), Error);
+}
+
+TEST_CASE("a token beyond the vocabulary is an error") {
+  const State state(model_options("transformer-lm"), kSequence);
+  Examples examples(kSequence, 4, 3);
+  examples.features[20] = 17;
+  CHECK_THROWS_AS(make("transformer-lm")->evaluate(state.x, {}, examples.batch()), Error);
 }
 
 TEST_CASE("thread counts are set and read back in every thread") {

@@ -2,6 +2,8 @@
 
 #include <c10/util/SmallVector.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace acid {
@@ -73,6 +75,33 @@ class Interpreter {
   at::Tensor operator()(const Add& add) {
     const at::Tensor& other = values_[static_cast<std::size_t>(add.other)];
     return in_place_ ? input_.add_(other) : at::add(input_, other);
+  }
+
+  at::Tensor operator()(const Embedding& embedding) const {
+    return at::embedding(parameter(embedding.weight), input_.flatten(1).to(at::kLong));
+  }
+
+  at::Tensor operator()(const AddPositions& add) const {
+    return at::add(input_, parameter(add.weight).slice(0, 0, input_.size(1)));
+  }
+
+  at::Tensor operator()(const LayerNorm& norm) const {
+    return at::layer_norm(input_, {input_.size(-1)}, parameter(norm.weight), parameter(norm.bias),
+                          LayerNorm::kEpsilon);
+  }
+
+  at::Tensor operator()(const CausalAttention& attention) const {
+    const std::int64_t rows = input_.size(0), positions = input_.size(1);
+    const std::int64_t per_head = input_.size(2) / 3 / attention.heads;
+    const at::Tensor split =
+        input_.reshape({rows, positions, 3, attention.heads, per_head}).permute({2, 0, 3, 1, 4});
+    const at::Tensor queries = split[0] * (1 / std::sqrt(static_cast<double>(per_head)));
+    const at::Tensor scores = at::matmul(queries, split[1].transpose(2, 3));
+    const at::Tensor future =
+        at::ones({positions, positions}, input_.options().dtype(at::kBool)).triu(1);
+    const at::Tensor weights =
+        at::softmax(scores.masked_fill(future, -std::numeric_limits<double>::infinity()), 3);
+    return at::matmul(weights, split[2]).transpose(1, 2).reshape({rows, positions, -1});
   }
 
  private:

@@ -76,7 +76,7 @@ void TorchModel::bind_gradients(std::span<float> g) {
 }
 
 at::Tensor TorchModel::features(const Batch& batch) const {
-  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  const std::int64_t rows = std::ssize(batch.labels) / shape_.labels();
   ACID_ASSERT(static_cast<std::int64_t>(batch.features.size()) == rows * shape_.features(),
               "{} features for {} examples of {}", batch.features.size(), rows, shape_.features());
   return view(batch.features.data(), {rows, shape_.channels, shape_.height, shape_.width}, at::kCPU)
@@ -89,6 +89,11 @@ at::Tensor TorchModel::labels(const Batch& batch) const {
       .to(device_);
 }
 
+at::Tensor TorchModel::logits_of(const Batch& batch, bool training) const {
+  return forward(network_, parameters_.tensors, buffers_.tensors, features(batch), training)
+      .flatten(0, -2);
+}
+
 double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> buffers,
                                      const Batch& batch, std::span<float> g,
                                      const GradientReady& ready) {
@@ -98,8 +103,7 @@ double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> 
     bind_parameters(x);
     bind_gradients(g);
 
-    const at::Tensor logits =
-        forward(network_, parameters_.tensors, buffers_.tensors, features(batch), true);
+    const at::Tensor logits = logits_of(batch, /*training=*/true);
     const at::Tensor loss = at::cross_entropy_loss(logits, labels(batch));
     if (ready && device_.is_cpu()) hooks_.watch(parameters_.tensors, network_.layout.parameters);
     // Adds to the zeroed .grad() tensors, which are views of g.
@@ -124,8 +128,7 @@ PartialEvaluation TorchModel::evaluate(std::span<const float> x, std::span<const
     bind_parameters(x);
 
     const c10::InferenceMode inference;
-    const at::Tensor logits =
-        forward(network_, parameters_.tensors, buffers_.tensors, features(batch), false);
+    const at::Tensor logits = logits_of(batch, /*training=*/false);
     const at::Tensor losses =
         at::cross_entropy_loss(logits, labels(batch), /*weight=*/{}, at::Reduction::None)
             .to(at::kCPU);

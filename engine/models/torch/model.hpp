@@ -43,6 +43,8 @@ class TorchModel : public Model {
   void bind_gradients(std::span<float> g);
   at::Tensor features(const Batch& batch) const;
   at::Tensor labels(const Batch& batch) const;
+  /// A row for each label.
+  at::Tensor logits_of(const Batch& batch, bool training) const;
 
   const Network network_;
   const DataShape shape_;

@@ -36,12 +36,28 @@ std::string reference(const std::string& name) {
   return expression;
 }
 
+const std::string kAttention = R"(
+def attention(self, input: Tensor, heads: int) -> Tensor:
+  rows, positions, width = input.size(0), input.size(1), input.size(2) // 3
+  split = input.reshape([rows, positions, 3, heads, width // heads]).permute([2, 0, 3, 1, 4])
+  queries = split[0] * (1 / float(width // heads) ** 0.5)
+  scores = torch.matmul(queries, split[1].transpose(2, 3))
+  future = torch.triu(torch.ones([positions, positions], device=input.device), 1) > 0
+  weights = torch.softmax(scores.masked_fill(future, float("-inf")), 3)
+  return torch.matmul(weights, split[2]).transpose(1, 2).reshape([rows, positions, width])
+)";
+
 /// Writes forward() in TorchScript, a line for each step. operator() is one overload per Operation,
 /// the same expression as in forward.cpp, but nothing is overwritten.
 class ForwardSource {
  public:
   explicit ForwardSource(const Network& network) : layout_(network.layout) {
     source_ = "def forward(self, input: Tensor) -> Tensor:\n";
+    for (const Step& step : network.steps)
+      if (std::holds_alternative<CausalAttention>(step.operation)) {
+        source_ = kAttention + source_;
+        break;
+      }
     for (const Step& step : network.steps) {
       input_ = value(step.input);
       const std::string result = std::visit(*this, step.operation);
@@ -101,6 +117,24 @@ class ForwardSource {
 
   std::string operator()(const Add& add) const {
     return fmt::format("torch.add({}, {})", input_, value(add.other));
+  }
+
+  std::string operator()(const Embedding& embedding) const {
+    return fmt::format("torch.embedding({}, torch.flatten({}, 1).long())",
+                       parameter(embedding.weight), input_);
+  }
+
+  std::string operator()(const AddPositions& add) const {
+    return fmt::format("torch.add({0}, {1}[:{0}.size(1)])", input_, parameter(add.weight));
+  }
+
+  std::string operator()(const LayerNorm& norm) const {
+    return fmt::format("torch.layer_norm({0}, [{0}.size(-1)], {1}, {2}, {3})", input_,
+                       parameter(norm.weight), parameter(norm.bias), LayerNorm::kEpsilon);
+  }
+
+  std::string operator()(const CausalAttention& attention) const {
+    return fmt::format("self.attention({}, {})", input_, attention.heads);
   }
 
  private:

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/base/error.hpp"
+#include "engine/data/byte_file.hpp"
+#include "engine/data/sequences.hpp"
+
+namespace acid {
+namespace {
+
+constexpr int kByteValues = 256;
+
+constexpr auto kTextFields = std::to_array<Field>({
+    {.name = "file", .type = FieldType::file, .fallback = "", .help = "the text, plain or .gz"},
+    kSequenceField,
+    kTestShareField,
+});
+
+class Bytes final : public Tokens {
+ public:
+  explicit Bytes(std::string content) : content_(std::move(content)) {}
+  std::int64_t size() const override { return std::ssize(content_); }
+  void copy(std::int64_t first, std::span<std::int64_t> out) const override {
+    std::transform(content_.begin() + first, content_.begin() + first + std::ssize(out),
+                   out.begin(), [](char byte) { return static_cast<unsigned char>(byte); });
+  }
+
+ private:
+  std::string content_;
+};
+
+std::string checked_text_file(const nlohmann::json& options) {
+  std::string file = text(options, "file");
+  if (!std::filesystem::is_regular_file(file))
+    throw UsageError(fmt::format("{} is no file; task.dataset.file names a text", file));
+  return file;
+}
+
+DataInfo inspect_text(const nlohmann::json& options) {
+  const std::string file = checked_text_file(options);
+  // One that is compressed is read as the text that it holds.
+  const std::string content = ByteFile(file, "unpack it").read_rest();
+  return inspect_sequences(options, file, std::ssize(content), kByteValues);
+}
+
+Dataset load_text(const nlohmann::json& options) {
+  const std::string file = checked_text_file(options);
+  return make_sequences(
+      options, file, std::make_shared<Bytes>(ByteFile(file, "unpack it").read_rest()), kByteValues);
+}
+
+}  // namespace
+
+DatasetEntry dataset_text() {
+  return {"text", "any text, byte by byte, for language models: a vocabulary of 256", kTextFields,
+          inspect_text, load_text};
+}
+
+}  // namespace acid
