@@ -317,24 +317,26 @@ std::string files_of(const std::string& kind) {
     tensors.push_back({part + "_labels", TensorType::u8, {2}, {labels.begin(), labels.end()}});
   }
   folder.write("tensors", safetensors(tensors));
+  const std::string tokens(40000, 'a');
+  folder.write("t.safetensors", safetensors({{"tokens", TensorType::u8, {40000}, tokens}}));
+  if (kind == "text") return ",file=\"" SOURCE_ROOT "/LICENSE\"";
+  if (kind == "tokens")
+    return fmt::format(",vocabulary=100,file=\"{}\"", folder.path("t.safetensors"));
   if (kind == "npy") return fmt::format(",root=\"{}\"", folder.root());
   return kind == "safetensors" ? fmt::format(",path=\"{}\"", folder.path("tensors")) : "";
 }
 
-Overrides with_model(Overrides context, const Key& key) {
-  // A text, and what reads one.
-  if (key.kind == "text" || key.kind == "transformer-lm")
-    return {"task={dataset={kind=\"text\",file=\"" SOURCE_ROOT
-            "/LICENSE\"},model=\"transformer-lm\",batch_size=16}",
-            "execution.virtual={}"};
-  if (key.path == "task.model")
-    return {fmt::format("task={{dataset=\"glyphs\",model={{kind=\"{}\"}}}}", key.kind),
-            "execution.virtual={}"};
-  if (key.path == "task.dataset" && find_dataset(key.kind) != nullptr)
-    return {fmt::format("task={{dataset={{kind=\"{}\"{}}},model=\"linear\",batch_size=1}}",
-                        key.kind, files_of(key.kind)),
-            "execution.virtual={}"};
-  return context;
+Overrides with_model(const Overrides& context, const Key& key) {
+  const bool is_model = key.path == "task.model";
+  if (!is_model && (key.path != "task.dataset" || find_dataset(key.kind) == nullptr))
+    return context;
+  const std::string data = !is_model ? key.kind : find_model(key.kind)->tokens ? "text" : "glyphs";
+  const std::string model = is_model                             ? key.kind
+                            : data == "text" || data == "tokens" ? "transformer-lm"
+                                                                 : "linear";
+  return {fmt::format("task={{dataset={{kind=\"{}\"{}}},model={{kind=\"{}\"}},batch_size=1}}", data,
+                      files_of(data), model),
+          "execution.virtual={}"};
 }
 
 /// Whether setting the key makes a difference, or why it cannot: what it did, for a message.

@@ -1,7 +1,7 @@
 // Texts and token arrays, cut into sequences for language models.
 #include <set>
 
-#include "tests/data/scratch.hpp"
+#include "tests/data/arrays.hpp"
 
 namespace acid::testing {
 namespace {
@@ -90,6 +90,68 @@ TEST_CASE("A compressed text is the text that it holds") {
   const Dataset plain = load("text", text_of(folder, 16));
   CHECK(packed.train->size() == plain.train->size());
   CHECK(labels(*packed.train, 3, 16) == labels(*plain.train, 3, 16));
+}
+
+TEST_CASE("Tokens of every whole type are the same sequences, from npy and safetensors") {
+  const ScratchFolder folder;
+  const std::vector<std::uint8_t> plain{7, 0, 99, 3, 4, 5, 6, 8, 9};
+  const auto check = [&](const std::string& file) {
+    INFO(file);
+    const Dataset data =
+        load("tokens",
+             {{"file", folder.path(file)}, {"sequence", 2}, {"vocabulary", 100}, {"test", 0.25}});
+    CHECK(data.shape.classes == 100);
+    REQUIRE(data.train->size() == 3);
+    CHECK(features(*data.train, 0, 2) == std::vector<float>{7, 0});
+    CHECK(labels(*data.train, 0, 2) == std::vector<std::int64_t>{0, 99});
+    CHECK(labels(*data.test, 0, 2) == std::vector<std::int64_t>{8, 9});
+    CHECK(data.files.size() == 1);
+  };
+  const auto as = [&](auto number, const char* descr) {
+    const std::vector<decltype(number)> tokens(plain.begin(), plain.end());
+    folder.write("a.npy", npy(descr, {9}, tokens));
+    check("a.npy");
+  };
+  as(std::uint8_t{}, "|u1");
+  as(std::uint16_t{}, "<u2");
+  as(std::uint32_t{}, "<u4");
+  as(std::int32_t{}, "<i4");
+  as(std::int64_t{}, "<i8");
+  as(std::uint64_t{}, "<u8");
+  folder.write("a.safetensors",
+               safetensors({{"tokens", TensorType::u8, {9}, {plain.begin(), plain.end()}}}));
+  check("a.safetensors");
+}
+
+TEST_CASE("Tokens that are none are refused with file, place and remedy") {
+  const ScratchFolder folder;
+  const auto said = [&](const std::string& content, const char* name = "a.npy") {
+    folder.write(name, content);
+    const nlohmann::json given{
+        {"file", folder.path(name)}, {"sequence", 2}, {"vocabulary", 100}, {"tensor", "tokens"}};
+    const std::string planned =
+        message_of([&] { dataset("tokens").inspect(options_of(dataset("tokens"), given)); });
+    CHECK(planned == message_of([&] { load("tokens", given); }));
+    CHECK_THAT(planned, ContainsSubstring(folder.path(name)));
+    return planned;
+  };
+  CHECK_THAT(said(npy("<u2", {6}, std::vector<std::uint16_t>{1, 2, 3, 100, 5, 6})),
+             ContainsSubstring("token 3 is 100") && ContainsSubstring("from 0 to 99") &&
+                 ContainsSubstring("task.dataset.vocabulary"));
+  CHECK_THAT(said(npy("<i8", {6}, std::vector<std::int64_t>{1, 2, 3, 4, 5, -1})),
+             ContainsSubstring("token 5 is -1"));
+  CHECK_THAT(said(npy("<u8", {6}, std::vector<std::uint64_t>{1, 2, 3, 4, 5, ~0ULL})),
+             ContainsSubstring("token 5 is 18446744073709551615"));
+  CHECK_THAT(said(npy("<f4", {6}, std::vector<float>(6))), ContainsSubstring("whole numbers") &&
+                                                               ContainsSubstring("F32") &&
+                                                               ContainsSubstring("astype"));
+  CHECK_THAT(said(npy("<u2", {2, 3}, std::vector<std::uint16_t>(6))),
+             ContainsSubstring("2 dimensions") && ContainsSubstring("reshape(-1)"));
+  CHECK_THAT(said(npy("<u2", {4}, std::vector<std::uint16_t>(4))), ContainsSubstring("take 5"));
+  CHECK_THAT(said(npy("<u2", {0}, std::vector<std::uint16_t>())), ContainsSubstring("take 5"));
+  CHECK_THAT(said("no array"), ContainsSubstring("numpy.save"));
+  CHECK_THAT(said(safetensors({{"text", TensorType::u8, {6}, "abcdef"}}), "a.safetensors"),
+             ContainsSubstring("text"));
 }
 
 TEST_CASE("A text that is too short, or none, is refused with what to do") {
