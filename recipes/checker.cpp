@@ -65,6 +65,7 @@ void Checker::fill(nlohmann::json& out, const Node* node, std::string_view path,
     out[name] = fallback_of(field);
     if (given != nullptr)
       if (auto checked = value(*given, field, full)) out[name] = std::move(*checked);
+    if (field.later && out[name] == fallback_of(field)) out.erase(name);
   }
 }
 

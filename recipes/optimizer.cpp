@@ -24,14 +24,16 @@ constexpr std::array kCommon = {
           .help = "false spares biases and norms from weight decay"},
     Field{.name = "no_decay",
           .type = FieldType::texts,
-          .fallback = "null",
-          .help = "spares the tensors whose names contain one of these from weight decay"},
+          .fallback = "[]",
+          .help = "spares the tensors whose names contain one of these from weight decay",
+          .later = true},
     Field{.name = "clip_norm",
           .type = FieldType::number,
           .fallback = "null",
           .help = "gradients whose norm, of all tensors together, is larger are scaled down to it",
           .minimum = 0,
-          .minimum_excluded = true},
+          .minimum_excluded = true,
+          .later = true},
 };
 constexpr std::array kSgd = {
     Field{.name = "momentum",
@@ -172,10 +174,6 @@ void check_milestones(Checker& checker, const Node& node, const nlohmann::json& 
 nlohmann::json check_optimizer(Checker& checker, const Node* node) {
   nlohmann::json optimizer =
       checker.kinded(node, "optimizer", kOptimizers, "sgd", {kCommon, kOptimizerElsewhere});
-  // Left out they are no settings, so that runs without them keep their digests.
-  for (const char* key : {"no_decay", "clip_norm"})
-    if (const auto found = optimizer.find(key); found != optimizer.end() && found->empty())
-      optimizer.erase(found);
   const Node* schedule = node == nullptr ? nullptr : node->find("schedule");
   optimizer["schedule"] =
       checker.kinded(schedule, "optimizer.schedule", kSchedules, "constant", {kScheduleCommon});

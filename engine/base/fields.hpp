@@ -35,6 +35,9 @@ struct Field {
   std::string_view choices = {};  // comma-separated; text only
   bool needs_peers = false;       // a method's: without effect for a worker that is alone
   bool placement = false;         // where and how long, not what: no part of a run's digest
+  /// Its table had runs before it had the key: at its fallback it is left out of settings, so that
+  /// they keep their digests.
+  bool later = false;
 };
 
 /// The value of `name` in resolved options (every field present). Throws nlohmann::json::exception

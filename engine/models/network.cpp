@@ -21,12 +21,20 @@ int pooled(int extent, int kernel, int stride) {
   return (extent + 2 * (kernel / 2) - kernel) / stride + 1;
 }
 
+void require_groups(int channels, int groups) {
+  if (channels % groups != 0)
+    throw UsageError(fmt::format(
+        "{} channels cannot be divided into {} groups of one size; use groups = 2, 4 or 8",
+        channels, groups));
+}
+
 /// Operations that write a fresh result and whose gradient does not need it: what reads such a
 /// value last may overwrite it.
 bool result_is_disposable(const Operation& operation) {
   return std::holds_alternative<Linear>(operation) ||
          std::holds_alternative<Convolution>(operation) ||
-         std::holds_alternative<BatchNorm>(operation) || std::holds_alternative<Add>(operation);
+         std::holds_alternative<BatchNorm>(operation) ||
+         std::holds_alternative<GroupNorm>(operation) || std::holds_alternative<Add>(operation);
 }
 
 }  // namespace
@@ -83,6 +91,22 @@ NetworkBuilder::Value NetworkBuilder::batch_norm(const std::string& name, Value 
   const int mean = buffer(name + ".running_mean", channels, Init::zeros);
   const int variance = buffer(name + ".running_var", channels, Init::ones);
   return step(BatchNorm{weight, bias, mean, variance}, input, input);
+}
+
+NetworkBuilder::Value NetworkBuilder::group_norm(const std::string& name, Value input, int groups) {
+  require_groups(input.channels, groups);
+  const int weight = parameter(name + ".weight", {input.channels}, Init::ones, 1);
+  const int bias = parameter(name + ".bias", {input.channels}, Init::zeros, 1);
+  return step(GroupNorm{groups, weight, bias}, input, input);
+}
+
+NetworkBuilder::Value NetworkBuilder::evo_norm(const std::string& name, Value input, int groups) {
+  groups = std::min(groups, input.channels);
+  require_groups(input.channels, groups);
+  const int weight = parameter(name + ".weight", {input.channels}, Init::ones, 1);
+  const int bias = parameter(name + ".bias", {input.channels}, Init::zeros, 1);
+  const int v = parameter(name + ".v", {input.channels}, Init::ones, 1);
+  return step(EvoNorm{groups, weight, bias, v}, input, input);
 }
 
 NetworkBuilder::Value NetworkBuilder::activation(Value input, Activation kind) {

@@ -10,6 +10,8 @@
 
 namespace acid {
 
+inline constexpr double kNormEpsilon = 1e-5;  // what norms add to variances
+
 // What one step of a network does to a batch of activations. Tensors are given by their index in
 // Layout::parameters or Layout::buffers; -1 is no tensor.
 struct Linear {  // of the last dimension
@@ -21,8 +23,18 @@ struct Convolution {
 /// Ioffe & Szegedy 2015: batch statistics in training, running ones in evaluation. In training
 /// running ← (1 − momentum)·running + momentum·batch, with the unbiased batch variance.
 struct BatchNorm {
-  static constexpr double kMomentum = 0.1, kEpsilon = 1e-5;
+  static constexpr double kMomentum = 0.1;
   int weight, bias, running_mean, running_variance;
+};
+/// Wu & He 2018, of each example: no statistics run, and training and evaluation are alike.
+struct GroupNorm {
+  int groups, weight, bias;
+};
+/// EvoNorm-S0 (Liu et al. 2020, arXiv 2004.02967), norm and activation in one, likewise of each
+/// example: x · σ(v·x) / √(variance of the channel's group + ε) · weight + bias. The variance is
+/// that of the values, not an estimate.
+struct EvoNorm {
+  int groups, weight, bias, v;
 };
 enum class Activation { relu, tanh, gelu };
 struct MaxPool {
@@ -56,9 +68,9 @@ struct LayerNorm {
 struct CausalAttention {
   int heads;
 };
-using Operation =
-    std::variant<Linear, Convolution, BatchNorm, Activation, MaxPool, GlobalAveragePool, Flatten,
-                 PadShortcut, Add, Embedding, AddPositions, LayerNorm, CausalAttention>;
+using Operation = std::variant<Linear, Convolution, BatchNorm, GroupNorm, EvoNorm, Activation,
+                               MaxPool, GlobalAveragePool, Flatten, PadShortcut, Add, Embedding,
+                               AddPositions, LayerNorm, CausalAttention>;
 
 /// One step. Value 0 is the batch of features; value k + 1 is what step k produces.
 struct Step {
@@ -99,6 +111,10 @@ class NetworkBuilder {
   Value convolution(const std::string& name, Value input, int channels, int kernel, int stride,
                     bool bias);
   Value batch_norm(const std::string& name, Value input);
+  /// Throw UsageError where the channels cannot be divided into groups of one size.
+  Value group_norm(const std::string& name, Value input, int groups);
+  /// Fewer groups where there are fewer channels.
+  Value evo_norm(const std::string& name, Value input, int groups);
   Value activation(Value input, Activation kind);
   Value max_pool(Value input, int kernel, int stride);
   Value global_average_pool(Value input);

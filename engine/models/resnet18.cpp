@@ -9,13 +9,14 @@ namespace {
 /// parameters on CIFAR-10 with stem "cifar", 11,689,512 on ImageNet with "imagenet".
 Network build_resnet18(const nlohmann::json& options, const DataShape& shape) {
   require_images("resnet18", shape);
+  const Norm norm(options);
   NetworkBuilder net(shape);
-  NetworkBuilder::Value value = residual_stem(net, text(options, "stem"), 64);
+  NetworkBuilder::Value value = residual_stem(net, text(options, "stem"), 64, norm);
   for (int stage = 1; stage <= 4; ++stage) {
     for (int block = 0; block < 2; ++block) {
       const int stride = stage > 1 && block == 0 ? 2 : 1;
       value = basic_block(net, fmt::format("layer{}.{}", stage, block), value, 32 << stage, stride,
-                          Shortcut::projection);
+                          Shortcut::projection, norm);
     }
   }
   net.linear("fc", net.global_average_pool(value), shape.classes);
@@ -25,7 +26,7 @@ Network build_resnet18(const nlohmann::json& options, const DataShape& shape) {
 }  // namespace
 
 ModelEntry resnet18_model() {
-  return {"resnet18", "the 18-layer residual network", {&kStemField, 1}, &build_resnet18};
+  return {"resnet18", "the 18-layer residual network", kResidualFields, &build_resnet18};
 }
 
 }  // namespace acid

@@ -62,6 +62,8 @@ MODELS = {
     "mlp-tanh": ('{ kind = "mlp", hidden = [16, 16], activation = "tanh" }', 200),
     "cnn-gelu": ('{ kind = "cnn", channels = [4, 8], hidden = [16], activation = "gelu" }', 200),
     "resnet20": ('{ kind = "resnet20" }', 8),
+    "resnet20-group": ('{ kind = "resnet20", norm = "group" }', 8),
+    "resnet20-evonorm": ('{ kind = "resnet20", norm = "evonorm", groups = 8 }', 8),
     "resnet18": ('{ kind = "resnet18", stem = "imagenet" }', 2),
 }
 BATCH_NORM = ("resnet20", "resnet18")

@@ -47,6 +47,8 @@ TEST_CASE("parameter counts are those of the papers and of torchvision") {
   CHECK(parameters_of("cnn", kGlyphs) == 30'794);
   CHECK(parameters_of("resnet20", kCifar) == 269'722);
   CHECK(parameters_of("resnet20", kCifar, {{"shortcut", "projection"}}) == 272'474);
+  CHECK(parameters_of("resnet20", kCifar, {{"norm", "group"}}) == 269'722);
+  CHECK(parameters_of("resnet20", kCifar, {{"norm", "evonorm"}}) == 269'722 + 7 * 16 + 6 * 96);
   CHECK(parameters_of("resnet18", kCifar) == 11'173'962);
   CHECK(parameters_of("resnet18", imagenet, {{"stem", "imagenet"}}) == 11'689'512);
   CHECK(parameters_of("resnet50", imagenet, {{"stem", "imagenet"}}) == 25'557'032);
@@ -54,6 +56,16 @@ TEST_CASE("parameter counts are those of the papers and of torchvision") {
   const DataShape web_text{1, 1, 1024, 50257, true};
   CHECK(parameters_of("transformer-lm", web_text,
                       {{"layers", 12}, {"width", 768}, {"heads", 12}}) == 124'439'808);
+}
+
+TEST_CASE(
+    "norms of each example have no statistics, and channels that cannot be divided are told") {
+  CHECK(layout_of("resnet18", kCifar, {{"norm", "group"}}).buffer_count() == 0);
+  CHECK(layout_of("resnet50", kCifar, {{"norm", "evonorm"}}).buffer_count() == 0);
+  CHECK_THROWS_WITH(layout_of("resnet20", kCifar, {{"norm", "group"}, {"groups", 3}}),
+                    ContainsSubstring("16 channels cannot be divided into 3 groups"));
+  CHECK_THROWS_WITH(layout_of("resnet20", kCifar, {{"groups", 2}}),
+                    ContainsSubstring("the norm is \"batch\""));
 }
 
 TEST_CASE("every layout is contiguous and names each tensor once") {

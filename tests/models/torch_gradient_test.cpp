@@ -18,18 +18,21 @@ struct Case {
 /// Every kind of layer and shortcut, small enough to be quick.
 std::vector<Case> small_models() {
   const DataShape image{3, 16, 16, 10};
-  return {{model_options("linear"), kTiny, false},
-          {model_options("mlp", {{"hidden", {16, 8}}, {"activation", "relu"}}), kTiny, false},
-          {model_options("mlp", {{"hidden", {16}}, {"activation", "tanh"}}), kTiny, false},
-          {model_options("mlp", {{"hidden", {16}}, {"activation", "gelu"}}), kTiny, false},
-          {model_options("cnn", {{"channels", {8, 8}}, {"hidden", {16}}}), kTiny, false},
-          {model_options("cnn", {{"channels", {8, 8, 8}}, {"hidden", nlohmann::json::array()}}),
-           kTiny, false},  // one pixel is left of the image
-          {model_options("resnet20"), image, true},
-          {model_options("resnet20", {{"shortcut", "projection"}}), image, true},
-          {model_options("resnet18"), kTiny, true},
-          {model_options("resnet50", {{"stem", "imagenet"}}), DataShape{3, 32, 32, 4}, true},
-          {model_options("transformer-lm", {{"width", 16}}), kSequence, false}};
+  return {
+      {model_options("linear"), kTiny, false},
+      {model_options("mlp", {{"hidden", {16, 8}}, {"activation", "relu"}}), kTiny, false},
+      {model_options("mlp", {{"hidden", {16}}, {"activation", "tanh"}}), kTiny, false},
+      {model_options("mlp", {{"hidden", {16}}, {"activation", "gelu"}}), kTiny, false},
+      {model_options("cnn", {{"channels", {8, 8}}, {"hidden", {16}}}), kTiny, false},
+      {model_options("cnn", {{"channels", {8, 8, 8}}, {"hidden", nlohmann::json::array()}}), kTiny,
+       false},  // one pixel is left of the image
+      {model_options("resnet20"), image, true},
+      {model_options("resnet20", {{"shortcut", "projection"}}), image, true},
+      {model_options("resnet20", {{"norm", "group"}, {"groups", 4}}), image, false},
+      {model_options("resnet20", {{"norm", "evonorm"}, {"shortcut", "projection"}}), image, false},
+      {model_options("resnet18"), kTiny, true},
+      {model_options("resnet50", {{"stem", "imagenet"}}), DataShape{3, 32, 32, 4}, true},
+      {model_options("transformer-lm", {{"width", 16}}), kSequence, false}};
 }
 
 std::unique_ptr<Model> make(const Case& c) {

@@ -55,6 +55,10 @@ TEST_CASE("a recipe without clipping and decay by name has the digest it always 
   const std::string decayed = "[optimizer]\nweight_decay = 0.1\n";
   CHECK(digest(decayed + "no_decay = [\"bias\"]\n") != digest(decayed));
   CHECK_FALSE(compiled("").runs[0].settings["optimizer"].contains("clip_norm"));
+  const std::string task = "[task]\ndataset = \"glyphs\"\nmodel = { kind = \"resnet20\"";
+  CHECK(digest(task + ", norm = \"batch\" }\n") == digest(task + " }\n"));
+  CHECK(digest(task + ", norm = \"group\" }\n") != digest(task + " }\n"));
+  CHECK_FALSE(compiled(task + " }\n").runs[0].settings["task"]["model"].contains("norm"));
 }
 
 TEST_CASE("methods that step by gradients, and all-reduce, take clipping and Muon") {

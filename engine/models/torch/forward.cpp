@@ -41,7 +41,24 @@ class Interpreter {
     return at::batch_norm(input_, parameter(norm.weight), parameter(norm.bias),
                           buffers_[static_cast<std::size_t>(norm.running_mean)],
                           buffers_[static_cast<std::size_t>(norm.running_variance)], training_,
-                          BatchNorm::kMomentum, BatchNorm::kEpsilon, /*cudnn_enabled=*/true);
+                          BatchNorm::kMomentum, kNormEpsilon, /*cudnn_enabled=*/true);
+  }
+
+  at::Tensor operator()(const GroupNorm& norm) const {
+    return at::group_norm(input_, norm.groups, parameter(norm.weight), parameter(norm.bias),
+                          kNormEpsilon);
+  }
+
+  at::Tensor operator()(const EvoNorm& norm) const {
+    const auto of_channels = [&](int index) { return parameter(index).reshape({1, -1, 1, 1}); };
+    const at::Tensor variance = at::var(input_.reshape({input_.size(0), norm.groups, -1}), {2},
+                                        /*unbiased=*/false, /*keepdim=*/true);
+    const at::Tensor deviation = at::sqrt(variance + kNormEpsilon)
+                                     .repeat_interleave(input_.size(1) / norm.groups, 1)
+                                     .reshape({input_.size(0), -1, 1, 1});
+    return input_ * at::sigmoid(input_ * of_channels(norm.v)) / deviation *
+               of_channels(norm.weight) +
+           of_channels(norm.bias);
   }
 
   at::Tensor operator()(Activation activation) {

@@ -81,7 +81,28 @@ class ForwardSource {
   std::string operator()(const BatchNorm& norm) const {
     return fmt::format("torch.batch_norm({}, {}, {}, {}, {}, self.training, {}, {}, True)", input_,
                        parameter(norm.weight), parameter(norm.bias), buffer(norm.running_mean),
-                       buffer(norm.running_variance), BatchNorm::kMomentum, BatchNorm::kEpsilon);
+                       buffer(norm.running_variance), BatchNorm::kMomentum, kNormEpsilon);
+  }
+
+  std::string operator()(const GroupNorm& norm) const {
+    return fmt::format("torch.group_norm({}, {}, {}, {}, {}, True)", input_, norm.groups,
+                       parameter(norm.weight), parameter(norm.bias), kNormEpsilon);
+  }
+
+  std::string operator()(const EvoNorm& norm) const {
+    const auto of_channels = [&](int index) {
+      return fmt::format("torch.reshape({}, [1, -1, 1, 1])", parameter(index));
+    };
+    const std::string variance =
+        fmt::format("torch.var(torch.reshape({0}, [{0}.size(0), {1}, -1]), [2], False, True)",
+                    input_, norm.groups);
+    const std::string deviation = fmt::format(
+        "torch.reshape(torch.repeat_interleave(torch.sqrt({} + {}), {}.size(1) // {}, 1), "
+        "[{}.size(0), -1, 1, 1])",
+        variance, kNormEpsilon, input_, norm.groups, input_);
+    return fmt::format("{0} * torch.sigmoid({0} * {1}) / {2} * {3} + {4}", input_,
+                       of_channels(norm.v), deviation, of_channels(norm.weight),
+                       of_channels(norm.bias));
   }
 
   std::string operator()(Activation activation) const {
