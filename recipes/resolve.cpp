@@ -88,6 +88,10 @@ bool Resolver::look_at_process(const json& task) {
           fmt::format("use a model of kind '{}', or another data set", dataset));
     return false;
   }
+  if (find_model(text(task["model"], "kind"))->read != nullptr && draft_.sound({"execution"}) &&
+      s_["execution"]["device"] != "cpu")
+    error("execution.device", "a TorchScript model computes on the host's processor",
+          "remove execution.device");
   if (process && draft_.sound({"execution"}) && s_["execution"]["device"] != "cpu")
     error("execution.device",
           "a model of a process chooses its device itself, and the workers' vectors stay with the "

@@ -88,6 +88,8 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
   for (const FileDigest& file : data.files) run.file_digests.emplace_back(file.path, file.sha256);
   if (task.validation > 0)
     data = hold_out(std::move(data), task.validation, validation_key(task.dataset));
+  if (find_model(text(task.model, "kind"))->read != nullptr)
+    run.file_digests.emplace_back(text(task.model, "path"), sha256_file(text(task.model, "path")));
   ModelRuntime& runtime = load_model_runtime();
   // So that what is recorded is what is in effect.
   runtime.pin_threads(spec.threads_per_worker);

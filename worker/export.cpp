@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
+#include "engine/base/digest.hpp"
 #include "engine/checkpoint/safetensors_file.hpp"
 #include "engine/data/labelled_arrays.hpp"
 #include "engine/environment/build_info.hpp"
@@ -110,11 +112,23 @@ void require_recorded_files(const RunDetail& run, const Dataset& data) {
   for (const FileDigest& file : data.files) now.push_back(file.sha256);
   std::ranges::sort(then);
   std::ranges::sort(now);
-  if (then != now)
+  if (!std::ranges::includes(then, now))  // a graph and a module have files, too
     throw UsageError(
         fmt::format("the files of the data set are not those that run {} had; 'acid show {}' lists "
                     "their digests: put those files back",
                     run.summary.id, run.summary.id));
+}
+
+// The module whose values were trained: what is written is that with these.
+void require_recorded_module(const RunDetail& run, const std::string& path) {
+  std::error_code error;
+  const std::string now = std::filesystem::exists(path, error) ? sha256_file(path) : "";
+  for (const auto& [file, sha256] : run.file_digests)
+    if (sha256 == now) return;
+  throw UsageError(fmt::format(
+      "{} is not the file that run {} trained: put it back, or export its tensors with '--format "
+      "safetensors'",
+      path, run.summary.id));
 }
 
 }  // namespace
@@ -127,11 +141,12 @@ Exit print_torchscript(const std::string& store_folder, const std::string& run_i
   const AttemptResult::Artifact mean = final_mean_of(run);
   const DataShape shape = dataset.inspect(task.dataset).shape;
   const ModelEntry& entry = *find_model(text(task.model, "kind"));
-  if (entry.build == nullptr)
+  if (entry.describe != nullptr)
     throw UsageError(fmt::format(
         "the model of run {} is {}, which acid cannot write as TorchScript: '--format safetensors' "
         "exports its tensors under their names, for load_state_dict() of the module",
         run_id, text(task.model, "file")));
+  if (entry.read != nullptr) require_recorded_module(run, text(task.model, "path"));
   const Layout layout = entry.layout(task.model, shape);
   require_buffers(run, task, layout);
   const std::string path = checked_path(store, mean.path);

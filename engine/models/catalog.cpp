@@ -36,6 +36,7 @@ Layout ModelEntry::layout(const nlohmann::json& options, const DataShape& shape)
                : fmt::format("model '{}' reads numbers, but the data set's examples are sequences "
                              "of tokens; use 'transformer-lm'",
                              name));
+  if (read != nullptr) return read(options, shape).layout;
   return describe == nullptr ? build(options, shape).layout : describe(options).layout;
 }
 

@@ -49,6 +49,12 @@ struct ProcessModel {
 /// for one that is none.
 Layout layout_told(const nlohmann::json& answer);
 
+/// A model of a file, and the values that it has there, where training starts.
+struct StoredModel {
+  Layout layout;
+  std::vector<float> parameters, buffers;
+};
+
 /// A model a recipe can name. `options` hold every field.
 struct ModelEntry {
   std::string_view name;
@@ -58,8 +64,10 @@ struct ModelEntry {
   /// take such inputs (a cnn on flat data).
   Network (*build)(const nlohmann::json& options, const DataShape& shape);
   Layout layout(const nlohmann::json& options, const DataShape& shape) const;
-  /// Not null where `build` is: starts the process, throws what it says is wrong.
+  /// Not null where `build` is, this or the next. Starts the process, throws what it says is wrong.
   ProcessModel (*describe)(const nlohmann::json& options) = nullptr;
+  /// Loads LibTorch; throws UsageError for a file that cannot be trained on such data.
+  StoredModel (*read)(const nlohmann::json& options, const DataShape& shape) = nullptr;
   /// It reads sequences of tokens; layout() refuses other data, and tokens where this is false.
   bool tokens = false;
 };

@@ -42,6 +42,8 @@ class ModelRuntime {
   /// is none). On a device the model's arrays may lie in its memory, and had better.
   virtual std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
                                       const std::string& device) = 0;
+  /// The TorchScript module of a file, tried out with examples of that shape: ModelEntry::read.
+  virtual StoredModel read(const std::string& path, const DataShape& shape) = 0;
   /// The model at parameters x and `buffers` as a TorchScript module, in the bytes of the file that
   /// torch.jit.load reads; the same for the same arguments. forward(input) takes rows × channels ×
   /// height × width floats, normalised as the data set's are (a model without convolutions takes

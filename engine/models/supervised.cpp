@@ -15,11 +15,16 @@ constexpr std::int64_t kEvaluationChunk = 250;
 constexpr std::int64_t kMostLogits = 1 << 23;  // of a chunk of sequences, whose vocabulary is large
 constexpr double kMostAhead = 256 << 20;       // bytes of minibatches gathered ahead
 
-Layout checked_layout(const nlohmann::json& options, const DataShape& shape) {
+StoredModel start_of(const nlohmann::json& options, const DataShape& shape, const Seeds& seeds) {
   const std::string kind = text(options, "kind");
   const ModelEntry* entry = find_model(kind);
   ACID_ASSERT(entry != nullptr, "model '{}'", kind);
-  return entry->layout(options, shape);
+  if (entry->read != nullptr) return entry->read(options, shape);
+  StoredModel start{.layout = entry->layout(options, shape), .parameters = {}, .buffers = {}};
+  start.parameters.resize(static_cast<std::size_t>(start.layout.parameter_count()));
+  start.buffers.resize(static_cast<std::size_t>(start.layout.buffer_count()));
+  initialise(start.layout, seeds, start.parameters, start.buffers);
+  return start;
 }
 
 std::int64_t chunk_rows(const DataShape& shape) {
@@ -43,14 +48,11 @@ class Supervised : public Objective {
         dataset_(std::move(dataset)),
         batch_size_(batch_size),
         threads_per_worker_(threads_per_worker),
-        layout_(checked_layout(model, dataset_.shape)),
+        start_(start_of(model, dataset_.shape, seeds)),
         chunk_rows_(chunk_rows(dataset_.shape)),
         shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
         sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds,
-                                dataset_.shape.labels())),
-        start_parameters_(static_cast<std::size_t>(layout_.parameter_count())),
-        start_buffers_(static_cast<std::size_t>(layout_.buffer_count())) {
-    initialise(layout_, seeds, start_parameters_, start_buffers_);
+                                dataset_.shape.labels())) {
     for (int worker = 0; worker < workers; ++worker)
       orders_.emplace_back(shards_.of(worker), seeds, worker);
     for (int lane = 0; lane < lanes; ++lane)
@@ -62,16 +64,18 @@ class Supervised : public Objective {
       });
   }
 
-  std::size_t dimension() const override { return start_parameters_.size(); }
-  std::size_t buffer_size() const override { return start_buffers_.size(); }
-  std::vector<Segment> segments() const override { return segments_of(layout_.parameters); }
-  std::vector<Segment> buffer_segments() const override { return segments_of(layout_.buffers); }
+  std::size_t dimension() const override { return start_.parameters.size(); }
+  std::size_t buffer_size() const override { return start_.buffers.size(); }
+  std::vector<Segment> segments() const override { return segments_of(start_.layout.parameters); }
+  std::vector<Segment> buffer_segments() const override {
+    return segments_of(start_.layout.buffers);
+  }
 
   void start(int /*worker*/, std::span<float> x, std::span<float> buffers) const override {
     ACID_ASSERT(x.size() == dimension() && buffers.size() == buffer_size(),
                 "{} parameters and {} buffers", x.size(), buffers.size());
-    std::ranges::copy(start_parameters_, x.begin());
-    std::ranges::copy(start_buffers_, buffers.begin());
+    std::ranges::copy(start_.parameters, x.begin());
+    std::ranges::copy(start_.buffers, buffers.begin());
   }
 
   double gradient(int lane, int worker, std::int64_t step, std::span<const float> x,
@@ -170,12 +174,11 @@ class Supervised : public Objective {
   const Dataset dataset_;
   const int batch_size_;
   const int threads_per_worker_;
-  const Layout layout_;
+  const StoredModel start_;
   const std::int64_t chunk_rows_;  // examples of an evaluation
   const Shards shards_;
   const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
-  std::vector<float> start_parameters_, start_buffers_;
-  std::vector<DataOrder> orders_;  // they point into shards_
+  std::vector<DataOrder> orders_;           // they point into shards_
   // Each is used by one thread at a time.
   std::vector<Lane> lanes_;
   std::optional<Prefetcher> prefetcher_;  // last: its thread reads what is above

@@ -41,6 +41,7 @@ class EchoRuntime : public ModelRuntime {
     devices.push_back(device);
     return std::make_unique<EchoModel>();
   }
+  StoredModel read(const std::string&, const DataShape&) override { return {}; }
   std::string torchscript(const nlohmann::json& /*options*/, const DataShape& /*shape*/,
                           std::span<const float> /*x*/, std::span<const float> /*buffers*/,
                           const nlohmann::json& /*about*/) override {

@@ -5,6 +5,7 @@
 
 #include "engine/models/torch/model.hpp"
 #include "engine/models/torch/script_module.hpp"
+#include "engine/models/torch/scripted_model.hpp"
 #include "engine/models/torch/speed.hpp"
 #include "engine/models/torch/threads.hpp"
 
@@ -34,11 +35,14 @@ at::Device parse_device(const std::string& name) {
   return at::Device(name);
 }
 
+const ModelEntry& entry_of(const nlohmann::json& options) {
+  const ModelEntry* entry = find_model(text(options, "kind"));
+  ACID_ASSERT(entry != nullptr, "model {}", options.dump());
+  return *entry;
+}
+
 Network network_of(const nlohmann::json& options, const DataShape& shape) {
-  const std::string kind = text(options, "kind");
-  const ModelEntry* entry = find_model(kind);
-  ACID_ASSERT(entry != nullptr, "model '{}'", kind);
-  return entry->build(options, shape);
+  return entry_of(options).build(options, shape);
 }
 
 class TorchRuntime : public ModelRuntime {
@@ -46,13 +50,22 @@ class TorchRuntime : public ModelRuntime {
   std::unique_ptr<Model> make(const nlohmann::json& options, const DataShape& shape,
                               const std::string& device) override {
     return translating_errors([&]() -> std::unique_ptr<Model> {
+      if (entry_of(options).read != nullptr)
+        return make_scripted_model(text(options, "path"), shape);
       return std::make_unique<TorchModel>(network_of(options, shape), shape, parse_device(device));
     });
+  }
+
+  StoredModel read(const std::string& path, const DataShape& shape) override {
+    return translating_errors([&] { return read_script(path, shape); });
   }
 
   std::string torchscript(const nlohmann::json& options, const DataShape& shape,
                           std::span<const float> x, std::span<const float> buffers,
                           const nlohmann::json& about) override {
+    if (entry_of(options).read != nullptr)
+      return translating_errors(
+          [&] { return script_with(text(options, "path"), x, buffers, about.dump(2)); });
     const Network network = network_of(options, shape);
     ACID_ASSERT(std::ssize(x) == network.layout.parameter_count() &&
                     std::ssize(buffers) == network.layout.buffer_count(),

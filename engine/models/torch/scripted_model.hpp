@@ -1,0 +1,46 @@
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/models/model.hpp"
+
+namespace acid {
+
+/// A TorchScript file, loaded, and where its tensors are.
+struct ScriptFile {
+  /// Trained: each tensor once, under its first name.
+  struct Parameter {
+    std::string name;
+    at::Tensor tensor;
+  };
+  /// Buffers and what is not trained; forward() may replace them.
+  struct State {
+    std::string name, key;
+    torch::jit::Module owner;
+    at::Tensor tensor() const { return owner.attr(key).toTensor(); }
+  };
+
+  std::string path;
+  torch::jit::Module module;
+  std::vector<Parameter> parameters;
+  std::vector<State> states;
+
+  /// Throws UsageError for a file that this LibTorch cannot load, or that has nothing to train.
+  explicit ScriptFile(const std::string& path);
+  /// forward() of rows of features; throws UsageError where the result is not rows × classes.
+  at::Tensor logits(const at::Tensor& features, std::int64_t classes);
+  Layout layout() const;
+};
+
+/// ModelRuntime::read(): tries a gradient, and refuses a module that draws random numbers.
+StoredModel read_script(const std::string& path, const DataShape& shape);
+/// The file with other values, in evaluation mode.
+std::string script_with(const std::string& path, std::span<const float> x,
+                        std::span<const float> buffers, const std::string& about);
+std::unique_ptr<Model> make_scripted_model(const std::string& path, const DataShape& shape);
+
+}  // namespace acid
