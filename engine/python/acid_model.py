@@ -295,7 +295,8 @@ class Examples:
         value = getattr(value, "tensors", value)  # of torch's TensorDataset
         self.form, self.parts = self._parts_of(value)
         if self.parts is None:
-            if not (hasattr(value, "__len__") and hasattr(value, "__getitem__")):
+            lists = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+            if isinstance(value, dict) or not lists:
                 raise ModelError(f"{what} is {describe(value)}: it must be an array, a tuple or "
                                  "dict of arrays, or an object with len() and [i]", function)
             self.items = value
