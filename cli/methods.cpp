@@ -114,8 +114,14 @@ std::string counted_messages(const Method& method) {
     case Peers::partner:
       return text + " to the partner";
     case Peers::server:
-      return fmt::format("{} to the server, which answers {}", text,
-                         counted(method.server->floats->message().vectors, "vector"));
+      text = fmt::format(
+          "{} to {}, which answers {}", text,
+          method.hubs ? fmt::format("one of {} hubs", method.hubs->count) : "the server",
+          counted(method.server->floats->message().vectors, "vector"));
+      if (method.hubs)
+        text += fmt::format("; every {} of these a hub as much to the server above, and back",
+                            method.hubs->every);
+      return text;
   }
   return text;
 }

@@ -147,7 +147,15 @@ constexpr std::array kNetwork = {
               "come), tree, recursive-doubling, blocking (a ring whose every step waits for all)",
           .choices = "ring,tree,recursive-doubling,blocking"},
 };
-constexpr std::array<std::string_view, 1> kNetworkElsewhere = {"edges"};
+constexpr std::array<std::string_view, 2> kNetworkElsewhere = {"edges", "hubs"};
+constexpr std::array kHubLink = {
+    Field{.name = "latency_seconds",
+          .type = FieldType::number,
+          .fallback = "0.0",
+          .help = "of a message between a hub and the server above",
+          .minimum = 0},
+    kBandwidth,
+};
 constexpr std::array kEdge = {
     Field{.name = "edge",
           .type = FieldType::integers,
@@ -316,6 +324,9 @@ json virtual_of(Checker& checker, const Node* node) {
   const Node* network = member(node, "network");
   out["network"] = checker.table(network, path + ".network", {kNetwork, kNetworkElsewhere});
   out["network"]["edges"] = links_of(checker, member(network, "edges"), out["network"]);
+  const Node* hubs = member(network, "hubs");
+  const json of_hubs = checker.table(hubs, path + ".network.hubs", {kHubLink});
+  if (hubs != nullptr) out["network"]["hubs"] = of_hubs;
   out["cost"] = cost_of(checker, member(node, "cost"));
   return out;
 }

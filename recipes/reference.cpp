@@ -64,6 +64,10 @@ constexpr std::array kTables = {
     TableText{"execution.virtual.pauses", "workers that stop for a while"},
     TableText{"execution.virtual.network", "how long messages take"},
     TableText{"execution.virtual.network.edges", "links that differ from the others"},
+    TableText{
+        "execution.virtual.network.hubs",
+        "the links between hubs and the server above them, where a method has such; absent: as "
+        "the others"},
     TableText{"execution.virtual.cost", "what of a gradient messages can overlap"},
     TableText{"execution.threads", "a thread per worker"},
     TableText{"execution.mpi", "a process per worker"},

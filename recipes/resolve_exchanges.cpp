@@ -32,6 +32,10 @@ void Resolver::look_at_exchanges(const Method& method) {
     require_dimension_fits(method, static_cast<std::size_t>(model_->parameters));
     return true;
   });
+  ask("algorithm", "use fewer hubs", [&] {
+    require_workers_fit(method, workers_);
+    return true;
+  });
   const double rate = method.rate;
   const double bytes = 4.0 * static_cast<double>(model_->parameters);
   plan_.parameters = model_->parameters;

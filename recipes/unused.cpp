@@ -153,6 +153,10 @@ constexpr std::array kRules = {
     KeyRule{"execution.virtual.network.latency_seconds", &of_messages},
     KeyRule{"execution.virtual.network.bandwidth_bytes_per_second", &of_messages},
     KeyRule{"execution.virtual.network.edges", &of_links},
+    KeyRule{"execution.virtual.network.hubs",
+            [](const Run& run) -> const char* {
+              return run.method.hubs ? nullptr : "no algorithm here has hubs";
+            }},
     KeyRule{"execution.virtual.network.all_reduce",
             [](const Run& run) -> const char* {
               if (alone(run)) return kAlone;

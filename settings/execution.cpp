@@ -71,6 +71,7 @@ LinkCost link_of(const json& section) {
 NetworkModel network_of(const json& section) {
   NetworkModel network;
   network.link = link_of(section);
+  if (section.contains("hubs")) network.hubs = link_of(section.at("hubs"));
   network.all_reduce = all_reduce_kind(text(section, "all_reduce"));
   for (const json& override : section.at("edges")) {
     const int i = override.at("edge").at(0), j = override.at("edge").at(1);

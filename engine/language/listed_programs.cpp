@@ -70,6 +70,8 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
                      .value = one.start});
   numbers.assign(kKeptNumbers.begin(), kKeptNumbers.end());
   for (const Kept& one : listing->numbers) numbers.push_back({one.name, one.start});
+  if (listing->served.hubs || listing->is_visit()) numbers.push_back({"visits"});
+  if (listing->is_visit()) exchange_at = numbers.size() - 1;
   message = message_of(listing->sends_vector);
   theirs = message_of(listing->heard_by(Operation::theirs));
   changes_when_saying = assigns_kept(*listing, listing->say) || read_by(listing->step, "exchange");

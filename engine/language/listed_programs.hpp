@@ -37,7 +37,8 @@ struct ListedPrograms {
   std::vector<ScalarSlot> numbers;
   Message message, theirs;  // what is said, and what theirs() hears
   std::size_t fragments = 1;
-  bool varies = false;  // what exchanges carry
+  std::size_t exchange_at = kExchange;  // which number counts the exchanges
+  bool varies = false;                  // what exchanges carry
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
   PartProgram advance, point, step, say, hear, read, read_after_hearing;
 

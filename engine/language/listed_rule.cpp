@@ -258,10 +258,11 @@ void ListedRule<T>::step(const WorkerView<T>& worker, const StepSize& size, cons
 // what is heard, counts.
 template <class T>
 void ListedRule<T>::say(const WorkerView<T>& worker, T* out) const {
-  const double exchange = worker.scalars[kExchange] + (programs_->listing->is_server() ? 0 : 1);
+  const double exchange =
+      worker.scalars[programs_->exchange_at] + (programs_->listing->is_server() ? 0 : 1);
   execute(programs_->say,
           {.worker = worker, .gradient = worker.gradient(), .said = out, .exchange = exchange});
-  if (programs_->changes_when_saying) worker.scalars[kExchange] = exchange;
+  if (programs_->changes_when_saying) worker.scalars[programs_->exchange_at] = exchange;
 }
 
 template <class T>
@@ -271,10 +272,11 @@ void ListedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) con
     worker.scalars[kGradients] = static_cast<double>(heard.arrival->number);
     worker.scalars[kStaleness] = static_cast<double>(heard.arrival->staleness);
   }
-  const double exchange = worker.scalars[kExchange] + (programs_->changes_when_saying ? 0 : 1);
+  const double exchange =
+      worker.scalars[programs_->exchange_at] + (programs_->changes_when_saying ? 0 : 1);
   execute(programs_->hear,
           {.worker = worker, .gradient = worker.gradient(), .heard = &heard, .exchange = exchange});
-  worker.scalars[kExchange] = exchange;
+  worker.scalars[programs_->exchange_at] = exchange;
 }
 
 template <class T>

@@ -21,33 +21,10 @@ constexpr std::array kListingKeys = {
     "name",       "label", "summary", "source",    "round",  "rate",     "peers", "keep",
     "scalars",    "point", "model",   "step",      "say",    "send",     "hear",  "between",
     "parameters", "codec", "needs",   "fragments", "server", "agreement"};
-constexpr std::array kServerKeys = {"keep", "scalars", "hear", "send"};
-
-bool is_name(const std::string& text) {
-  return !text.empty() && text.size() <= kLongestName && text != "if" &&
-         std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
-         std::ranges::all_of(text,
-                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
-// The round's words and signs, one blank apart.
-std::string spaced(std::string_view round) {
-  std::string text;
-  bool in_word = false;
-  for (const char c : round) {
-    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      in_word = false;
-      continue;
-    }
-    const bool of_sign = c == '=' && !text.empty() &&
-                         (text.back() == '<' || text.back() == '>' || text.back() == '=');
-    if (!text.empty() && !(in_word && of_word) && !of_sign) text += ' ';
-    text += c;
-    in_word = of_word;
-  }
-  return text;
-}
+const std::vector<std::string> kServerKeys = {"keep", "scalars", "hear", "send",
+                                              "hubs", "visit",   "above"};
+const std::vector<std::string> kVisitKeys = {"every", "say", "send", "hear"};
+const std::vector<std::string> kAboveKeys = {"keep", "scalars", "hear", "send"};
 
 class ListingReader {
  public:
@@ -98,7 +75,6 @@ class ListingReader {
     findings_.push_back({std::move(path), column, std::move(message), std::move(remedy)});
   }
 
-  // Its keys stand in a table of their own; parameters are the method's.
   void read_server(Listing& listing) {
     const bool served = listing.peers == Peers::server;
     if (served != table_.contains("server") || (served && !table_["server"].is_object()))
@@ -107,23 +83,54 @@ class ListingReader {
                            : "peers = \"server\" has one");
     if (!served) return;
     if (listing.fragments) report("fragments", "what is sent to a server has no fragments");
+    const json& table = table_["server"];
+    const auto server = std::make_shared<Listing>();
+    read_part("server", table, kServerKeys, listing, *server);
+    if (table.contains("hubs") || table.contains("visit") || table.contains("above"))
+      read_hubs(table, listing, *server);
+    listing.served.server = server;
+  }
+
+  // Each hub is such a server, and on its visits to the one above what a worker is to a server.
+  void read_hubs(const json& table, const Listing& listing, Listing& hub) {
+    for (const char* key : {"hubs", "visit", "above"})
+      if (!table.contains(key) || (key != std::string_view("hubs") && !table[key].is_object()))
+        return report(
+            fmt::format("server.{}", key),
+            "several servers need hubs, how many they are, and the tables visit and above",
+            "hubs = 4, visit = { every = 8, send = \"x\", hear = … }, above = { … }");
+    const auto visit = std::make_shared<Listing>(), above = std::make_shared<Listing>();
+    read_part("server.visit", table["visit"], kVisitKeys, listing, *visit);
+    read_part("server.above", table["above"], kAboveKeys, listing, *above);
+    visit->vectors = hub.vectors;
+    visit->numbers = hub.numbers;
+    visit->served.hub_assigns.emplace();
+    for (const Statement& one : hub.hear) visit->served.hub_assigns->push_back(one.target);
+    visit->served.server = above;
+    hub.served.hubs = {
+        parsed("server.hubs", table["hubs"], &parse_expression),
+        parsed("server.visit.every", table["visit"].value("every", json(1)), &parse_expression),
+        visit};
+  }
+
+  // Its keys stand in a table of their own; parameters are the method's.
+  void read_part(const std::string& path, const json& table, const std::vector<std::string>& known,
+                 const Listing& listing, Listing& part) {
     std::vector<Finding> findings;
-    ListingReader reader(table_["server"], findings);
-    for (const auto& [key, value] : table_["server"].items())
-      reader.check_key(key, {kServerKeys.begin(), kServerKeys.end()});
+    ListingReader reader(table, findings);
+    for (const auto& [key, value] : table.items()) reader.check_key(key, known);
     for (const ListedParameter& one : listing.parameters) reader.names_.insert(one.name);
-    Listing server;
-    server.name = listing.name;
-    server.peers = Peers::server;
-    server.round = listing.round;
-    reader.read_kept("keep", kMostVectors, server.vectors);
-    reader.read_kept("scalars", kMostNumbers, server.numbers);
-    server.parameters = listing.parameters;
-    server.point = server.model = parse_expression("x");
-    server.send = reader.messages();
-    server.hear = reader.statements("hear", json::array());
-    add_of_server(findings, findings_);
-    listing.served.server = std::make_shared<Listing>(std::move(server));
+    part.name = listing.name;
+    part.peers = Peers::server;
+    part.round = listing.round;
+    reader.read_kept("keep", kMostVectors, part.vectors);
+    reader.read_kept("scalars", kMostNumbers, part.numbers);
+    part.parameters = listing.parameters;
+    part.point = part.model = parse_expression("x");
+    part.say = reader.statements("say", json::array());
+    part.send = reader.messages();
+    part.hear = reader.statements("hear", json::array());
+    add_below(path, findings, findings_);
   }
 
   void check_key(const std::string& key, const std::vector<std::string>& known = {

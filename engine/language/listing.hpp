@@ -79,6 +79,13 @@ struct Listing {
   struct Served {        // peers = "server"
     std::shared_ptr<Listing> server = {};  // what that keeps, hears and sends; null: this is it
     std::vector<bool> theirs_vector = {};  // by message, what the other of the two sends
+    struct Hubs {
+      Expression count, every;         // of parameters
+      std::shared_ptr<Listing> visit;  // what each of them says to the one above, and hears of it
+    };
+    std::optional<Hubs> hubs = {};  // of a server of which there are several, with one above them
+    /// Of such a visit: what the hub, whose vectors and numbers these are, assigns meanwhile.
+    std::optional<std::vector<std::string>> hub_assigns = {};
   };
   Served served = {};
 
@@ -89,6 +96,8 @@ struct Listing {
   bool sums() const { return peers == Peers::all || !turns.empty(); }
 
   bool is_server() const { return peers == Peers::server && served.server == nullptr; }
+  bool is_visit() const { return served.hub_assigns.has_value(); }
+  bool is_of_worker() const { return !is_server() && !is_visit(); }
   /// By message, whether what `operation` hears is a vector.
   const std::vector<bool>& heard_by(Operation operation) const {
     const bool of_other = operation == Operation::theirs && peers == Peers::server;

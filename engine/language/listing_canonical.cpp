@@ -19,6 +19,22 @@ json printed(const std::vector<Kept>& kept) {
   return table;
 }
 
+json of_server(const Listing& server) {
+  json table{{"keep", printed(server.vectors)},
+             {"scalars", printed(server.numbers)},
+             {"hear", printed(server.hear)},
+             {"send", printed(server.send)}};
+  if (!server.served.hubs) return table;
+  const Listing& visit = *server.served.hubs->visit;
+  table["hubs"] = print(server.served.hubs->count);
+  table["visit"] = {{"every", print(server.served.hubs->every)},
+                    {"say", printed(visit.say)},
+                    {"send", printed(visit.send)},
+                    {"hear", printed(visit.hear)}};
+  table["above"] = of_server(*visit.served.server);
+  return table;
+}
+
 }  // namespace
 
 json canonical(const Listing& listing) {
@@ -39,11 +55,7 @@ json canonical(const Listing& listing) {
       table["peers"].push_back(fmt::format("{} {}", print(turn.count), name_of(turn.peers)));
     }
   }
-  if (listing.served.server)
-    table["server"] = {{"keep", printed(listing.served.server->vectors)},
-                       {"scalars", printed(listing.served.server->numbers)},
-                       {"hear", printed(listing.served.server->hear)},
-                       {"send", printed(listing.served.server->send)}};
+  if (listing.served.server) table["server"] = of_server(*listing.served.server);
   if (listing.fragments) table["fragments"] = print(*listing.fragments);
   if (listing.between)
     table["between"] = fmt::format("mix({}, {}, {})", listing.between->a, listing.between->b,

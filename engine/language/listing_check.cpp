@@ -37,7 +37,7 @@ class ListingCheck {
       : listing_(listing), findings_(findings) {}
 
   void run() {
-    if (!listing_.is_server()) check_parameters();  // they are the workers'
+    if (listing_.is_of_worker()) check_parameters();
     look_at_round();
     if (listing_.between) check_mix(*listing_.between);
     check_value("point", "point", listing_.point);
@@ -84,6 +84,10 @@ class ListingCheck {
           },
           "known here are parameters, or else the least eigenvalue of the mixing matrix, "
           "lambda_min");
+    if (const Listing* const server = listing_.served.server.get(); server && server->served.hubs) {
+      check_parametric("server.hubs", server->served.hubs->count);
+      check_parametric("server.visit.every", server->served.hubs->every);
+    }
     check_agreement();
   }
 
@@ -116,7 +120,7 @@ class ListingCheck {
   }
 
   void look_at_round() {
-    if (listing_.meets() || listing_.is_server()) return;
+    if (listing_.meets() || !listing_.is_of_worker()) return;
     try {
       // Counts follow from the parameters; what comes after what mostly does not.
       const auto count = [&](std::string_view name) {
@@ -160,13 +164,13 @@ class ListingCheck {
     const bool steps = part == "step", hears = part == "hear";
     if (steps) scope.names["u"] = scope.names["at"] = true;
     if (steps || ((part == "say" || hears) && speaks_of_gradients())) scope.names["g"] = true;
-    if (hears && !listing_.is_server()) scope.names["late"] = false;
-    if (listing_.is_server())
+    if (hears && listing_.is_of_worker()) scope.names["late"] = false;
+    if (!listing_.is_of_worker())
       for (const char* of_workers : {"k", "degree", "worker"}) scope.names.erase(of_workers);
     return scope;
   }
   bool speaks_of_gradients() const {
-    return !listing_.meets() && !listing_.is_server() && shape_.speaks_of_gradients;
+    return !listing_.meets() && listing_.is_of_worker() && shape_.speaks_of_gradients;
   }
 
   /// The type; nothing where something is wrong with it, which is reported.
@@ -355,32 +359,42 @@ class ListingCheck {
   Scope said_;  // after say, for what is sent
 };
 
+void check_served(Listing& listing, const std::string& path, std::vector<Finding>& findings) {
+  if (!listing.served.server) return;
+  Listing& server = *listing.served.server;
+  std::vector<Finding> found;
+  server.served.theirs_vector = listing.sends_vector;
+  ListingCheck(server, found).run();
+  if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
+  add_below(path, found, findings);
+}
+
+// By message, whether what the server sends is a vector, before its texts are checked.
+void note_types(Listing& listing) {
+  if (!listing.served.server) return;
+  const Listing& server = *listing.served.server;
+  const auto is_vector = [&](const Expression& one) {
+    const auto is_it = [&](const Kept& kept) { return kept.name == one.name; };
+    return one.operation == Operation::name &&
+           (one.name == "x" || std::ranges::any_of(server.vectors, is_it));
+  };
+  for (const Statement& message : server.send)
+    listing.served.theirs_vector.push_back(any_of(message.value, is_vector));
+}
+
 }  // namespace
 
 void check_listing(Listing& listing, std::vector<Finding>& findings) {
-  if (listing.served.server) {
-    const auto is_vector_of_server = [&](const Expression& one) {
-      const auto is_it = [&](const Kept& kept) { return kept.name == one.name; };
-      return one.operation == Operation::name &&
-             (one.name == "x" || std::ranges::any_of(listing.served.server->vectors, is_it));
-    };
-    for (const Statement& message : listing.served.server->send)
-      listing.served.theirs_vector.push_back(any_of(message.value, is_vector_of_server));
-  }
+  note_types(listing);
   ListingCheck(listing, findings).run();
-  if (!listing.served.server) return;
+  check_served(listing, "server", findings);
+  if (!listing.served.server || !listing.served.server->served.hubs) return;
+  Listing& visit = *listing.served.server->served.hubs->visit;
   std::vector<Finding> found;
-  listing.served.server->served.theirs_vector = listing.sends_vector;
-  ListingCheck(*listing.served.server, found).run();
-  if (found.empty() && findings.empty()) check_messages_of_server(listing, findings);
-  add_of_server(found, findings);
-}
-
-void add_of_server(const std::vector<Finding>& found, std::vector<Finding>& findings) {
-  for (Finding finding : found) {
-    finding.path = finding.path.empty() ? "server" : "server." + finding.path;
-    findings.push_back(std::move(finding));
-  }
+  note_types(visit);
+  ListingCheck(visit, found).run();
+  add_below("server.visit", found, findings);
+  check_served(visit, "server.above", findings);
 }
 
 }  // namespace acid

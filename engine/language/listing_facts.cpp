@@ -154,9 +154,16 @@ std::vector<PartUse> uses_of(const Listing& listing) {
   std::vector<PartUse> uses{use_of(listing, "step", {&listing.step}),
                             use_of(listing, "say", {&listing.say, &listing.send}),
                             use_of(listing, "hear", {&listing.hear})};
-  if (listing.served.server)
-    uses.push_back(use_of(*listing.served.server, "server",
-                          {&listing.served.server->hear, &listing.served.server->send}));
+  const auto add_server = [&](const Listing& server, const char* name) {
+    uses.push_back(use_of(server, name, {&server.hear, &server.send}));
+  };
+  if (!listing.served.server) return uses;
+  const auto& hubs = listing.served.server->served.hubs;
+  add_server(*listing.served.server, hubs ? "hub" : "server");
+  if (!hubs) return uses;
+  const Listing& visit = *hubs->visit;
+  uses.push_back(use_of(visit, "visit", {&visit.say, &visit.send, &visit.hear}));
+  add_server(*visit.served.server, "above");
   return uses;
 }
 

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 
+#include "engine/base/names.hpp"
 #include "engine/language/listing_check.hpp"
 
 namespace acid {
@@ -27,6 +31,39 @@ bool Listing::keeps(std::string_view which) const {
 bool is_reserved(std::string_view name) {
   return is_one_of(kEventNumbers, name) || is_one_of(kOtherNames, name) || is_graph_number(name) ||
          is_one_of(kWorkersVectors, name);
+}
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= kLongestName && text != "if" &&
+         std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
+         std::ranges::all_of(text,
+                             [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+std::string spaced(std::string_view round) {
+  std::string text;
+  bool in_word = false;
+  for (const char c : round) {
+    const bool of_word = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      in_word = false;
+      continue;
+    }
+    const bool of_sign = c == '=' && !text.empty() &&
+                         (text.back() == '<' || text.back() == '>' || text.back() == '=');
+    if (!text.empty() && !(in_word && of_word) && !of_sign) text += ' ';
+    text += c;
+    in_word = of_word;
+  }
+  return text;
+}
+
+void add_below(const std::string& path, const std::vector<Finding>& found,
+               std::vector<Finding>& findings) {
+  for (Finding finding : found) {
+    finding.path = finding.path.empty() ? path : fmt::format("{}.{}", path, finding.path);
+    findings.push_back(std::move(finding));
+  }
 }
 
 std::array<ListedPart, 3> listed_parts(const Listing& listing) {

@@ -18,9 +18,11 @@ class UseCheck {
 
   // What a gradient changed while a message was on its way must not be overwritten by it.
   void check_lost_updates() {
-    if (!listing_.meets() && !shape_.steps_while_heard) return;
+    if (!listing_.meets() && !shape_.steps_while_heard && !listing_.is_visit()) return;
     Names stepped, assigned;
     for (const Statement& statement : listing_.step) stepped.insert(statement.target);
+    if (listing_.is_visit())
+      stepped.insert(listing_.served.hub_assigns->begin(), listing_.served.hub_assigns->end());
     std::map<std::string, Names> made_of;  // what is assigned here, temporaries too
     for (std::size_t i = 0; i < listing_.hear.size(); ++i) {
       const Statement& statement = listing_.hear[i];
@@ -50,18 +52,22 @@ class UseCheck {
     };
     for (std::size_t i = 0; i < listing_.hear.size(); ++i)
       check_conditions(fmt::format("hear.{}", i), listing_.hear[i]);
+    const bool is_visit = listing_.is_visit();  // what it keeps is the hub's
+    const auto is_used = [&](std::string_view name) {
+      return is_visit || is_read(name) ||
+             (listing_.served.hubs &&
+              UseCheck(*listing_.served.hubs->visit, shape_, findings_).is_read(name));
+    };
     for (const Kept& one : listing_.vectors)
-      if (!is_read(one.name) && !of_between(one.name))
+      if (!is_used(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const Kept& one : listing_.numbers)
-      if (!is_read(one.name))
+      if (!is_used(one.name))
         report(fmt::format("scalars.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const ListedParameter& one : listing_.parameters)
-      if (!listing_.is_server() && !is_read(one.name) && !counts(one.name) &&
-          !(listing_.served.server &&
-            UseCheck(*listing_.served.server, shape_, findings_).is_read(one.name)))
+      if (listing_.is_of_worker() && !counts(one.name) && !is_read_anywhere(one.name))
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
     for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
@@ -111,12 +117,23 @@ class UseCheck {
     if (listing_.fragments && any_of(*listing_.fragments, is)) return true;
     for (const Listing::Turn& turn : listing_.turns)
       if (any_of(turn.count, is)) return true;
+    if (const auto& hubs = listing_.served.hubs)
+      if (any_of(hubs->count, is) || any_of(hubs->every, is)) return true;
     return listing_.between && any_of(listing_.between->rate, is);
   }
   bool is_read(std::string_view name) const {
     return occurs([&](const Expression& one) {
       return one.operation == Operation::name && one.name == name;
     });
+  }
+
+  // Also by servers.
+  bool is_read_anywhere(std::string_view name) const {
+    const auto by = [&](const std::shared_ptr<Listing>& other) {
+      return other != nullptr && UseCheck(*other, shape_, findings_).is_read_anywhere(name);
+    };
+    return is_read(name) || by(listing_.served.server) ||
+           (listing_.served.hubs && by(listing_.served.hubs->visit));
   }
 
   // Whether a parameter is a count of the round, or stands in another's formula.
@@ -162,8 +179,14 @@ void check_heard(const std::string& path, const std::vector<Statement>& send,
 }  // namespace
 
 void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings) {
-  check_heard("send", listing.send, listing.served.server->hear, "the server", findings);
-  check_heard("server.send", listing.served.server->send, listing.hear, "the workers", findings);
+  const bool is_visit = listing.is_visit();
+  const auto path = [&](const char* of_worker, const char* of_visit) {
+    return is_visit ? of_visit : of_worker;
+  };
+  check_heard(path("send", "server.visit.send"), listing.send, listing.served.server->hear,
+              is_visit ? "the one above" : "the server", findings);
+  check_heard(path("server.send", "server.above.send"), listing.served.server->send, listing.hear,
+              is_visit ? "the visit" : "the workers", findings);
 }
 
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {

@@ -169,6 +169,12 @@ void require_dimension_fits(const Method& method, std::size_t dimension) {
                                  method.kind, method.fragments, dimension));
 }
 
+void require_workers_fit(const Method& method, int workers) {
+  if (method.hubs && method.hubs->count > workers)
+    throw UsageError(fmt::format("{} has {} hubs, and there are {} workers: each hub needs one",
+                                 method.kind, method.hubs->count, workers));
+}
+
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology) {
   require_schedule_fits(method, topology);
   switch (method.peers) {
@@ -192,9 +198,13 @@ double bytes_per_message(const Method& method, const Topology& topology, double 
                          AllReduceKind all_reduce) {
   constexpr std::int64_t kLookedAt = 1 << 14;  // exchanges, where they differ
   const double n = topology.workers();
-  if (method.has_server())
-    return n * static_cast<double>(method.bytes_per_exchange(
-                   static_cast<std::size_t>(vector_bytes / sizeof(float))));
+  if (method.has_server()) {
+    const auto dimension = static_cast<std::size_t>(vector_bytes / sizeof(float));
+    const auto bytes = static_cast<double>(method.bytes_per_exchange(dimension));
+    if (!method.hubs) return n * bytes;
+    return n * (bytes + static_cast<double>(method.bytes_per_visit(dimension)) /
+                            static_cast<double>(method.hubs->every));
+  }
   double copies = 2 * static_cast<double>(topology.edge_count());
   if (method.peers == Peers::one || (method.peers == Peers::neighbours && topology.schedule()))
     copies = mean_messages(*mixing_of(method, topology));

@@ -131,10 +131,20 @@ class ListedEntry {
     if (listing_->fragments) method.fragments = count(*listing_->fragments, values, 1, "fragments");
     method.reduces_gradients = averages_gradients(*listing_);
     method.rules = rules<ListedRule>(std::make_shared<const ListedPrograms>(listing_, values));
-    if (listing_->served.server)
-      method.server = rules<ListedRule>(
-          std::make_shared<const ListedPrograms>(listing_->served.server, values));
+    if (listing_->served.server) add_server(method, values);
     return method;
+  }
+
+  void add_server(Method& method, const ParameterValues& values) const {
+    const auto rules_of = [&](const std::shared_ptr<Listing>& part) {
+      return rules<ListedRule>(std::make_shared<const ListedPrograms>(part, values));
+    };
+    method.server = rules_of(listing_->served.server);
+    if (const auto& hubs = listing_->served.server->served.hubs)
+      method.hubs = {static_cast<int>(count(hubs->count, values, 1, "hubs")),
+                     static_cast<std::int64_t>(
+                         count(hubs->every, values, 1, "messages between two visits of a hub")),
+                     rules_of(hubs->visit), rules_of(hubs->visit->served.server)};
   }
 
   void add_round(Method& method, const ParameterValues& values) const {

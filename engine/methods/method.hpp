@@ -46,7 +46,22 @@ struct Method {
   bool reduces_gradients = false;
   Rules rules = {};
   std::optional<Rules> server = {};  // what the server does, where there is one
-  std::optional<Codec> codec = {};   // of the vectors of messages; part of the rules
+  /// So many servers instead, at most one for each worker: the hubs, each with an even share of the
+  /// workers in their order. Where one has heard `every` messages since it last heard the server
+  /// above them it visits that, as a worker visits a server.
+  struct Hubs {
+    int count;
+    std::int64_t every;
+    Rules visit;  // what a hub says and hears there; keeps what `server` keeps
+    Rules above;  // what the server above does, whose model is the run's
+  };
+  std::optional<Hubs> hubs = {};
+  /// How many servers so many workers talk to, and which of them, from 0, one of the workers does.
+  int servers(int workers) const { return hubs ? std::min(hubs->count, workers) : 1; }
+  int server_of(int worker, int workers) const {
+    return static_cast<int>(std::int64_t{worker} * servers(workers) / workers);
+  }
+  std::optional<Codec> codec = {};  // of the vectors of messages; part of the rules
   /// The method's own numbers: the value of each that its entry shows. They are recorded with the
   /// options, from which and from the graph they follow.
   std::vector<std::pair<std::string_view, double>> derived = {};
@@ -86,6 +101,11 @@ struct Method {
   std::size_t bytes_per_exchange(std::size_t dimension) const {
     const std::size_t said = packed_message(dimension).bytes();
     return said + (server ? sizeof(float) * server->floats->message().floats(dimension) : said);
+  }
+  /// Of a hub's message to the server above and of the reply, which no codec packs.
+  std::size_t bytes_per_visit(std::size_t dimension) const {
+    return sizeof(float) * (hubs->visit.floats->message().floats(dimension) +
+                            hubs->above.floats->message().floats(dimension));
   }
 };
 
@@ -179,6 +199,8 @@ std::vector<Shown> shown_by_any();
 void require_schedule_fits(const Method& method, const Topology& topology);
 /// Throws UsageError where vectors have fewer elements than a method cuts them into parts.
 void require_dimension_fits(const Method& method, std::size_t dimension);
+/// Throws UsageError where there are more hubs than workers, of whom then each has one.
+void require_workers_fit(const Method& method, int workers);
 /// Whom the workers of a method of rounds hear, and what they give to it, where each hears others'
 /// messages; null where an all-reduce sums them, and for meetings.
 std::shared_ptr<const MixingSchedule> mixing_of(const Method& method, const Topology& topology);

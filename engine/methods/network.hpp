@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/methods/all_reduce.hpp"
@@ -17,11 +18,12 @@ struct LinkCost {
   double seconds(double bytes) const { return latency_seconds + transfer_seconds(bytes); }
 };
 
-/// The links between simulated workers.
+/// The links between simulated workers, and to servers.
 struct NetworkModel {
   LinkCost link;
   std::map<std::pair<int, int>, LinkCost> edges;  // overrides, keyed i < j
   AllReduceKind all_reduce = AllReduceKind::ring;
+  std::optional<LinkCost> hubs = {};  // between hubs and the server above; absent: as link
 
   const LinkCost& between(int i, int j) const;
 

@@ -16,8 +16,6 @@
 namespace acid {
 namespace {
 
-constexpr std::string_view kOfServer = "server.";  // before the names of its vectors
-
 // Small enough that all workers' copies of one block stay in cache for the second pass; whole
 // pieces of a fingerprint.
 std::size_t block_size(std::size_t workers) {
@@ -175,35 +173,21 @@ Ensemble::Ensemble(const RunSpec& spec, Objective& objective, bool gradients)
     if (spec.method.server) starts.emplace_back(x0);
   }
   if (!spec.method.server) return;
-  server_ = std::make_unique<Server>(settings_, *spec.method.server,
-                                     static_cast<std::uint32_t>(spec.workers));
   const auto rows = [&](std::size_t first, std::size_t, std::span<const float*> out) {
     for (std::size_t i = 0; i < starts.size(); ++i) out[i] = starts[i].data() + first;
   };
-  server_->worker.start(mean_of_rows(starts.size(), x0.size(), rows).x);
+  servers_ = std::make_unique<Servers>(spec.method, settings_, spec.workers,
+                                       mean_of_rows(starts.size(), x0.size(), rows).x);
 }
-
-// What is kept for gradients it does without.
-Ensemble::Server::Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number)
-    : settings([&] {
-        WorkerSettings own = of_workers;
-        own.follow(rules);
-        own.optimizer = {};
-        own.buffer_size = 0;
-        own.gradients = own.snapshots = false;
-        return own;
-      }()),
-      memory(settings, 1),
-      worker(settings, memory, 0, number) {}
 
 double Ensemble::latest_event() const {
   double latest = 0;
   for (const Worker& worker : workers_) latest = std::max(latest, worker.last_event());
-  return server_ ? std::max(latest, server_->worker.last_event()) : latest;
+  return servers_ ? std::max(latest, servers_->latest_event()) : latest;
 }
 
-std::int64_t Ensemble::bytes_sent_again(const Method& method) const {
-  std::int64_t bytes = 0;
+std::int64_t Ensemble::bytes_beside(const Method& method) const {
+  std::int64_t bytes = servers_ ? servers_->bytes_of_visits() : 0;
   for (const Worker& worker : workers_) bytes += method.bytes_sent_again(worker.scalars());
   return bytes;
 }
@@ -222,12 +206,14 @@ std::vector<StateVectors> Ensemble::vectors() const {
       list[index++].values.push_back(vector);
     });
   }
-  if (server_)
-    std::as_const(server_->worker)
-        .for_each_vector([&](std::string_view name, std::span<const float> vector) {
-          if (!vector.empty())
-            list.push_back({fmt::format("{}{}", kOfServer, name), segments_, {vector}});
-        });
+  if (servers_)
+    servers_->for_each_vector([&](const std::string& name, std::span<const float> vector) {
+      const auto same = std::ranges::find(list, name, &StateVectors::name);
+      if (same == list.end())
+        list.push_back({name, segments_, {vector}});
+      else
+        same->values.push_back(vector);
+    });
   return list;
 }
 
@@ -238,9 +224,9 @@ void Ensemble::restore(const CheckpointFile& file) {
       worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
         if (name == vectors.name) out.push_back(vector);
       });
-    if (server_)
-      server_->worker.for_each_vector([&](std::string_view name, std::span<float> vector) {
-        if (fmt::format("{}{}", kOfServer, name) == vectors.name) out.push_back(vector);
+    if (servers_)
+      servers_->for_each_vector([&](const std::string& name, std::span<float> vector) {
+        if (name == vectors.name) out.push_back(vector);
       });
     file.read(vectors.name, vectors.segments, out);
   }
@@ -308,7 +294,7 @@ MeanModel Ensemble::mean_at(double t, std::span<const ExchangeInFlight> in_fligh
   for (std::size_t i = 0; i < models.size(); ++i) models[i].buffers = copy_of(buffers[i]);
   mean.workers = std::move(models);
   if (n < workers_.size()) mean.name_members(members);
-  if (server_) server_->worker.read_at(t, 0, mean.x);
+  if (servers_) servers_->model().read_at(t, 0, mean.x);
   return mean;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/checkpoint/checkpoint_file.hpp"
 #include "engine/run/run_spec.hpp"
+#include "engine/run/servers.hpp"
 #include "engine/worker/objective.hpp"
 #include "engine/worker/worker.hpp"
 
@@ -64,9 +65,8 @@ struct Evaluation {
 WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective,
                                bool gradients = true);
 
-/// The workers of one run with the vectors that live beside them, and the server where the method
-/// has one: another worker, without gradients, whose model is the run's. Owned by a driver, which
-/// serialises access worker by worker.
+/// The workers of one run with the vectors that live beside them, and the servers where the method
+/// has any. Owned by a driver, which serialises access worker by worker.
 class Ensemble {
  public:
   /// `gradients` as above.
@@ -78,8 +78,8 @@ class Ensemble {
   std::size_t dimension() const { return settings_.dimension; }
   Worker& worker(int i) { return workers_[static_cast<std::size_t>(i)]; }
   const Worker& worker(int i) const { return workers_[static_cast<std::size_t>(i)]; }
-  /// The method has one. It starts from the mean of the workers' start points.
-  Worker& server() { return server_->worker; }
+  /// The method has them. They start from the mean of the workers' start points.
+  Servers& servers() { return *servers_; }
   /// Where the gradient of worker i is computed.
   std::span<float> gradient(int i) { return worker(i).gradient(); }
 
@@ -92,22 +92,22 @@ class Ensemble {
   MeanModel mean_at(double t, std::span<const ExchangeInFlight> in_flight = {},
                     const Look& look = {}) const;
 
-  /// Largest last_event() over the workers and the server.
+  /// Largest last_event() over the workers and the servers.
   double latest_event() const;
 
-  /// The vectors of all workers, for a checkpoint; x comes first. The server's are "server.x", ….
+  /// The vectors of all workers, for a checkpoint; x comes first. The servers' are "server.x", ….
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
-  /// What has been sent once more, since the run began, of messages that did not fit a codec; 0 for
-  /// most codecs.
-  std::int64_t bytes_sent_again(const Method& method) const;
+  /// What has been sent since the run began and belongs to no exchange: once more, of messages that
+  /// did not fit a codec, and between servers; 0 for most methods.
+  std::int64_t bytes_beside(const Method& method) const;
 
   /// What the workers hold besides vectors.
   template <class Archive>
   void persist(Archive& archive) {
     for (Worker& one : workers_) archive(one);
-    if (server_) archive(server_->worker);
+    if (servers_) archive(*servers_);
   }
 
  private:
@@ -116,13 +116,7 @@ class Ensemble {
   bool average_buffers_;
   WorkerMemory<float> memory_;
   std::vector<Worker> workers_;
-  struct Server {
-    Server(const WorkerSettings& of_workers, const Rules& rules, std::uint32_t number);
-    WorkerSettings settings;
-    WorkerMemory<float> memory;
-    Worker worker;
-  };
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<Servers> servers_;
 };
 
 /// What Ensemble::mean_at(t) gives, bit for bit, of workers whose x mixed to t (Worker::read_at)

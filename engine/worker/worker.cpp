@@ -82,8 +82,8 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
 }
 
 template <class T>
-void BasicWorker<T>::offer(double t, std::span<T> out) {
-  rule().say(advance(t), out.data());
+void BasicWorker<T>::say_by(const Rule<T>& rule, double t, std::span<T> out) {
+  rule.say(advance(t), out.data());
 }
 
 template <class T>
@@ -95,9 +95,9 @@ void BasicWorker<T>::apply(double t, double t_offer, std::span<const T> own_offe
 }
 
 template <class T>
-void BasicWorker<T>::hear(double t, const Heard<T>& heard) {
+void BasicWorker<T>::hear_by(const Rule<T>& rule, double t, const Heard<T>& heard) {
   ++updates_since_snapshot_;
-  rule().hear(advance(t), heard);
+  rule.hear(advance(t), heard);
 }
 
 template <class T>

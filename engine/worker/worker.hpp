@@ -39,12 +39,15 @@ class alignas(64) BasicWorker : public WorkerVectors<T> {
                        bool begin_next = false);
   /// out ← the worker's message (Rule::message). Both partners of an exchange offer at one
   /// t.
-  void offer(double t, std::span<T> out);
+  void offer(double t, std::span<T> out) { say_by(rule(), t, out); }
   /// Combines the two offers at t ≥ t_offer, so that the state is what it would be had this
   /// happened at t_offer.
   void apply(double t, double t_offer, std::span<const T> own, std::span<const T> partner);
   /// Hears the messages of a round.
-  void hear(double t, const Heard<T>& heard);
+  void hear(double t, const Heard<T>& heard) { hear_by(rule(), t, heard); }
+  /// offer and hear by another rule than its own, of the same vectors and numbers.
+  void say_by(const Rule<T>& rule, double t, std::span<T> out);
+  void hear_by(const Rule<T>& rule, double t, const Heard<T>& heard);
   /// Brings the worker to t_end; what remains is the result.
   void finish(double t_end);
 

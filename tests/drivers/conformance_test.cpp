@@ -60,7 +60,16 @@ constexpr const char* kListings[] = {
               "x = x + theirs(0) / (2 + theirs(1) + 0 * d)"]}})j",
     R"j({"name": "a server that says more than it hears", "peers": "server",
          "hear": ["d = norm(theirs(2))", "x = x + theirs(1) * (theirs(0) - mine(0)) / (1 + d)"],
-         "server": {"send": ["x", "0.5", "x"], "hear": "x = x + 0 * theirs(0)"}})j"};
+         "server": {"send": ["x", "0.5", "x"], "hear": "x = x + 0 * theirs(0)"}})j",
+    R"j({"name": "hubs that visit a server", "peers": "server", "keep": {"p": "x"},
+         "send": "x - p", "hear": ["p = theirs(0)", "x = theirs(0)"], "parameters": {"hubs": 3},
+         "server": {"hubs": "hubs", "keep": {"met": "x"}, "scalars": {"s": 1},
+           "hear": "x = x + 0.2 * s * theirs(0)",
+           "visit": {"every": 2, "send": ["x - met", "s"],
+             "hear": ["s = theirs(1)", "x = x + 0.5 * (theirs(0) - met)", "met = x"]},
+           "above": {"hear": ["a = norm(theirs(0))",
+               "x = x + 0.3 * theirs(1) * theirs(0) / (1 + 0 * a)"],
+             "send": ["x", "1 - 0.5 / exchange"]}}})j"};
 
 /// The catalog's, and those.
 std::vector<const AlgorithmEntry*> entries() {

@@ -40,18 +40,39 @@ Replayable::Replayable(const Settings& settings)
   spec.keep_events = true;
 }
 
-const AlgorithmEntry& served_late() {
+namespace {
+const AlgorithmEntry& listed(const nlohmann::json& table) {
   std::vector<Finding> findings;
-  const auto listing = read_listing(
+  const auto listing = read_listing(table, findings);
+  INFO((findings.empty() ? "" : findings.front().path + ": " + findings.front().message));
+  REQUIRE(listing.has_value());
+  return listed_entry(*listing);
+}
+}  // namespace
+
+const AlgorithmEntry& served_late() {
+  return listed(
       {{"name", "served late"},
        {"peers", "server"},
        {"round", "gradient step say gradient step hear"},
        {"hear", "x = x + (theirs(0) - mine(0))"},
-       {"server", {{"hear", "x = x + min(0.5, 10 * lr) / (1 + stale) * (theirs(0) - x)"}}}},
-      findings);
-  INFO((findings.empty() ? "" : findings.front().message));
-  REQUIRE(listing.has_value());
-  return listed_entry(*listing);
+       {"server", {{"hear", "x = x + min(0.5, 10 * lr) / (1 + stale) * (theirs(0) - x)"}}}});
+}
+
+const AlgorithmEntry& served_by_hubs() {
+  return listed({{"name", "served by hubs"},
+                 {"peers", "server"},
+                 {"round", "gradient say hear"},
+                 {"send", "g"},
+                 {"server",
+                  {{"hubs", 2},
+                   {"keep", {{"merged", "x"}}},
+                   {"hear", "x = x - lr / (1 + stale) * theirs(0)"},
+                   {"visit",
+                    {{"every", 3},
+                     {"send", "merged - x"},
+                     {"hear", {"x = 0.5 * x + 0.5 * theirs(0)", "merged = x"}}}},
+                   {"above", {{"hear", "x = x - 0.5 / (1 + stale) * theirs(0)"}}}}}});
 }
 
 Outcome Replayable::record(MemoryRecorder& recorder, const Checkpointing& checkpointing,

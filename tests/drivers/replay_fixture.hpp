@@ -38,6 +38,8 @@ struct Replayable {
 
 /// A method with a server, whose answers are heard a gradient later.
 const AlgorithmEntry& served_late();
+/// One with two hubs that visit a server after three messages each.
+const AlgorithmEntry& served_by_hubs();
 
 /// What the store keeps of the events: no more than is said to count.
 ReplayScript script_of(const MemoryRecorder& recorder, int workers);

@@ -34,7 +34,10 @@ bool continues(const MemoryRecorder& later, const MemoryRecorder& whole,
 
 /// One of each kind of asynchronous method, by its name or its entry.
 std::vector<Replayable::Settings> kinds() {
-  return {{.algorithm = "a2cid2"}, {.algorithm = "a-psgd"}, {.entry = &test::served_late()}};
+  return {{.algorithm = "a2cid2"},
+          {.algorithm = "a-psgd"},
+          {.entry = &test::served_late()},
+          {.entry = &test::served_by_hubs()}};
 }
 
 /// Records `run` and replays it on one thread and on two.

@@ -183,6 +183,66 @@ TEST_CASE("a worker that pauses before its first gradient leaves the clock of gr
   CHECK(outcome.position.gradients <= 42);
 }
 
+// Hubs of workers 0, 1 and 2, 3, as served_by_hubs() has them, workers coming in turn.
+TEST_CASE("a hub hears its own workers and, after as many of them as it says, the server above") {
+  Setup setup;
+  a_psgd(setup, 4).entry = &test::served_by_hubs();
+  setup.spec.budget.gradients = 60;
+  const auto objective = test::quadratic(setup.task, 4, Seeds(setup.seed), 1);
+  const std::size_t d = objective->dimension();
+  std::vector<float> above(d), g(d);
+  objective->start(0, above, {});
+  std::vector<std::vector<float>> hubs(2, above), merged(2, above), models(4, above);
+  std::vector<int> heard(2), of_worker(4), above_heard(2);
+  Position here;
+  int visits = 0;
+  const auto f = [](double value) { return static_cast<float>(value); };
+  for (int round = 0; round < 15; ++round)
+    for (std::size_t w = 0; w < 4; ++w) {
+      const std::size_t h = w / 2;
+      objective->gradient(0, static_cast<int>(w), round, models[w], {}, g);
+      ++here.gradients;
+      const int stale = heard[h] - of_worker[w];
+      of_worker[w] = ++heard[h];
+      for (std::size_t k = 0; k < d; ++k)
+        hubs[h][k] -= f(setup.spec.learning_rate(here) / (1 + stale)) * g[k];
+      models[w] = hubs[h];
+      if (heard[h] % 3 != 0) continue;
+      const int late = visits - above_heard[h];
+      above_heard[h] = ++visits;
+      for (std::size_t k = 0; k < d; ++k) {
+        above[k] -= f(0.5 / (1 + late)) * (merged[h][k] - hubs[h][k]);
+        merged[h][k] = hubs[h][k] = 0.5f * hubs[h][k] + 0.5f * above[k];
+      }
+    }
+  const Outcome outcome = setup.run();
+  CHECK(visits == 20);
+  CHECK(outcome.mean == above);
+  const auto bytes = static_cast<std::int64_t>(sizeof(float) * d);
+  CHECK(outcome.position.bytes == 2 * bytes * (60 + visits));
+  CHECK(outcome.staleness == std::vector<std::int64_t>{2, 58});
+  const Topology ring = make_topology(4, {{"kind", "ring"}});
+  CHECK(bytes_per_gradient(setup.spec.method, ring, static_cast<double>(bytes)) * 60 ==
+        Approx(static_cast<double>(outcome.position.bytes)));
+}
+
+// Gradients take a second, and each hub has two workers. It leaves at the third message, at 2 s,
+// for twice 2.5 s, in which it hears those until 6 s, and then again when three have come after
+// that: at 8, 14 and 20 s.
+TEST_CASE("a hub goes on while its message is on the way, and leaves again for what comes after") {
+  for (const bool slow : {false, true}) {
+    Setup setup;
+    a_psgd(setup, 4).entry = &test::served_by_hubs();
+    setup.spec.budget.gradients = 4 * 20;
+    if (slow) setup.virtual_time.network.hubs = LinkCost{2.5, 0};
+    const Outcome outcome = setup.run();
+    CHECK(outcome.position.seconds == Approx(20));
+    const auto bytes = static_cast<std::int64_t>(sizeof(float) * 7);
+    const int visits = slow ? 2 * 4 : 2 * 13;
+    CHECK(outcome.position.bytes == 2 * bytes * (80 + visits));
+  }
+}
+
 TEST_CASE("CORRECTNESS 23: workers that take turns have that staleness on threads") {
   Setup setup;
   a_psgd(setup).options = {{"staleness_aware", 1.0}};
@@ -228,7 +288,8 @@ TEST_CASE("with one worker a server's method has the same bits on every driver")
 }
 
 TEST_CASE("processes with a server go on from a checkpoint, and both attempts are one run") {
-  for (const AlgorithmEntry* const entry : {find_algorithm("a-psgd"), &test::served_late()}) {
+  for (const AlgorithmEntry* const entry :
+       {find_algorithm("a-psgd"), &test::served_late(), &test::served_by_hubs()}) {
     INFO(entry->name);
     test::Replayable run({.entry = entry, .workers = 3, .gradients = 900});
     run.spec.schedule.learning_rate = 0.01;

@@ -94,6 +94,49 @@ TEST_CASE("async-diloco's momentum moves every N arrivals, of which each has its
                    }) < 1e-13);
 }
 
+// The rule of HALoS with K = 3, one hub, against a loop.
+TEST_CASE("halos merges a hub, whose momentum is its own, with the server above it") {
+  const AlgorithmEntry& entry = *find_algorithm("halos");
+  const Method method = entry.make(
+      with_fallbacks(entry.fields, {{"hubs", 1}, {"every", 3}, {"period_hub", 4}, {"period", 2}}),
+      nullptr);
+  REQUIRE(method.hubs.has_value());
+  CHECK(method.hubs->every == 3);
+  One hub(*method.server, 1), above(method.hubs->above, 2);
+  struct Nesterov {
+    double x = 1, m = 0, delta = 0;
+    void take(double update, bool due, double n, double eta, double beta) {
+      delta += update;
+      x -= eta * update;
+      if (!due) return;
+      m = beta * m + delta / n;
+      x -= eta * n * beta * m;
+      delta = 0;
+    }
+  };
+  std::vector<Nesterov> hubs(kSize), tops(kSize);
+  std::vector<double> merged(kSize, 1.0), said(kSize);
+  for (int arrival = 1; arrival <= 24; ++arrival) {
+    const std::vector<double> update = difference(arrival);
+    hub.hear(update, update, {0.1, arrival, 0});
+    for (std::size_t k = 0; k < kSize; ++k) hubs[k].take(update[k], arrival % 4 == 0, 4, 0.2, 0.9);
+    if (arrival % 3 == 0) {
+      hub.worker->say_by(*method.hubs->visit.doubles, 0, said);
+      above.hear(said, said, {0.1, arrival / 3, 0});
+      const std::vector<double> reply = above.say();
+      const kernels::Weighted<double> sources[] = {{said.data(), 1}, {reply.data(), 1}};
+      hub.worker->hear_by(*method.hubs->visit.doubles, 0, {.sources = sources});
+      for (std::size_t k = 0; k < kSize; ++k) {
+        tops[k].take(merged[k] - hubs[k].x, arrival % 6 == 0, 2, 0.15, 0.5);
+        merged[k] = hubs[k].x = 0.75 * hubs[k].x + 0.25 * tops[k].x;
+        CHECK(reply[k] == Approx(tops[k].x).margin(1e-12));
+      }
+    }
+    for (std::size_t k = 0; k < kSize; ++k)
+      CHECK(hub.worker->x()[k] == Approx(hubs[k].x).margin(1e-12));
+  }
+}
+
 TEST_CASE("a worker and its server may send each other different things") {
   const json table = {
       {"name", "weighted"},

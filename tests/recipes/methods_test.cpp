@@ -144,6 +144,16 @@ TEST_CASE("a lattice needs a message of the receiver's own, and a spacing") {
   CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
 }
 
+TEST_CASE("there is a worker for every hub") {
+  const auto errors = [](const std::string& keys) {
+    return errors_of(completed("[[algorithms]]\nkind = \"halos\"\n" + keys));
+  };
+  CHECK(errors("hubs = 2\n").empty());
+  const auto refused = errors("hubs = 1000\n");
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].message.find("halos has 1000 hubs") != std::string::npos);
+}
+
 TEST_CASE("what the literature calls a method and is a topology is told in a recipe as well") {
   for (const char* name : {"matcha", "epidemic"}) {
     const auto errors =

@@ -160,9 +160,11 @@ void Coordinator::all_closed() {
 }
 
 // Sends news after a quarter of a unit of time, or at once to a worker that waits; and gradients
-// before the last ones are used up.
+// before the last ones are used up. At the end only where somebody may wait for a server, which
+// hears nobody beyond a mark that others have not come to: they may have closed before it.
 double Coordinator::spread() {
-  if (!permits_ || ending_.load()) return kIdleSeconds;
+  const bool ends = ending_.load();
+  if (!permits_ || (ends && (!spec_.method.has_server() || not_closed_ == 0))) return kIdleSeconds;
   const double now = run_.clock.seconds();
   const double wait = spread_seconds_ + kSpreadSeconds - now;
   if (wait > 0) return wait;
@@ -170,12 +172,13 @@ double Coordinator::spread() {
   for (int w = 0; w < spec_.workers; ++w) {
     const Own& one = own(w);
     if (one.lost) continue;
-    const std::int64_t granted = grant(w, now);
+    const std::int64_t granted = ends ? one.told_grant : grant(w, now);
     const std::int64_t news = gradients_.load() - one.told_total;
+    if (news == 0 && ends) continue;
     const bool waits = one.told_grant <= one.committed;
     const bool wants_more =
         granted > one.told_grant && 2 * (one.told_grant - one.committed) <= granted - one.committed;
-    if (4 * news < spec_.workers && !(waits && news > 0) && !wants_more) continue;
+    if (4 * news < spec_.workers && !(waits && news > 0) && !wants_more && !ends) continue;
     tell(w, granted);
     told = true;
   }
@@ -188,7 +191,18 @@ void Coordinator::tell(int worker, std::int64_t granted) {
   one.told_total = gradients_.load();
   one.told_grant = granted;
   post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted,
-                                 exchanges_.load()));
+                                 heard_by_server_of(worker)));
+}
+
+// As far as is known; of no use where there is none.
+std::int64_t Coordinator::heard_by_server_of(int worker) const {
+  if (!spec_.method.hubs) return exchanges_.load();
+  const auto server_of = [&](int w) { return spec_.method.server_of(w, spec_.workers); };
+  std::int64_t halves = 0;
+  for (int w = 0; w < spec_.workers; ++w)
+    if (server_of(w) == server_of(worker))
+      halves += workers_[static_cast<std::size_t>(w)].exchanges;
+  return halves / 2;
 }
 
 Life Coordinator::life(int worker) const {

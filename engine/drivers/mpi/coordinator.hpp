@@ -69,6 +69,7 @@ class Coordinator {
   void tell(int worker, std::int64_t granted);
   std::int64_t grant(int worker, double now);
   void add_exchanges();
+  std::int64_t heard_by_server_of(int worker) const;
   Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
 
   const Run& run_;

@@ -29,7 +29,7 @@ Evaluator::Evaluator(const Run& run, Post& post, Coordinator& coordinator, Colle
       collector_(collector),
       ensemble_(on_host(run.spec), run.objective),
       sampler_(run.spec, run.objective, run.recorder, sequential_for(kEvaluationLane)) {
-  if (spec_.method.has_server()) server_.emplace(run, post, ensemble_.server());
+  if (spec_.method.has_server()) server_.emplace(run, post, ensemble_.servers());
 }
 
 template <class Archive>
@@ -80,6 +80,7 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
       check_limits();
       continue;
     }
+    if (server_) bytes_of_visits_ = ensemble_.servers().bytes_of_visits();
     switch (gathered->kind) {
       case MarkKind::measured:
         take_sample(*gathered);
@@ -100,7 +101,8 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
 
 void Evaluator::check_limits() {
   if (coordinator_.ending()) return;
-  const Position here = coordinator_.position();
+  Position here = coordinator_.position();
+  if (server_) here.bytes += ensemble_.servers().bytes_of_visits();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return coordinator_.request_end(false);
   if (cut_requested_) return;
@@ -123,7 +125,7 @@ Position Evaluator::position(const Gathered& gathered) const {
           .normalised_time = gathered.time,
           .seconds = run_.clock.seconds() - started_seconds_,
           .bytes = spec_.bytes_per_exchange(ensemble_.dimension()) * gathered.exchanges() +
-                   gathered.bytes_sent_again()};
+                   gathered.bytes_sent_again() + bytes_of_visits_};
 }
 
 Totals Evaluator::totals(const Gathered& gathered) const {
@@ -136,7 +138,11 @@ Totals Evaluator::totals(const Gathered& gathered) const {
 
 void Evaluator::take_sample(Gathered& gathered) {
   MeanModel mean = gathered.mean(spec_, sampler_.sample_times().evaluates_workers());
-  if (server_) mean.x = server_->take_model();
+  if (server_) {
+    MpiServer::AtMark mark = server_->take_mark();
+    mean.x = std::move(mark.model);
+    bytes_of_visits_ = mark.bytes_of_visits;
+  }
   if (sampler_.diverged()) return;  // a run that has diverged takes no other
   sampler_.take(mean, totals(gathered), gathered.take_notes());
 }

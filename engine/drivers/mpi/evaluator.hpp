@@ -27,7 +27,7 @@ class Evaluator {
   Outcome run_to_end(const std::function<bool()>& failed);
 
   static std::string_view layout(const Method& method) {
-    return method.has_server() ? "mpi-server/1" : "mpi-async/6";
+    return method.has_server() ? "mpi-server/2" : "mpi-async/6";
   }
   /// Null where the method has none.
   MpiServer* server() { return server_ ? &*server_ : nullptr; }
@@ -55,7 +55,8 @@ class Evaluator {
   Ensemble ensemble_;                // all workers, as of the last mark that was not only measured
   std::optional<MpiServer> server_;  // works on that of ensemble_
   Sampler sampler_;
-  bool cut_requested_ = false;  // and not gathered yet
+  std::int64_t bytes_of_visits_ = 0;  // of hubs, at the mark that is looked at
+  bool cut_requested_ = false;        // and not gathered yet
 
   /// What is kept of a cut besides workers and sample times.
   struct Kept {

@@ -137,13 +137,13 @@ void MpiAsync::started(Start& start) {
 }
 
 void MpiAsync::hear_clock(MailReader& reader) {
-  std::int64_t total = 0, own = 0, granted = 0, exchanges = 0;
-  reader(total, own, granted, exchanges);
+  std::int64_t total = 0, own = 0, granted = 0, arrivals = 0;
+  reader(total, own, granted, arrivals);
   {
     MutexLock lock(worker_.mutex);
     if (visits_) {
       visits_->is_locked();
-      visits_->hear_arrivals(exchanges);
+      visits_->hear_arrivals(arrivals);
     }
     worker_.time().hear(total - own + worker_.gradients());
   }

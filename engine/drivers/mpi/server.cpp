@@ -5,10 +5,10 @@
 
 namespace acid {
 
-MpiServer::MpiServer(const Run& run, Post& post, Worker& server)
+MpiServer::MpiServer(const Run& run, Post& post, Servers& servers)
     : spec_(run.spec),
       post_(post),
-      server_(server),
+      servers_(servers),
       form_(spec_.method.packed_message(run.objective.dimension(),
                                         spec_.seeds.derived(Purpose::dither))),
       messages_(on_host(spec_), run.objective.dimension(), spec_.workers),
@@ -34,10 +34,15 @@ void MpiServer::pass_mark(int from, MarkKind kind) {
   ++marks_of_all_;
   {
     MutexLock lock(mutex_);
-    if (kind == MarkKind::measured)
-      server_.read_at(server_.last_event(), 0, models_.emplace_back(server_.x().size()));
-    else
+    if (kind == MarkKind::measured) {
+      const Worker& model = servers_.model();
+      AtMark& mark = measured_.emplace_back();
+      mark.bytes_of_visits = servers_.bytes_of_visits();
+      mark.model.resize(model.x().size());
+      model.read_at(model.last_event(), 0, mark.model);
+    } else {
       held_ = true;
+    }
   }
   act();
 }
@@ -64,20 +69,22 @@ void MpiServer::hear(const Waiting& one) {
     form_.unpack(one.from, 0, one.body, {}, said);
   else
     std::ranges::copy(one.body, said.begin());
-  std::int64_t& last = last_arrivals_[static_cast<std::size_t>(one.from)];
-  const StepSize arrival{one.learning_rate, arrivals_ + 1, arrivals_ - last};
-  last = ++arrivals_;
-  serve(server_, one.time, said, reply, arrival);
-  post_.send(one.from, mail_header(MailKind::reply, last), std::vector(reply.begin(), reply.end()));
+  const int h = servers_.of(one.from);
+  const StepSize arrival = servers_.arrive(one.from, one.learning_rate);
+  serve(servers_.server(h), one.time, said, reply, arrival);
+  const std::int64_t number = last_arrivals_[static_cast<std::size_t>(one.from)] = ++arrivals_;
+  post_.send(one.from, mail_header(MailKind::reply, number, arrival.number),
+             std::vector(reply.begin(), reply.end()));
+  if (servers_.leave(h)) visit(servers_, h, one.time, messages_);
 }
 
-std::vector<float> MpiServer::take_model() {
+MpiServer::AtMark MpiServer::take_mark() {
   MutexLock lock(mutex_);
-  ACID_ASSERT(!models_.empty(), "the server has not come to a mark after {} of them",
+  ACID_ASSERT(!measured_.empty(), "the servers have not come to a mark after {} of them",
               marks_of_all_);
-  std::vector<float> model = std::move(models_.front());
-  models_.pop_front();
-  return model;
+  AtMark mark = std::move(measured_.front());
+  measured_.pop_front();
+  return mark;
 }
 
 void MpiServer::go_on() {
@@ -93,7 +100,9 @@ void MpiServer::send_last() {
     const std::span<const float> said = messages_.said(w), reply = messages_.reply(w);
     std::vector<float> both(said.begin(), said.end());
     both.insert(both.end(), reply.begin(), reply.end());
-    post_.send(w, mail_header(MailKind::last_reply, last_arrivals_[static_cast<std::size_t>(w)]),
+    post_.send(w,
+               mail_header(MailKind::last_reply, last_arrivals_[static_cast<std::size_t>(w)],
+                           servers_.last_arrival(w)),
                std::move(both));
   }
 }

@@ -15,17 +15,18 @@
 
 namespace acid {
 
-/// The server of a run under the mpi driver, in the process of rank 0: hears what workers say in
-/// the order in which it arrives, and answers at once. A mark of all workers is one of the server
+/// The servers of a run under the mpi driver, all in the process of rank 0: they hear what workers
+/// say in the order in which it arrives there, and answer at once; a hub that visits the one above
+/// is back at once. A mark of all workers is one of the server
 /// too: what a worker says after it waits until all others have come there. At marks other than
 /// measured ones it hears nothing until go_on().
 ///
 /// The communication thread's, but for what says otherwise.
 class MpiServer {
  public:
-  /// `server` is changed by this alone, but for the time from a mark that is not measured to
+  /// `servers` are changed by this alone, but for the time from a mark that is not measured to
   /// go_on(). All outlive it.
-  MpiServer(const Run& run, Post& post, Worker& server);
+  MpiServer(const Run& run, Post& post, Servers& servers);
 
   /// Takes a message of the kind said.
   void deliver(const Mail& mail);
@@ -35,8 +36,13 @@ class MpiServer {
   void act() EXCLUDES_LOCK(mutex_);
 
   // The calling thread's.
-  /// The model at the next measured mark, which all workers have come to.
-  std::vector<float> take_model() EXCLUDES_LOCK(mutex_);
+  /// The model at the next measured mark, which all workers have come to, and bytes of visits until
+  /// then.
+  struct AtMark {
+    std::vector<float> model;
+    std::int64_t bytes_of_visits = 0;
+  };
+  AtMark take_mark() EXCLUDES_LOCK(mutex_);
   void go_on() EXCLUDES_LOCK(mutex_);
   /// Before the communication thread begins, of a run that goes on: gives the workers what they and
   /// the server have told each other last.
@@ -60,7 +66,7 @@ class MpiServer {
 
   const RunSpec& spec_;
   Post& post_;
-  Worker& server_;
+  Servers& servers_;
   const PackedMessage form_;
   ServerMessages messages_;
   std::int64_t arrivals_ = 0;
@@ -71,7 +77,7 @@ class MpiServer {
 
   Mutex mutex_;
   bool held_ GUARDED_BY(mutex_) = false;
-  std::deque<std::vector<float>> models_ GUARDED_BY(mutex_);
+  std::deque<AtMark> measured_ GUARDED_BY(mutex_);
 };
 
 }  // namespace acid

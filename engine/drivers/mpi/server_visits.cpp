@@ -87,8 +87,7 @@ bool ServerVisits::hear(double t) {
   }
   if (awaiting_) return false;
   hear_reply(worker_.state(), t, messages_.said(0), messages_.reply(0));
-  worker_.log().add(rank_, EventKind::apply, t, worker_.state(),
-                    static_cast<std::uint64_t>(arrival_));
+  worker_.log().add(rank_, EventKind::apply, t, worker_.state(), number_);
   return true;
 }
 
@@ -103,19 +102,20 @@ void ServerVisits::resume() {
 void ServerVisits::deliver(const Mail& mail, const std::function<void()>& complete) {
   MailReader reader(mail);
   const bool is_last = reader.kind() == MailKind::last_reply;
-  std::int64_t arrival = 0;
-  reader(arrival);
+  std::int64_t number = 0, arrival = 0;
+  reader(number, arrival);
   const auto body = std::make_shared<std::vector<float>>(mail.body_size);
-  post_.fetch(mail, *body, [this, body, arrival, is_last, complete] {
+  post_.fetch(mail, *body, [this, body, number, arrival, is_last, complete] {
     {
       MutexLock lock(worker_.mutex);
       const std::span<const float> all(*body);
       const std::size_t said = is_last ? messages_.said(0).size() : 0;
       if (is_last) take(all.first(said), messages_.said(0));
       take(all.subspan(said), messages_.reply(0));
+      number_ = static_cast<std::uint64_t>(number);
       arrival_ = arrival;
       hear_arrivals(arrival);
-      if (!is_last) worker_.log().name_offer(rank_, static_cast<std::uint64_t>(arrival));
+      if (!is_last) worker_.log().name_offer(rank_, number_);
       awaiting_ = false;
       worker_.changed.notify_all();
     }

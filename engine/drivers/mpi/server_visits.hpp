@@ -36,7 +36,7 @@ class ServerVisits {
   void resume() REQUIRES_LOCK(worker_.mutex);
   /// Takes a message of the kinds reply and last_reply; after the latter calls `complete`.
   void deliver(const Mail& mail, const std::function<void()>& complete);
-  /// The server is known to have heard so many messages.
+  /// Its server is known to have heard so many messages.
   void hear_arrivals(std::int64_t count) REQUIRES_LOCK(worker_.mutex);
   /// The worker is between two steps of its way, and nothing that it said is unanswered.
   bool is_idle() const REQUIRES_LOCK(worker_.mutex) { return !walking_ && !awaiting_; }
@@ -58,9 +58,11 @@ class ServerVisits {
   const PackedMessage form_;
   ServerMessages messages_ GUARDED_BY(worker_.mutex);
   RoundPlace at_ GUARDED_BY(worker_.mutex);
-  std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0;   // of its last message that was answered
-  std::int64_t arrivals_ GUARDED_BY(worker_.mutex) = 0;  // of all, as far as is known
-  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;   // of its last gradient
+  // The number of its last message that was answered, among those at all servers and at its own,
+  // and how many came to its own, as far as is known.
+  std::uint64_t number_ GUARDED_BY(worker_.mutex) = 0;
+  std::int64_t arrival_ GUARDED_BY(worker_.mutex) = 0, arrivals_ GUARDED_BY(worker_.mutex) = 0;
+  double learning_rate_ GUARDED_BY(worker_.mutex) = 0;  // of its last gradient
   bool walking_ GUARDED_BY(worker_.mutex) = false, awaiting_ GUARDED_BY(worker_.mutex) = false;
   bool given_up_ GUARDED_BY(worker_.mutex) = false;
 };

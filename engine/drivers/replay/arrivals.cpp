@@ -83,7 +83,7 @@ bool Arrivals::arrive(int worker, ReplayStep& step) {
     return false;
   }
   step.exchange = static_cast<std::uint64_t>(++count_);
-  step.staleness = count_ - 1 - std::exchange(at.arrival, count_);
+  at.arrival = count_;
   if (at.has_gradient) step.gradient = std::llround(step.time * workers_.size());
   c.halves += 2;
   if (const auto next = waiting_.find(static_cast<std::uint64_t>(count_ + 1) & kExchangeMask);

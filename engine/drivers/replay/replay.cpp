@@ -257,9 +257,17 @@ void Replay::arrive(const ReplayStep& step) {
   const int w = step.worker;
   const double learning_rate =
       step.gradient == 0 ? 0 : spec_.learning_rate(position(step.gradient, 0));
+  Servers& servers = ensemble_.servers();
+  const int h = servers.of(w);
   player_.say(w, step.time, messages_->said(w), step.exchange);
   player_.serve(w, step.time, messages_->said(w), messages_->reply(w),
-                {learning_rate, static_cast<std::int64_t>(step.exchange), step.staleness});
+                servers.arrive(w, learning_rate));
+  if (!servers.leave(h)) return;
+  const std::span<float> said = messages_->said_above(h), reply = messages_->reply_above(h);
+  player_.say_above(h, step.time, said);
+  player_.serve_above(h, step.time, said, reply, servers.arrive_above(h));
+  player_.hear_above(h, step.time, said, reply);
+  servers.come_back(h);
 }
 
 void Replay::hear_reply(const ReplayStep& step) {
@@ -307,7 +315,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 Position Replay::position_at_mark(double time) const {
   Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
-  here.bytes += ensemble_.bytes_sent_again(spec_.method);
+  here.bytes += ensemble_.bytes_beside(spec_.method);
   return here;
 }
 
@@ -361,7 +369,7 @@ void Replay::save_cut(double time) {
 
 Outcome Replay::finish(const GradientRecords& notes) {
   Totals end = totals(position(), order_.exchanges());
-  end.position.bytes += ensemble_.bytes_sent_again(spec_.method);
+  end.position.bytes += ensemble_.bytes_beside(spec_.method);
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
   Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);

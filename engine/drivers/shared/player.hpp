@@ -13,8 +13,8 @@ namespace acid {
 
 /// Carries out the events of all workers of an asynchronous run in the order in which one thread
 /// hands them over, on as many threads as there are: what happens to worker i on chain i of a
-/// ChainPool, the gradient that it has in flight on chain n + i, and what happens to a server on
-/// chain 2n. So no bit depends on the threads.
+/// ChainPool, the gradient that it has in flight on chain n + i, and what happens to server h on
+/// chain 2n + h, the one above hubs being the last. So no bit depends on the threads.
 ///
 /// What the tasks are given must outlive it.
 class Player {
@@ -25,7 +25,7 @@ class Player {
         workers_(run.spec.workers),
         ensemble_(run.spec, run.objective, gradients),
         log_(workers_, keeps_events, run.recorder),
-        pool_(2 * workers_ + 1, threads) {}
+        pool_(2 * workers_ + run.spec.method.servers(workers_) + 1, threads) {}
 
   Ensemble& ensemble() { return ensemble_; }
   const Ensemble& ensemble() const { return ensemble_; }
@@ -74,12 +74,31 @@ class Player {
       log_.add(w, EventKind::offer, t, ensemble_.worker(w), number);
     });
   }
-  /// The server hears what worker w has said; `reply` ← what it answers.
+  /// Its server hears what worker w has said; `reply` ← what it answers.
   void serve(int w, double t, std::span<const float> said, std::span<float> reply,
              const StepSize& arrival) {
-    pool_.submit(w, 2 * workers_, ChainPool::Weight::light, [this, t, said, reply, arrival](int) {
-      acid::serve(ensemble_.server(), t, said, reply, arrival);
+    const int h = servers().of(w);
+    pool_.submit(w, chain_of(h), ChainPool::Weight::light, [this, h, t, said, reply, arrival](int) {
+      acid::serve(servers().server(h), t, said, reply, arrival);
     });
+  }
+  /// `said` ← what hub h says to the one above, …
+  void say_above(int h, double t, std::span<float> said) {
+    pool_.submit(chain_of(h), ChainPool::kNoChain, ChainPool::Weight::light,
+                 [this, h, t, said](int) { servers().say_above(h, t, said); });
+  }
+  /// … which hears it and answers, …
+  void serve_above(int h, double t, std::span<const float> said, std::span<float> reply,
+                   const StepSize& arrival) {
+    pool_.submit(chain_of(h), chain_of(servers().size()), ChainPool::Weight::light,
+                 [this, t, said, reply, arrival](int) {
+                   acid::serve(servers().model(), t, said, reply, arrival);
+                 });
+  }
+  /// … and it hears the reply.
+  void hear_above(int h, double t, std::span<const float> said, std::span<const float> reply) {
+    pool_.submit(chain_of(h), ChainPool::kNoChain, ChainPool::Weight::light,
+                 [this, h, t, said, reply](int) { servers().hear_above(h, t, said, reply); });
   }
   /// Worker w hears the reply to what it has said, its arrival number `number` at the server.
   void hear(int w, double t, std::span<const float> own, std::span<const float> reply,
@@ -91,6 +110,9 @@ class Player {
   }
 
  private:
+  Servers& servers() { return ensemble_.servers(); }
+  int chain_of(int server) const { return 2 * workers_ + server; }
+
   Objective& objective_;
   const int workers_;
   Ensemble ensemble_;

@@ -8,15 +8,19 @@
 
 namespace acid {
 
-/// What so many workers of a run have said to the server last, and what that answered: a row each
-/// of the size of such a message, in the memory of the workers. The driver serialises access worker
-/// by worker.
+/// What so many workers of a run have said to their servers last, and what those answered: a row
+/// each of the size of such a message, in the memory of the workers. Likewise what hubs have said
+/// to the server above them, if there are any. The driver serialises access row by row.
 class ServerMessages {
  public:
   ServerMessages(const RunSpec& spec, std::size_t dimension, int workers);
   std::span<float> said(int w) { return row(said_, said_size_, w); }
   std::span<float> reply(int w) { return row(replies_, reply_size_, w); }
   std::size_t reply_bytes() const { return sizeof(float) * reply_size_; }
+  std::span<float> said_above(int h) { return row(said_above_, said_above_size_, h); }
+  std::span<float> reply_above(int h) { return row(replies_above_, reply_above_size_, h); }
+  std::size_t said_above_bytes() const { return sizeof(float) * said_above_size_; }
+  std::size_t reply_above_bytes() const { return sizeof(float) * reply_above_size_; }
 
   /// Adds them to what a checkpoint holds, borrowed.
   void add_to(std::vector<StateVectors>& vectors);
@@ -27,9 +31,9 @@ class ServerMessages {
     return all.span().subspan(static_cast<std::size_t>(w) * size, size);
   }
 
-  const int workers_;
-  const std::size_t said_size_, reply_size_;
-  Arena<float> said_, replies_;
+  const int workers_, hubs_;
+  const std::size_t said_size_, reply_size_, said_above_size_, reply_above_size_;
+  Arena<float> said_, replies_, said_above_, replies_above_;
 };
 
 /// The part of its round that a worker comes to.
@@ -60,10 +64,12 @@ bool go_to_next_gradient(const Round& round, RoundPlace& at, const Ends& ends, c
   }
 }
 
-/// The server hears what a worker has said, at t or at its own last event, whichever is later, and
-/// `reply` ← what it answers.
+/// A server hears what a worker, or a hub, has said, at t or at its own last event, whichever is
+/// later, and `reply` ← what it answers.
 void serve(Worker& server, double t, std::span<const float> said, std::span<float> reply,
            const StepSize& arrival);
+/// Hub h, which has left, is at the one above and back at once.
+void visit(Servers& servers, int h, double t, ServerMessages& messages);
 /// The worker hears the reply to what it has said.
 void hear_reply(Worker& worker, double t, std::span<const float> said,
                 std::span<const float> reply);

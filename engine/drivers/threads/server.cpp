@@ -8,7 +8,9 @@ ThreadsServer::ThreadsServer(const RunSpec& spec, LockedWorkers& workers)
     : spec_(spec),
       workers_(workers),
       walks_(static_cast<std::size_t>(spec.workers)),
-      messages_(spec, workers.ensemble().dimension(), spec.workers) {}
+      messages_(spec, workers.ensemble().dimension(), spec.workers),
+      mutexes_(std::make_unique<Mutex[]>(
+          static_cast<std::size_t>(workers.ensemble().servers().size() + 1))) {}
 
 bool ThreadsServer::begin(int w) {
   return workers_.commits() < spec_.budget.gradients && walk_on(w, workers_.now(), nullptr) &&
@@ -24,7 +26,7 @@ bool ThreadsServer::go_on(int w, const Done& done) {
 
 bool ThreadsServer::walk_on(int w, double t, const Done* done) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
-  const std::int64_t staleness = workers_.exchanges() - at.arrival;
+  const std::int64_t staleness = workers_.ensemble().servers().staleness(w);
   return go_to_next_gradient(
       spec_.method.round_of(w), at.place,
       [&] { return workers_.commits() >= spec_.budget.gradients; },
@@ -53,23 +55,35 @@ bool ThreadsServer::step(int w, const Done& done, std::int64_t staleness) {
 }
 
 void ThreadsServer::say(int w, double t) {
-  Walk& at = walks_[static_cast<std::size_t>(w)];
   Ensemble& ensemble = workers_.ensemble();
   ensemble.worker(w).offer(t, messages_.said(w));
   const double since = workers_.seconds();
+  const int h = ensemble.servers().of(w);
   double begun = 0;
   {
-    MutexLock lock(mutex_);
+    MutexLock lock(mutexes_[static_cast<std::size_t>(h)]);
     begun = workers_.seconds();
-    const std::int64_t before = workers_.exchanges();
-    const StepSize arrival{at.learning_rate, before + 1, before - at.arrival};
-    at.arrival = before + 1;
-    serve(ensemble.server(), t, messages_.said(w), messages_.reply(w), arrival);
-    workers_.arrive();
+    arrive(w, h, t);
   }
   workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
-                     static_cast<std::uint64_t>(at.arrival));
+                     static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
   workers_.waited_at_server(w, since, begun);
+}
+
+// The mutex of server h is held.
+void ThreadsServer::arrive(int w, int h, double t) {
+  Walk& at = walks_[static_cast<std::size_t>(w)];
+  Servers& servers = workers_.ensemble().servers();
+  serve(servers.server(h), t, messages_.said(w), messages_.reply(w),
+        servers.arrive(w, at.learning_rate));
+  if (!servers.leave(h)) {
+    at.arrival = workers_.arrive();
+    return;
+  }
+  MutexLock lock(mutexes_[static_cast<std::size_t>(servers.size())]);
+  at.arrival = workers_.arrive();
+  visit(servers, h, t, messages_);
+  workers_.count_visit();
 }
 
 void ThreadsServer::hear(int w, double t) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/base/mutex.hpp"
@@ -9,12 +10,16 @@
 
 namespace acid {
 
-/// The server of a run on threads, and how far its workers are in the method's round. What a worker
-/// does between two gradients its thread does at once, at one normalised time, under the worker's
-/// mutex; what it says there the server hears and answers before the thread goes on.
+/// The servers of a run on threads, and how far its workers are in the method's round. What a
+/// worker does between two gradients its thread does at once, at one normalised time, under the
+/// worker's mutex; what it says there its server hears and answers before the thread goes on, and a
+/// hub that visits the one above is back by then.
 ///
-/// mutex_ guards the server and the number of arrivals. It comes after the workers' mutexes: under
-/// all of these nobody is at the server.
+/// Of mutexes_ one guards each server, with its counts and what it says and hears above, and the
+/// last the one above. They come after the workers' mutexes, that of the one above after the
+/// others: under all of the workers' nobody is at a server. An arrival gets its number under the
+/// mutexes of all servers that it changes, so every server has heard its own in the order of their
+/// numbers.
 class ThreadsServer {
  public:
   /// A gradient that has been computed and counted.
@@ -44,7 +49,7 @@ class ThreadsServer {
  private:
   struct Walk {
     RoundPlace place;
-    std::int64_t arrival = 0;  // the number of its last message at the server, from 1
+    std::int64_t arrival = 0;  // the number of its last message at any server, from 1
     double learning_rate = 0;  // of its last gradient
     template <class Archive>
     void persist(Archive& archive) {
@@ -53,14 +58,15 @@ class ThreadsServer {
   };
   bool walk_on(int w, double t, const Done* done);
   bool step(int w, const Done& done, std::int64_t staleness);
-  void say(int w, double t) EXCLUDES_LOCK(mutex_);
+  void say(int w, double t);
+  void arrive(int w, int h, double t);
   void hear(int w, double t);
 
   const RunSpec& spec_;
   LockedWorkers& workers_;
   std::vector<Walk> walks_;  // worker i's: guarded by its mutex
   ServerMessages messages_;  // likewise
-  Mutex mutex_;
+  std::unique_ptr<Mutex[]> mutexes_;
 };
 
 }  // namespace acid

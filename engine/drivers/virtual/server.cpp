@@ -23,6 +23,8 @@ VirtualServer::VirtualServer(const Run& run, const VirtualOptions& options)
       workers_(run, options_, timetable_, player_),
       walks_(static_cast<std::size_t>(spec_.workers)),
       messages_(spec_, run.objective.dimension(), spec_.workers),
+      link_above_(options_.network.hubs.value_or(options_.network.link)),
+      ways_(static_cast<std::size_t>(spec_.method.servers(spec_.workers) + 1)),
       player_(run, options.threads, run.spec.keep_events),
       sampler_(run.spec, run.objective, run.recorder,
                [this](int count, const auto& body) { player_.pool().parallel_for(count, body); }) {
@@ -37,7 +39,7 @@ VirtualServer::VirtualServer(const Run& run, const VirtualOptions& options)
 template <class Archive>
 void VirtualServer::persist(Archive& archive) {
   archive(player_.ensemble(), player_.log(), timetable_, totals_, workers_.clock(), walks_,
-          arrivals_, way_in_free_, way_out_free_, notes_, sampler_);
+          arrivals_, ways_, notes_, sampler_);
   for (int w = 0; w < spec_.workers; ++w) archive(workers_.state(w));
 }
 
@@ -115,6 +117,7 @@ bool VirtualServer::step() {
 
 void VirtualServer::handle(const Occurrence& occurrence) {
   const int w = occurrence.worker;
+  if (w < 0) return handle_visit(-1 - w, occurrence.kind);
   switch (occurrence.kind) {
     case Occurrence::Kind::gradient_done:
       return gradient_done(w);
@@ -189,7 +192,7 @@ void VirtualServer::gradient_done(int w) {
   position.normalised_time = timetable_.time();
   position.seconds = timetable_.seconds();
   totals_.learning_rate = at.learning_rate = spec_.learning_rate(position);
-  at.staleness = arrivals_ - at.arrival;
+  at.staleness = servers().staleness(w);
   ++at.phase;
   ended_ = budget_spent();
   go_on(w);
@@ -208,9 +211,8 @@ void VirtualServer::commit(int w) {
                  s.loss, notes_.emplace_back());
 }
 
-// Of the server's link the bytes of one message leave when those before it have.
-double VirtualServer::arrives(double& link_free, std::size_t bytes) {
-  const LinkCost& link = options_.network.link;
+// Of a server's link the bytes of one message leave when those before it have.
+double VirtualServer::arrives(const LinkCost& link, double& link_free, std::size_t bytes) {
   const double seconds = link.transfer_seconds(static_cast<double>(bytes));
   link_free = std::max(link_free, timetable_.seconds()) + seconds;
   return link_free + link.latency_seconds;
@@ -218,23 +220,51 @@ double VirtualServer::arrives(double& link_free, std::size_t bytes) {
 
 void VirtualServer::say(int w) {
   const std::size_t dimension = run_.objective.dimension();
+  const int h = servers().of(w);
   player_.say(w, timetable_.time(), messages_.said(w));
   walk(w).replied = false;
   totals_.position.bytes += spec_.bytes_per_exchange(dimension);
   const std::size_t bytes = spec_.method.packed_message(dimension).bytes();
-  timetable_.push({.seconds = arrives(way_in_free_, bytes),
+  timetable_.push({.seconds = arrives(options_.network.link, way(h).in_free, bytes),
                    .worker = w,
                    .kind = Occurrence::Kind::message_arrives});
 }
 
 void VirtualServer::serve(int w) {
-  Walk& at = walk(w);
-  const StepSize arrival{at.learning_rate, arrivals_ + 1, arrivals_ - at.arrival};
-  at.arrival = ++arrivals_;
-  player_.serve(w, timetable_.time(), messages_.said(w), messages_.reply(w), arrival);
-  timetable_.push({.seconds = arrives(way_out_free_, messages_.reply_bytes()),
-                   .worker = w,
-                   .kind = Occurrence::Kind::reply_arrives});
+  const int h = servers().of(w);
+  walk(w).arrival = ++arrivals_;
+  player_.serve(w, timetable_.time(), messages_.said(w), messages_.reply(w),
+                servers().arrive(w, walk(w).learning_rate));
+  timetable_.push(
+      {.seconds = arrives(options_.network.link, way(h).out_free, messages_.reply_bytes()),
+       .worker = w,
+       .kind = Occurrence::Kind::reply_arrives});
+  if (servers().leave(h)) leave(h);
+}
+
+void VirtualServer::leave(int h) {
+  player_.say_above(h, timetable_.time(), messages_.said_above(h));
+  totals_.position.bytes +=
+      static_cast<std::int64_t>(spec_.method.bytes_per_visit(run_.objective.dimension()));
+  timetable_.push(
+      {.seconds = arrives(link_above_, way_above().in_free, messages_.said_above_bytes()),
+       .worker = -1 - h,
+       .kind = Occurrence::Kind::message_arrives});
+}
+
+void VirtualServer::handle_visit(int h, Occurrence::Kind kind) {
+  const double t = timetable_.time();
+  if (kind == Occurrence::Kind::message_arrives) {
+    player_.serve_above(h, t, messages_.said_above(h), messages_.reply_above(h),
+                        servers().arrive_above(h));
+    timetable_.push(
+        {.seconds = arrives(link_above_, way_above().out_free, messages_.reply_above_bytes()),
+         .worker = -1 - h,
+         .kind = Occurrence::Kind::reply_arrives});
+    return;
+  }
+  player_.hear_above(h, t, messages_.said_above(h), messages_.reply_above(h));
+  servers().come_back(h);
 }
 
 void VirtualServer::hear(int w) {

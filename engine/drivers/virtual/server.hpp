@@ -13,15 +13,16 @@
 namespace acid {
 
 /// One run with a server in virtual time, step by step: every worker walks through the round at its
-/// own pace, and what it says arrives at the server, which hears and answers at once. The next
-/// thing that happens is the end of a gradient or of a pause, an arrival, a sample, or the end of
-/// the budget. The public thread owns everything but what the Player's tasks work on.
+/// own pace, and what it says arrives at its server, which hears and answers at once, and then, if
+/// it is a hub, may send a message to the one above. The next thing that happens is the end of a
+/// gradient or of a pause, an arrival, a sample, or the end of the budget. The public thread owns
+/// everything but what the Player's tasks work on.
 class VirtualServer {
  public:
   VirtualServer(const Run& run, const VirtualOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "virtual-server/1";
+  static constexpr std::string_view kLayout = "virtual-server/2";
 
   /// The state between two steps, the vectors apart. No light task may be unfinished.
   template <class Archive>
@@ -34,7 +35,7 @@ class VirtualServer {
     bool computing = false;           // its gradient has begun, and no step has followed
     bool waiting = false;             // for the reply, in hear
     bool replied = false;             // which has arrived
-    std::int64_t arrival = 0;         // the number of its last message at the server, from 1
+    std::int64_t arrival = 0;         // the number of its last message at any server, from 1
     std::int64_t staleness = 0;       // of its last gradient
     double learning_rate = 0;         // likewise
     template <class Archive>
@@ -56,7 +57,23 @@ class VirtualServer {
   void say(int w);
   void serve(int w);
   void hear(int w);
-  double arrives(double& link_free, std::size_t bytes);
+  /// Hub h leaves for the one above, …
+  void leave(int h);
+  /// … is there, or is back.
+  void handle_visit(int h, Occurrence::Kind kind);
+  /// A server's link to those that talk to it: when it has sent all, in seconds, each way.
+  struct Way {
+    double in_free = 0, out_free = 0;
+    template <class Archive>
+    void persist(Archive& archive) {
+      archive(in_free, out_free);
+    }
+  };
+  Way& way(int h) { return ways_[static_cast<std::size_t>(h)]; }
+  Way& way_above() { return ways_.back(); }
+  /// When a message arrives that leaves now; `link_free`: of the server's way.
+  double arrives(const LinkCost& link, double& link_free, std::size_t bytes);
+  Servers& servers() { return player_.ensemble().servers(); }
   bool budget_spent() const;
   void take_sample(double time);
   void drain();
@@ -69,8 +86,9 @@ class VirtualServer {
   VirtualWorkers workers_;
   std::vector<Walk> walks_;
   ServerMessages messages_;
-  std::int64_t arrivals_ = 0;
-  double way_in_free_ = 0, way_out_free_ = 0;  // seconds: when the server's link has sent all
+  std::int64_t arrivals_ = 0;  // at all servers of workers
+  const LinkCost link_above_;  // between hubs and the server above
+  std::vector<Way> ways_;      // by server; the one above hubs is the last
   Totals totals_;
   GradientRecords notes_;  // since the last sample
   bool ended_ = false;

@@ -31,7 +31,8 @@ struct VirtualOptions {
 /// worker's order of events: the same bits for any number of threads.
 ///
 /// With a server, messages and replies take the time of the default link, and those of all workers
-/// share the server's: each way its bytes follow each other. What it does takes no time.
+/// share the server's: each way its bytes follow each other. What it does takes no time. Hubs share
+/// the link of the one above likewise.
 ///
 /// Under a budget of seconds asynchronous workers go on until then, and a synchronous run ends with
 /// the last round that was over by then. Either way the run's seconds end with its last gradient or
