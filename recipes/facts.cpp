@@ -26,7 +26,8 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
       return Task{info.dimension, info.train_size, info.test_size, info.files};
     }
     const DataInfo info = find_dataset(kind)->inspect(options);
-    return Task{0, info.train_size, info.test_size, info.files, info.shape.tokens};
+    return Task{0,          info.train_size,   info.test_size,
+                info.files, info.shape.tokens, info.shape.height > 1 && info.shape.width > 1};
   });
 }
 

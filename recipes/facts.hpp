@@ -23,6 +23,7 @@ class Facts {
     std::int64_t test_size = 0;
     std::vector<std::string> files;
     bool tokens = false;  // its examples are sequences
+    bool images = false;
   };
   /// Sizes and files of a data set; `parameters` only for analytic ones.
   const Task& dataset(const nlohmann::json& options);

@@ -44,6 +44,9 @@ constexpr std::array kTables = {
     TableText{"task", "what is trained, and on what"},
     TableText{"task.dataset", "the data; a bare name stands for its kind"},
     TableText{"task.model", "the network; analytic tasks (quadratic, logistic) have none"},
+    TableText{"task.augmentation",
+              "random changes of the images of gradients, drawn by each worker; evaluations see "
+              "them as they are"},
     TableText{"task.partition", "who has which examples"},
     TableText{"optimizer", "how a gradient becomes a step, of every algorithm alike"},
     TableText{"optimizer.schedule", "how the learning rate changes along the budget"},

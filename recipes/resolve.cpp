@@ -31,6 +31,7 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task["model"], task["dataset"]); });
+  look_at_augmentation(*facts);
   const json& partition = task["partition"];
   if (facts->tokens)
     for (const PartitionEntry& entry : partition_catalog())
@@ -74,6 +75,26 @@ void Resolver::look_at_validation() {
                  "hold out at least one, and leave some to train on");
   task["validation"] = static_cast<std::int64_t>(count);
   *train_size_ -= static_cast<std::int64_t>(count);
+}
+
+// What acid does to examples before a model of its own sees them.
+void Resolver::look_at_augmentation(const Facts::Task& facts) {
+  const json& task = s_["task"];
+  const bool process =
+      task["model"].is_object() && find_model(text(task["model"], "kind"))->describe != nullptr;
+  for (const char* key : {"label_noise", "augmentation"})
+    if (process && task.contains(key))
+      error(fmt::format("task.{}", key),
+            fmt::format("task.{} is for acid's own models, and the process of '{}' takes its "
+                        "examples as they are",
+                        key, text(task["model"], "kind")),
+            fmt::format("remove {}; the file may do it itself", key));
+  if (facts.tokens && task.contains("label_noise"))
+    error("task.label_noise", "task.label_noise changes classes, and sequences have none",
+          "remove label_noise");
+  if (!process && !facts.images && task.contains("augmentation"))
+    error("task.augmentation", "task.augmentation changes images, and the examples are none",
+          "remove augmentation, or use a data set of images");
 }
 
 // Which parts of a task can be a process's; false when what is asked for cannot be.

@@ -32,8 +32,16 @@ constexpr Field kValidation = {.name = "validation",
                                .minimum = 0,
                                .maximum = 1e9,
                                .minimum_excluded = true};
-constexpr std::array<std::string_view, 5> kTaskElsewhere = {"dataset", "model", "batch_size",
-                                                            "partition", "validation"};
+constexpr Field kLabelNoise = {.name = "label_noise",
+                               .type = FieldType::number,
+                               .fallback = "null",
+                               .help =
+                                   "share of the training labels replaced by another class, "
+                                   "drawn anew for each seed; never those of tests",
+                               .minimum = 0,
+                               .maximum = 1};
+constexpr std::array<std::string_view, 7> kTaskElsewhere = {
+    "dataset", "model", "batch_size", "partition", "validation", "label_noise", "augmentation"};
 
 nlohmann::json dataset_of(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(dataset_catalog());
@@ -92,15 +100,26 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
   const Node* partition = node->find("partition");
   const Node* validation = node->find("validation");
   task["batch_size"] = task["partition"] = nullptr;
+  const Node *noise = node->find("label_noise"), *augmentation = node->find("augmentation");
+  if (analytic != nullptr) {
+    refuse(checker, noise, *analytic);
+    refuse(checker, augmentation, *analytic);
+  }
   if (!batches) {
     refuse(checker, batch_size, *analytic);
     refuse(checker, partition, *analytic);
     refuse(checker, validation, *analytic);
     return task;
   }
-  // Left out it is no setting, so that runs without it keep their digests.
+  // Left out they are no settings, so that runs without them keep their digests.
   if (auto asked = checker.value_or_fallback(validation, kValidation, "task"); !asked.is_null())
     task["validation"] = std::move(asked);
+  if (auto asked = checker.value_or_fallback(noise, kLabelNoise, "task");
+      analytic == nullptr && !asked.is_null() && asked != 0)
+    task["label_noise"] = std::move(asked);
+  if (auto asked = checker.table(augmentation, "task.augmentation", {kAugmentationFields});
+      analytic == nullptr && augmentation_of(asked).any())
+    task["augmentation"] = std::move(asked);
   task["batch_size"] = checker.value_or_fallback(batch_size, kBatchSize, "task");
   task["partition"] =
       checker.kinded(partition, "task.partition", kinds_of(partition_catalog()), "shared");

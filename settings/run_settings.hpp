@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/rng.hpp"
+#include "engine/data/augmentation.hpp"
 #include "engine/drivers/driver.hpp"
 #include "engine/run/run_spec.hpp"
 #include "engine/transport/mpi_runtime.hpp"
@@ -26,6 +27,8 @@ struct TaskSettings {
   nlohmann::json partition;       // null where there are no batches
   std::optional<int> batch_size;  // examples per gradient and worker; absent as above
   std::int64_t validation = 0;    // training examples held out
+  double label_noise = 0;         // share of the training labels that are replaced
+  Augmentation augmentation;      // of training images
   bool average_buffers = true;    // false: each worker keeps its own
 };
 

@@ -90,6 +90,10 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     data = hold_out(std::move(data), task.validation, validation_key(task.dataset));
   if (find_model(text(task.model, "kind"))->read != nullptr)
     run.file_digests.emplace_back(text(task.model, "path"), sha256_file(text(task.model, "path")));
+  if (task.label_noise > 0)
+    data = with_label_noise(std::move(data), task.label_noise,
+                            spec.seeds.derived(Purpose::label_noise));
+  data.augmentation = task.augmentation;
   ModelRuntime& runtime = load_model_runtime();
   // So that what is recorded is what is in effect.
   runtime.pin_threads(spec.threads_per_worker);
@@ -160,6 +164,9 @@ nlohmann::json derived_seeds(const RunSettings& settings) {
     of_each.push_back(Purpose::data_set);
   if (settings.task.validation > 0)
     all[std::string(purpose_name(Purpose::validation))] = validation_key(dataset);
+  if (settings.task.label_noise > 0)
+    all[std::string(purpose_name(Purpose::label_noise))] = seeds.derived(Purpose::label_noise);
+  if (settings.task.augmentation.any()) of_each.push_back(Purpose::augmentation);
   const json& model = settings.task.model;
   if (model.is_object() && find_model(text(model, "kind"))->describe != nullptr)
     of_each.push_back(Purpose::dropout);

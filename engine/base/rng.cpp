@@ -59,6 +59,8 @@ std::string_view purpose_name(Purpose purpose) {
       return "training_sample";
     case Purpose::validation:
       return "validation";
+    case Purpose::label_noise:
+      return "label_noise";
   }
   ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
 }

@@ -23,6 +23,7 @@ enum class Purpose : std::uint32_t {
   topology = 13,
   training_sample = 14,
   validation = 15,
+  label_noise = 16,
 };
 std::string_view purpose_name(Purpose purpose);
 

@@ -10,6 +10,7 @@
 
 #include "engine/base/fields.hpp"
 #include "engine/base/rng.hpp"
+#include "engine/data/augmentation.hpp"
 
 namespace acid {
 
@@ -52,6 +53,8 @@ class Split {
   }
   /// Normalised features of one example, row-major (channel, row, column).
   virtual void copy_features(std::int64_t example, std::span<float> out) const = 0;
+  /// What a pixel of 0 is once it is normalised.
+  virtual float black(int /*channel*/) const { return 0; }
 };
 
 struct Dataset {
@@ -60,6 +63,7 @@ struct Dataset {
   std::shared_ptr<const Split> test;
   std::shared_ptr<const Split> validation = {};  // nullptr: none was held out
   std::vector<FileDigest> files = {};
+  Augmentation augmentation = {};  // of the examples of gradients, never of those of evaluations
 };
 
 /// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
@@ -100,9 +104,12 @@ HeldOut hold_out(std::int64_t train_size, std::int64_t count, std::uint64_t key)
 /// The same of a data set: what is held out is in `train` no more, whoever looks at it.
 Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key);
 
+/// A share of the training examples, drawn by `key`, has another label, drawn among the others.
+Dataset with_label_noise(Dataset dataset, double share, std::uint64_t key);
+
 /// Which training examples each worker draws from.
 struct PartitionEntry {
-  std::string_view name;  // "shared", "iid", "contiguous", "sorted", "dirichlet"
+  std::string_view name;  // "shared", "iid", "contiguous", "sorted", "dirichlet", …
   std::string_view summary;
   std::span<const Field> fields;
   bool by_class = false;  // has no meaning for sequences
@@ -110,15 +117,21 @@ struct PartitionEntry {
 std::span<const PartitionEntry> partition_catalog();
 
 /// Example indices per worker. `shared` returns one list for all (see Shards::of). The others give
-/// every example to exactly one worker, and sizes that differ by at most one, so that the mean of
-/// the workers' losses is the loss on the training set; UsageError when there are more workers than
-/// examples. `contiguous` cuts the examples as they come into shares, of a text its parts; `sorted`
-/// cuts the examples, stably sorted by class, into contiguous shares.
+/// every example to exactly one worker, and, but for `classes` and `quantity`, sizes that differ by
+/// at most one, so that the mean of the workers' losses is the loss on the training set; UsageError
+/// when there are more workers than examples. `contiguous` cuts the examples as they come into
+/// shares, of a text its parts; `sorted` cuts the examples, stably sorted by class, into contiguous
+/// shares.
 ///
 /// dirichlet (after Hsu et al. 2019, 1909.06335, and NIID-Bench, Li et al. 2021, 2102.02079): the
 /// examples of each class are dealt in proportion to p ~ Dir(α·1ₙ), classes in random order; a
 /// worker that has its N/n examples takes no more and p is renormalised over the others. Plain
 /// Dirichlet shares would leave some of 64 workers nearly without data in almost every draw.
+///
+/// classes: each worker has the given number of classes, every class as many workers as any other
+/// to within one, who share its examples evenly (NIID-Bench's "#C = k"); UsageError when there are
+/// classes that nobody would have. quantity: worker sizes in proportion to p ~ Dir(α·1ₙ), at least
+/// one example each, of which a worker has a random draw.
 ///
 /// `partition` has "kind" and the kind's fields.
 struct Shards {

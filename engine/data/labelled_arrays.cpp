@@ -109,6 +109,9 @@ class ArrayExamples final : public Split {
   int label(std::int64_t example) const override {
     return labels_[static_cast<std::size_t>(example)];
   }
+  float black(int channel) const override {
+    return affine_[static_cast<std::size_t>(channel)].shift;
+  }
   void copy_features(std::int64_t example, std::span<float> out) const override {
     const std::size_t width = channels_ * pixels_;
     ACID_ASSERT(out.size() == width, "{} features into {}", width, out.size());

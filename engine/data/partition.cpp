@@ -17,6 +17,15 @@ constexpr auto kDirichletFields = std::to_array<Field>({
      "concentration: large is close to iid, small gives each worker few classes", 0, 1e6, true},
 });
 
+constexpr auto kClassesFields = std::to_array<Field>({
+    {"classes_per_worker", FieldType::integer, "", "classes that each worker has", 1, 1e6},
+});
+constexpr auto kQuantityFields = std::to_array<Field>({
+    {"alpha", FieldType::number, "",
+     "concentration: large gives workers equal sizes, small gives few workers most examples", 0,
+     1e6, true},
+});
+
 constexpr auto kCatalog = std::to_array<PartitionEntry>({
     {"shared", "every worker draws from all examples, in its own order", {}},
     {"iid", "a random equal share of the examples for each worker", {}},
@@ -24,6 +33,9 @@ constexpr auto kCatalog = std::to_array<PartitionEntry>({
     {"sorted", "examples sorted by class, then cut into equal shares", {}, true},
     {"dirichlet", "class shares of each worker from a Dirichlet distribution", kDirichletFields,
      true},
+    {"classes", "each worker has some of the classes, shared evenly with others", kClassesFields,
+     true},
+    {"quantity", "sizes from a Dirichlet distribution, classes mixed", kQuantityFields},
 });
 
 List all_examples(std::int64_t count) {
@@ -84,11 +96,16 @@ void deal(const List& cards, std::vector<double> weights, std::vector<std::size_
   }
 }
 
+std::vector<List> by_class(const Split& train, int classes) {
+  std::vector<List> lists(static_cast<std::size_t>(classes));
+  for (const std::int32_t e : all_examples(train.size()))
+    lists[static_cast<std::size_t>(train.label(e))].push_back(e);
+  return lists;
+}
+
 std::vector<List> deal_dirichlet(const Split& train, int classes, std::size_t workers, double alpha,
                                  Stream& stream) {
-  std::vector<List> by_class(static_cast<std::size_t>(classes));
-  for (const std::int32_t e : all_examples(train.size()))
-    by_class[static_cast<std::size_t>(train.label(e))].push_back(e);
+  std::vector<List> of_classes = by_class(train, classes);
   // The classes dealt last find many workers full; a random order favours none of them.
   List order = all_examples(classes);
   shuffle(order, stream);
@@ -96,12 +113,67 @@ std::vector<List> deal_dirichlet(const Split& train, int classes, std::size_t wo
   std::vector<List> lists(workers);
   std::vector<std::size_t> room = equal_sizes(static_cast<std::size_t>(train.size()), workers);
   for (const std::int32_t label : order) {
-    List& examples = by_class[static_cast<std::size_t>(label)];
+    List& examples = of_classes[static_cast<std::size_t>(label)];
     shuffle(examples, stream);
     std::vector<double> weights(workers);
     for (double& weight : weights) weight = stream.gamma(alpha);
     deal(examples, std::move(weights), room, lists);
   }
+  return lists;
+}
+
+// Each worker takes the classes that the fewest others have; a random order decides among equals.
+std::vector<List> deal_classes(const Split& train, int classes, std::size_t workers,
+                               std::size_t of_each, Stream& stream) {
+  if (of_each > static_cast<std::size_t>(classes) ||
+      workers * of_each < static_cast<std::size_t>(classes))
+    throw UsageError(fmt::format(
+        "partition 'classes' cannot give {} of {} classes to each of {} workers so that "
+        "every class has one: change classes_per_worker, or use more workers",
+        of_each, classes, workers));
+  std::vector<List> holders(static_cast<std::size_t>(classes));
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    List order = all_examples(classes);
+    shuffle(order, stream);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+      return holders[static_cast<std::size_t>(a)].size() <
+             holders[static_cast<std::size_t>(b)].size();
+    });
+    for (std::size_t k = 0; k < of_each; ++k)
+      holders[static_cast<std::size_t>(order[k])].push_back(static_cast<std::int32_t>(worker));
+  }
+  std::vector<List> of_classes = by_class(train, classes), lists(workers);
+  for (std::size_t label = 0; label < of_classes.size(); ++label) {
+    shuffle(of_classes[label], stream);
+    const std::vector<List> shares = cut(of_classes[label], holders[label].size());
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      List& list = lists[static_cast<std::size_t>(holders[label][k])];
+      list.insert(list.end(), shares[k].begin(), shares[k].end());
+    }
+  }
+  for (const List& list : lists)
+    if (list.empty())
+      throw UsageError(
+          fmt::format("partition 'classes' leaves a worker of {} without examples: its classes "
+                      "have fewer than workers; use fewer workers or more classes_per_worker",
+                      workers));
+  return lists;
+}
+
+// One example for everybody, the others in proportion to the weights.
+std::vector<List> deal_quantity(const Split& train, std::size_t workers, double alpha,
+                                Stream& stream) {
+  List cards = all_examples(train.size());
+  shuffle(cards, stream);
+  std::vector<double> weights(workers);
+  for (double& weight : weights) weight = stream.gamma(alpha);
+  std::vector<List> lists(workers);
+  for (List& list : lists) {
+    list.push_back(cards.back());
+    cards.pop_back();
+  }
+  std::vector<std::size_t> room(workers, cards.size());
+  deal(cards, std::move(weights), room, lists);
   return lists;
 }
 
@@ -133,6 +205,11 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
     });
     return {cut(list, count)};
   }
+  if (kind == "classes")
+    return {deal_classes(train, classes, count,
+                         static_cast<std::size_t>(integer(partition, "classes_per_worker")),
+                         stream)};
+  if (kind == "quantity") return {deal_quantity(train, count, number(partition, "alpha"), stream)};
   ACID_ASSERT(kind == "dirichlet", "partition '{}'", kind);
   return {deal_dirichlet(train, classes, count, number(partition, "alpha"), stream)};
 }

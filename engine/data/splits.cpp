@@ -22,6 +22,7 @@ class SomeExamples final : public Split {
   void copy_labels(std::int64_t example, std::span<std::int64_t> out) const override {
     all_->copy_labels(number_of(example), out);
   }
+  float black(int channel) const override { return all_->black(channel); }
 
  private:
   std::int64_t number_of(std::int64_t example) const {
@@ -32,7 +33,41 @@ class SomeExamples final : public Split {
   std::vector<std::int32_t> examples_;
 };
 
+/// A split with other labels.
+class Relabelled final : public Split {
+ public:
+  Relabelled(std::shared_ptr<const Split> all, std::vector<std::int32_t> labels)
+      : all_(std::move(all)), labels_(std::move(labels)) {}
+
+  std::int64_t size() const override { return all_->size(); }
+  int label(std::int64_t example) const override {
+    return labels_[static_cast<std::size_t>(example)];
+  }
+  void copy_features(std::int64_t example, std::span<float> out) const override {
+    all_->copy_features(example, out);
+  }
+  float black(int channel) const override { return all_->black(channel); }
+
+ private:
+  std::shared_ptr<const Split> all_;
+  std::vector<std::int32_t> labels_;
+};
+
 }  // namespace
+
+Dataset with_label_noise(Dataset dataset, double share, std::uint64_t key) {
+  std::vector<std::int32_t> labels;
+  const auto others = static_cast<std::uint64_t>(dataset.shape.classes - 1);
+  for (std::int64_t e = 0; e < dataset.train->size(); ++e) {
+    Stream stream(key, static_cast<std::uint64_t>(e));
+    labels.push_back(dataset.train->label(e));
+    if (stream.uniform() >= share) continue;
+    const auto other = static_cast<std::int32_t>(stream.below(others));
+    labels.back() = other + (other >= labels.back() ? 1 : 0);
+  }
+  dataset.train = std::make_shared<Relabelled>(dataset.train, std::move(labels));
+  return dataset;
+}
 
 std::uint64_t validation_key(const nlohmann::json& dataset) {
   return derive_seed(dataset.value("seed", std::uint64_t{0}), 0, Purpose::validation);

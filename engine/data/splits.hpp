@@ -20,6 +20,9 @@ class ByteImages final : public Split {
   std::int64_t size() const override { return std::ssize(labels_); }
   int label(std::int64_t example) const override;
   void copy_features(std::int64_t example, std::span<float> out) const override;
+  float black(int channel) const override {
+    return channels_[static_cast<std::size_t>(channel)].shift;
+  }
   /// As stored.
   std::span<const std::uint8_t> pixels(std::int64_t example) const;
 

@@ -51,10 +51,13 @@ class Supervised : public Objective {
         start_(start_of(model, dataset_.shape, seeds)),
         chunk_rows_(chunk_rows(dataset_.shape)),
         shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
+        seeds_(seeds),
         sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds,
                                 dataset_.shape.labels())) {
     for (int worker = 0; worker < workers; ++worker)
       orders_.emplace_back(shards_.of(worker), seeds, worker);
+    for (int channel = 0; channel < dataset_.shape.channels; ++channel)
+      black_.push_back(dataset_.train->black(channel));
     for (int lane = 0; lane < lanes; ++lane)
       lanes_.push_back({runtime.make(model, dataset_.shape, device), {}});
     const double ahead = 4.0 * lanes * batch_size * static_cast<double>(dataset_.shape.features());
@@ -157,6 +160,18 @@ class Supervised : public Objective {
       orders_[static_cast<std::size_t>(worker)].read(step * batch_size_ + row, some);
       for (const std::int32_t example : some) copy_example(*dataset_.train, example, out, row++);
     }
+    if (dataset_.augmentation.any()) augment_rows(worker, step, out);
+  }
+
+  /// The changes of an example follow from the worker and its position in the worker's sequence.
+  void augment_rows(int worker, std::int64_t step, Minibatch& out) const {
+    const std::uint64_t key =
+        seeds_.derived(Purpose::augmentation, static_cast<std::uint32_t>(worker));
+    const auto width = static_cast<std::size_t>(dataset_.shape.features());
+    for (std::int64_t row = 0; row < batch_size_; ++row)
+      augment(dataset_.augmentation, dataset_.shape, black_,
+              Stream(key, static_cast<std::uint64_t>(step * batch_size_ + row)),
+              std::span(out.features).subspan(static_cast<std::size_t>(row) * width, width));
   }
 
   /// Thread counts are settings of a thread as well as of the process, so every thread that comes
@@ -177,7 +192,9 @@ class Supervised : public Objective {
   const StoredModel start_;
   const std::int64_t chunk_rows_;  // examples of an evaluation
   const Shards shards_;
+  const Seeds seeds_;
   const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
+  std::vector<float> black_;                // by channel
   std::vector<DataOrder> orders_;           // they point into shards_
   // Each is used by one thread at a time.
   std::vector<Lane> lanes_;

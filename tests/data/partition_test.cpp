@@ -116,12 +116,13 @@ TEST_CASE("Random partitions depend on the data seed and on nothing else") {
   }
 }
 
-TEST_CASE("Every partition of the catalog can be made, with an alpha where it needs one") {
+TEST_CASE("Every partition of the catalog can be made, with a number where it needs one") {
   const FloatRows examples = make_examples(100);
   for (const PartitionEntry& entry : partition_catalog()) {
-    const auto options =
-        with_fallbacks(entry.fields, {{"kind", std::string(entry.name)}, {"alpha", 0.3}});
-    CHECK(make_shards(examples, kClasses, 4, options, Seeds(1)).of(3).size() >= 25);
+    const auto options = with_fallbacks(
+        entry.fields,
+        {{"kind", std::string(entry.name)}, {"alpha", 1000.0}, {"classes_per_worker", 5}});
+    CHECK(make_shards(examples, kClasses, 4, options, Seeds(1)).of(3).size() >= 20);
   }
 }
 
@@ -201,6 +202,78 @@ TEST_CASE("What is held out and what is left hold every example once, by the key
   CHECK(hold_out(1000, 100, 7).validation != hold_out(1000, 100, 8).validation);
   CHECK(validation_key({{"kind", "mnist"}}) == validation_key({{"seed", 0}}));
   CHECK(validation_key({{"seed", 1}}) != validation_key({{"seed", 0}}));
+}
+
+TEST_CASE("Partitions by classes and by quantity give every example to exactly one worker") {
+  const auto partition = [](int classes) {
+    return nlohmann::json{{"kind", "classes"}, {"classes_per_worker", classes}};
+  };
+  for (const int workers : {1, 2, 3, 4, 7, 16, 64})
+    for (const nlohmann::json& kind : {partition(1), partition(2), partition(3), partition(10),
+                                       nlohmann::json{{"kind", "quantity"}, {"alpha", 1e-6}},
+                                       nlohmann::json{{"kind", "quantity"}, {"alpha", 0.5}}}) {
+      INFO(workers << " workers, " << kind.dump());
+      const FloatRows examples = make_examples(1003);
+      const int of_each = kind.value("classes_per_worker", 0);
+      if (of_each * workers < kClasses && of_each > 0) {
+        CHECK_THROWS_AS(make_shards(examples, kClasses, workers, kind, Seeds(5)), UsageError);
+        continue;
+      }
+      const Shards shards = make_shards(examples, kClasses, workers, kind, Seeds(5));
+      REQUIRE(std::ssize(shards.lists) == workers);
+      std::vector<std::int32_t> all;
+      for (const auto& list : shards.lists) {
+        CHECK_FALSE(list.empty());
+        std::set<int> classes;
+        for (const std::int32_t e : list) classes.insert(examples.label(e));
+        if (of_each > 0) CHECK(std::ssize(classes) == of_each);
+        all.insert(all.end(), list.begin(), list.end());
+      }
+      std::sort(all.begin(), all.end());
+      std::vector<std::int32_t> expected(1003);
+      std::iota(expected.begin(), expected.end(), 0);
+      CHECK(all == expected);
+    }
+  CHECK_THROWS_AS(make_shards(make_examples(50), kClasses, 4, partition(11), Seeds(1)), UsageError);
+  // Whoever has only the class without examples would have none.
+  CHECK_THROWS_AS(make_shards(make_examples(31), 11, 31, partition(1), Seeds(1)), UsageError);
+}
+
+TEST_CASE("A large concentration makes equal sizes, a small one few large workers") {
+  const FloatRows examples = make_examples(1000);
+  const auto largest = [&](double alpha) {
+    const Shards shards =
+        make_shards(examples, kClasses, 10, {{"kind", "quantity"}, {"alpha", alpha}}, Seeds(3));
+    std::size_t most = 0;
+    for (const auto& list : shards.lists) most = std::max(most, list.size());
+    return most;
+  };
+  CHECK(largest(1e5) < 105);
+  CHECK(largest(0.05) > 400);
+}
+
+TEST_CASE("Label noise gives the share of training labels another class, and no test label") {
+  Dataset data;
+  data.shape = {1, 1, 1, kClasses};
+  data.train = std::make_shared<FloatRows>(make_examples(5000));
+  data.test = std::make_shared<FloatRows>(make_examples(100));
+  const auto changed = [&](double share, std::uint64_t key) {
+    const Dataset noisy = with_label_noise(data, share, key);
+    CHECK(noisy.test == data.test);
+    std::vector<std::int64_t> list;
+    for (std::int64_t e = 0; e < 5000; ++e) {
+      CHECK(noisy.train->label(e) >= 0);
+      CHECK(noisy.train->label(e) < kClasses);
+      if (noisy.train->label(e) != data.train->label(e)) list.push_back(e);
+    }
+    return list;
+  };
+  CHECK(changed(0, 1).empty());
+  CHECK(changed(1, 1).size() == 5000);
+  CHECK(changed(0.2, 1).size() > 900);
+  CHECK(changed(0.2, 1).size() < 1100);
+  CHECK(changed(0.2, 1) == changed(0.2, 1));
+  CHECK(changed(0.2, 1) != changed(0.2, 2));
 }
 
 }  // namespace acid::testing

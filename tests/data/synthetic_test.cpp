@@ -178,4 +178,24 @@ TEST_CASE("The teacher uses every class, and label noise changes the stated shar
   for (std::int64_t e = 0; e < 500; ++e) CHECK(a.test->label(e) == b.test->label(e));
 }
 
+TEST_CASE(
+    "A mixture with several clusters of a class is no linear task, without noise a certain one") {
+  const nlohmann::json many{{"classes", 3},   {"clusters_per_class", 20},
+                            {"dimension", 8}, {"noise", 0.01},
+                            {"train", 600},   {"test", 200}};
+  const Dataset data = load("gaussian-mixture", many);
+  CHECK(data.shape.classes == 3);
+  CHECK(class_mean_accuracy(data) < 0.7);
+  CHECK(neighbour_accuracy(data) > 0.99);
+  // What was there before these keys were is as it was.
+  const DatasetEntry& entry = dataset("gaussian-mixture");
+  nlohmann::json old = options_of(entry, {{"train", 20}, {"test", 5}});
+  const Dataset now = entry.load(old);
+  old.erase("noise");
+  old.erase("clusters_per_class");
+  const Dataset then = entry.load(old);
+  for (std::int64_t e = 0; e < 20; ++e)
+    CHECK(features(*now.train, e, 32) == features(*then.train, e, 32));
+}
+
 }  // namespace acid::testing

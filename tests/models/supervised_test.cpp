@@ -93,6 +93,24 @@ TEST_CASE("a minibatch depends on seed, worker and step, and not on the lane") {
   CHECK(task->gradient(1, 0, 3, x, {}, g) == loss);
 }
 
+TEST_CASE("augmented minibatches are functions of worker and step, and evaluations see none") {
+  EchoRuntime runtime;
+  Dataset dataset = make_dataset(kTiny, 50, 5);
+  const auto plain = make_linear(runtime, dataset, 4, 2, 2);
+  dataset.augmentation = {.crop_padding = 2, .resized_crop = 1, .flip = true};
+  const auto task = make_linear(runtime, dataset, 4, 2, 2);
+  std::vector<float> x(task->dimension(), 1.5F), g(x.size());
+  int different = 0;
+  for (int step = 0; step < 30; ++step) {
+    const double loss = task->gradient(0, 1, step, x, {}, g);
+    CHECK(task->gradient(1, 1, step, x, {}, g) == loss);
+    different += plain->gradient(0, 1, step, x, {}, g) != loss ? 1 : 0;
+  }
+  CHECK(different > 25);
+  for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
+    CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
+}
+
 TEST_CASE("prefetched minibatches are the same, on any lane and in any order of the workers") {
   EchoRuntime runtime;
   const Dataset dataset = make_dataset(kTiny, 50, 5);

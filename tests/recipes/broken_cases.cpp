@@ -104,6 +104,10 @@ constexpr auto kBroken = std::to_array<Broken>({
      "task.model has no meaning for the analytic task 'quadratic'"},
     {"batch size for a quadratic", "[task]\ndataset = \"quadratic\"\n«batch_size» = 4",
      "task.batch_size has no meaning"},
+    {"augmentation of vectors",
+     "[task]\ndataset = \"gaussian-mixture\"\nmodel = \"linear\"\n"
+     "augmentation = «{ flip = true }»",
+     "the examples are none"},
     {"partition for a quadratic", "[task]\ndataset = \"quadratic\"\n«partition» = \"iid\"",
      "task.partition has no meaning"},
     {"batch size is text",
