@@ -20,6 +20,7 @@ namespace {
 struct FigureCommand {
   std::vector<std::string> names, where;
   FigureRequest request;
+  std::string at = "last";
   std::string width;  // empty: the overview as wide as the text, others as a column
   std::string file = "figure.svg";
 };
@@ -78,7 +79,12 @@ Exit figure(const Session& session, const FigureCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
   std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
   if (!command.where.empty()) ids = runs_where(store, ids, command.where);
-  const ReportFigure drawn = report_figure(read_report(store, ids), command.request);
+  ReportOptions reading;
+  reading.at = parse_read_at(command.at);
+  const ReportData data = read_report(store, ids, reading);
+  const ReportFigure drawn = report_figure(data, command.request);
+  if (reading.at.kind != ReadAt::Kind::last)
+    for (const std::string& note : data.comparison.notes) say("note: " + note);
   Figure figure = figure_of(drawn.html);
   if (!overview) figure = with_title(std::move(figure));
   save_file(command.file,
@@ -98,7 +104,8 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->type_name(" ");
   command
       ->add_option("--chart", options->request.chart,
-                   "curve (default), overview, difference, ratio or runtime")
+                   "curve (default), overview, difference, ratio, runtime or, of one algorithm,\n"
+                   "timeline, staleness, topology, pairing, gradients or idle")
       ->type_name("NAME");
   command
       ->add_option("--metric", options->request.metric,
@@ -108,6 +115,15 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->add_option("--against", options->request.against,
                    "A curve's axis: gradients, epochs, normalised_time, seconds or bytes")
       ->type_name("AXIS");
+  command
+      ->add_option("--algorithm", options->request.algorithm,
+                   "Whose timeline, staleness, pairing, gradients or idle")
+      ->type_name("LABEL");
+  command
+      ->add_option("--at", options->at,
+                   "Where an overview or difference reads its values, as compare does: last\n"
+                   "(default), best, gradients=N, epochs=E, time=T, seconds=S or bytes=B")
+      ->type_name("WHERE");
   command
       ->add_option("--where", options->where,
                    "Only runs with this setting; may be given several times")

@@ -10,6 +10,7 @@ namespace {
 
 struct ShowOptions {
   std::string run;
+  bool changed = false;
   Format format;
 };
 
@@ -19,7 +20,7 @@ Exit show(const Session& session, const ShowOptions& options) {
   if (options.format.json)
     print_json(to_json(detail));
   else
-    print_data(to_text(detail));
+    print_data(to_text(detail, options.changed));
   return Exit::ok;
 }
 
@@ -31,6 +32,7 @@ void add_show_command(CLI::App& app, Session& session) {
   command->add_option("RUN", options->run, "A run's id, a unique prefix of it, or @latest")
       ->required()
       ->type_name(" ");
+  command->add_flag("--changed", options->changed, "Only settings that differ from their defaults");
   add_json_option(*command, options->format);
   add_store_option(*command, session);
   command->callback([&session, options] {

@@ -10,6 +10,7 @@
 #include "cli/terminal/table.hpp"
 #include "engine/methods/method.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "recipes/defaults.hpp"
 #include "reports/numbers.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
@@ -27,8 +28,7 @@ void add_line(std::string& text, std::string_view name, std::string_view value,
 }
 
 // Nested tables as dotted keys, the way `--set` writes them.
-void add_settings(std::string& text, const json& settings) {
-  const FlatSettings flat = flatten(settings);
+void add_settings(std::string& text, const FlatSettings& flat) {
   int widest = 0;
   for (const auto& [key, value] : flat) widest = std::max(widest, terminal_columns(key));
   for (const auto& [key, value] : flat)
@@ -194,7 +194,7 @@ void add_environment(std::string& text, const RunDetail& run) {
   if (run.attempts.empty()) return;
   if (const json& environment = run.attempts.back().environment; environment.is_object()) {
     text += "\nenvironment of the last attempt\n";
-    add_settings(text, environment);
+    add_settings(text, flatten(environment));
   }
 }
 
@@ -223,15 +223,16 @@ void add_log(std::string& text, const RunDetail& run) {
 
 }  // namespace
 
-std::string to_text(const RunDetail& run) {
+std::string to_text(const RunDetail& run, bool changed) {
   std::string text;
   add_outcome(text, run);
   add_results(text, run);
   add_gossip(text, run);
   add_agreement(text, run);
   if (run.result) add_workers(text, *run.result);
-  text += "\nsettings\n";
-  add_settings(text, run.settings);
+  const FlatSettings settings = flatten(run.settings);
+  text += changed ? "\nsettings that are no defaults\n" : "\nsettings\n";
+  add_settings(text, changed ? changed_from_default(settings) : settings);
   add_attempts(text, run);
   add_checkpoints(text, run);
   add_environment(text, run);

@@ -7,7 +7,8 @@
 namespace acid {
 
 /// A run in sections for a terminal: outcome and whether it was verified, results, pace of gossip,
-/// settings, attempts, checkpoints, environment, digests, and the last lines of its log.
-std::string to_text(const RunDetail& run);
+/// settings (all or, with `changed`, those that are no defaults), attempts, checkpoints,
+/// environment, digests, and the last lines of its log.
+std::string to_text(const RunDetail& run, bool changed);
 
 }  // namespace acid

@@ -65,7 +65,7 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
     return std::find(known.begin(), known.end(), name) != known.end();
   };
   const bool has_target = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
-    return target_of(group.settings, options).has_value();
+    return target_of(group.settings, options.target).has_value();
   });
   const auto is_of_target = [](const std::string& name) {
     return is_to_target(name) && known_metric(name) != nullptr;
@@ -315,6 +315,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   if (!options.best_over.empty()) comparison.selections.push_back(select_best(runs, options));
   comparison.heading = heading_of(runs);
   comparison.at = options.at;
+  comparison.target = options.target;
   form_groups(comparison, runs);
   share_groups(comparison);
   settle_baseline(comparison, options);

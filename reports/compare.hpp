@@ -167,6 +167,7 @@ struct Comparison {
   std::vector<std::string> columns;       // swept settings that differ within sections
   std::vector<ComparedRatio> ratios;
   ReadAt at;                          // as asked
+  std::optional<Target> target;       // as asked; the recipes' have their groups' settings
   std::vector<EqualPlace> equal;      // by point, then axis
   std::vector<Selection> selections;  // what searches chose, where some did
 };

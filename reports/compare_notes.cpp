@@ -241,7 +241,7 @@ void note_targets(Comparison& comparison, const CompareOptions& options) {
   for (const ComparedPoint& point : comparison.points)
     for (const std::size_t g : point.groups) {
       const ComparedGroup& group = comparison.groups[g];
-      const auto target = target_of(group.settings, options);
+      const auto target = target_of(group.settings, options.target);
       const std::size_t all = group.outcomes();
       const auto missed = static_cast<std::size_t>(censored(group, "gradients_to_target"));
       if (!target || missed == 0) continue;
@@ -360,8 +360,9 @@ double end_on(PositionAxis axis, const RunSummary& run, const nlohmann::json& se
   return end * (1 + kSlack);
 }
 
-std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options) {
-  if (options.target) return options.target;
+std::optional<Target> target_of(const nlohmann::json& settings,
+                                const std::optional<Target>& asked) {
+  if (asked) return asked;
   const nlohmann::json::json_pointer place("/budget/target");
   if (!settings.contains(place) || !settings.at(place).is_object()) return std::nullopt;
   const nlohmann::json& target = settings.at(place);

@@ -4,9 +4,9 @@
 
 namespace acid {
 
-/// The target that the runs of a group are measured against: that of the options, else of their
+/// The target that the runs of a group are measured against: the one asked for, else that of their
 /// recipe. Absent where neither names one.
-std::optional<Target> target_of(const nlohmann::json& settings, const CompareOptions& options);
+std::optional<Target> target_of(const nlohmann::json& settings, const std::optional<Target>& asked);
 
 /// How far on the axis a finished run has a state. One that the clock ended, in the middle of a
 /// round perhaps, stands at its last state until its own limit in seconds. A hair beyond what was

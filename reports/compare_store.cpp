@@ -215,7 +215,7 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   if (at.kind == ReadAt::Kind::best) read_best(store, run.summary);
   if (at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, at);
   if (end) add_totals(run.summary.metrics, *end);
-  if (const auto target = target_of(settings, options)) add_target(store, run, *target);
+  if (const auto target = target_of(settings, options.target)) add_target(store, run, *target);
   if (has_consensus && (options.metrics.empty() || is_wanted(options, kMidConsensus)))
     add_consensus_mid(store, run.summary);
   add_areas(store, run.summary, options, at);

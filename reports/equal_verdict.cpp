@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
@@ -19,10 +20,13 @@ std::string equal_words(PositionAxis axis) {
   return fmt::format("equal {}", axis == PositionAxis::seconds ? "time" : name_of(axis));
 }
 
-std::string with_interval(const Estimate& e) {
-  if (!e.ci_low) return with_minus(format_number(e.mean, 3));
-  return with_minus(fmt::format("{} [{}, {}]", format_number(e.mean, 3),
-                                format_number(*e.ci_low, 3), format_number(*e.ci_high, 3)));
+std::string with_interval(const std::string& metric, const Estimate& e) {
+  const auto number = [&](double value) {
+    return is_to_target(metric) ? format_metric_value(metric, value) : format_number(value, 3);
+  };
+  if (!e.ci_low) return with_minus(number(e.mean));
+  return with_minus(
+      fmt::format("{} [{}, {}]", number(e.mean), number(*e.ci_low), number(*e.ci_high)));
 }
 
 /// "A²CiD² 0.755 [0.66, 0.85], better, p = 0.012".
@@ -31,7 +35,7 @@ std::string told_of(const std::string& label, const ComparedDifference& differen
   const Judgement judgement = judge(difference);
   if (judgement == Judgement::equal) return label + " the same, to rounding";
   std::string words =
-      fmt::format("{} {}, {}", label, e.n > 0 ? with_interval(e) : "unknown",
+      fmt::format("{} {}, {}", label, e.n > 0 ? with_interval(difference.metric, e) : "unknown",
                   judgement == Judgement::not_shown ? "not told apart" : name_of(judgement));
   if (judgement != Judgement::too_few_seeds && difference.p_holm)
     words += fmt::format(", p = {}", format_p(difference.p_holm));
@@ -62,6 +66,49 @@ std::string doubt_of(const Comparison& comparison, const EqualPlace& place) {
                      stale_words(place.axis, widest->apart, widest->run, widest->seed), remedy);
 }
 
+/// "AR-SGD in 10 of 10 runs", of every group of the point.
+std::string reached_words(const Comparison& comparison, const ComparedPoint& point,
+                          const std::string& metric) {
+  std::vector<std::string> words;
+  for (const std::size_t g : point.groups)
+    words.push_back(fmt::format("{} in {} runs", comparison.groups[g].label,
+                                reached_cell(comparison.groups[g], metric)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// When the target was reached, an axis each. The ends of runs are another question, so these have
+/// families of their own.
+std::vector<std::string> target_sentences(const Comparison& comparison,
+                                          const ComparedPoint& point) {
+  const ComparedGroup& baseline = comparison.groups[*point.baseline];
+  const std::optional<Target> target = target_of(baseline.settings, comparison.target);
+  std::vector<std::string> sentences;
+  if (!target) return sentences;
+  const std::string value = fmt::format("{} = {}", target->metric, format_number(target->value, 6));
+  for (const char* axis : {"gradients", "seconds", "bytes"}) {
+    const std::string metric = fmt::format("{}_to_target", axis);
+    std::vector<std::string> told;
+    int family = 0;
+    bool all_reached = censored(baseline, metric) == 0;
+    for (const std::size_t g : point.groups) {
+      const auto* one = find_difference(comparison, comparison.groups[g].group, metric);
+      if (one == nullptr) continue;
+      all_reached = all_reached && censored(comparison.groups[g], metric) == 0;
+      family = one->family;
+      told.push_back(told_of(comparison.groups[g].label, *one));
+    }
+    if (told.empty()) continue;
+    if (sentences.empty() && !all_reached)
+      sentences.push_back(fmt::format("{} was reached by {}; who missed it is later than any.",
+                                      value, reached_words(comparison, point, metric)));
+    sentences.push_back(
+        fmt::format("To {}, difference in {} to {} (Holm over {} of their own): {}.", value, axis,
+                    baseline.label, counted(static_cast<std::size_t>(family), "comparison"),
+                    fmt::join(told, "; ")));
+  }
+  return sentences;
+}
+
 }  // namespace
 
 std::vector<std::string> equal_sentences(const Comparison& comparison, const ComparedPoint& point) {
@@ -79,6 +126,8 @@ std::vector<std::string> equal_sentences(const Comparison& comparison, const Com
                     format_on(place.axis, place.place), words_of(comparison.primary),
                     comparison.groups[*point.baseline].label, fmt::join(told, "; ")));
   }
+  for (std::string& sentence : target_sentences(comparison, point))
+    sentences.push_back(std::move(sentence));
   return sentences;
 }
 

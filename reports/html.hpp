@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/read_at.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -13,6 +14,8 @@ struct ReportOptions {
   /// The page of runs that go on: their curves so far, how many have finished, and a script that
   /// asks its server for a newer page.
   bool live = false;
+  /// Where values that are compared are read; curves are whole.
+  ReadAt at = {};
   /// Threads that read the store, each with a connection of its own; 0: one per core. The bytes of
   /// the page do not depend on it.
   int threads = 0;

@@ -123,6 +123,14 @@ std::optional<double> read_bytes(std::string_view text) { return read_in_units(t
 std::optional<double> read_seconds(std::string_view text) { return read_in_units(text, kSeconds); }
 std::optional<double> read_count(std::string_view text) { return read_in_units(text, kCounts); }
 
+std::array<std::string, 3> csv_fields(const Estimate& e) {
+  const auto field = [](const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  if (e.n == 0) return {};
+  return {field(e.mean), field(e.ci_low), field(e.ci_high)};
+}
+
 std::string with_minus(std::string_view formatted) {
   std::string result;
   for (const char c : formatted) result += c == '-' ? std::string("−") : std::string(1, c);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ std::string format_count(double count);
 std::optional<double> read_bytes(std::string_view text);
 std::optional<double> read_seconds(std::string_view text);
 std::optional<double> read_count(std::string_view text);
+
+/// The mean and the ends of its interval with all digits, for CSV; empty where absent.
+std::array<std::string, 3> csv_fields(const Estimate& estimate);
 
 /// Hyphens of a formatted number as true minus signs.
 std::string with_minus(std::string_view formatted);

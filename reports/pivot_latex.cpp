@@ -70,9 +70,11 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
       seeds_of(comparison),
       intervals ? ": mean ± half of the 95 % Student-t interval" : ", without an interval",
       heading);
-  const std::string test =
-      fmt::format("exact paired tests by seed, p ≤ {} after Holm's correction over {}",
-                  ComparedDifference::kSignificance, counted(pivot.tests, "comparison"));
+  const std::string test = fmt::format(
+      "exact paired tests by seed of all pairs of algorithms at a setting, p ≤ {} "
+      "after Holm's correction over these {}; a verdict of differences to the baseline "
+      "alone tests fewer",
+      ComparedDifference::kSignificance, counted(pivot.tests, "pair"));
   if (pivot.tests > 0)
     text += any ? fmt::format(" Bold: better than all others of its setting ({}).", test)
                 : fmt::format(

@@ -120,9 +120,9 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
   const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
   return text + fmt::format(
                     "; {}better than all others of its setting, p ≤ {} (paired by seed, "
-                    "Holm over {})",
+                    "Holm over all {} of algorithms at a setting)",
                     any ? std::string(kBestMark) + " " : "no entry was shown to be ",
-                    ComparedDifference::kSignificance, counted(pivot.tests, "comparison"));
+                    ComparedDifference::kSignificance, counted(pivot.tests, "pair"));
 }
 
 /// Per algorithm, in how many settings its difference to the baseline was shown.

@@ -29,7 +29,7 @@ struct Headline {
 Headline headline(const Comparison& comparison, const ComparedPoint& point);
 
 /// Of them, what holds where all runs have come equally far (EqualPlace), one sentence for each
-/// axis.
+/// axis, and when a target was reached.
 std::vector<std::string> equal_sentences(const Comparison& comparison, const ComparedPoint& point);
 /// What the samples cannot tell there, once for each axis, whatever the number of points.
 std::vector<std::string> equal_doubts(const Comparison& comparison);

@@ -71,7 +71,7 @@ std::vector<std::string> gather_while_alive(MpiRuntime& mpi, double start_second
       sleep(pause);
     else
       done.sleep(pause);
-    const Watchdog watchdog(start_seconds, "the processes did not all answer");
+    const Watchdog watchdog(start_seconds, "the processes did not all answer", kWaitLonger);
     all = mpi.gather(done.is_set() ? "=" + words : "");
     if (std::find(all.begin(), all.end(), "") != all.end()) all.clear();
   }
@@ -329,7 +329,8 @@ void give_up(MpiRuntime& mpi, const std::string& what, Exit code) {
 }
 
 MpiRuntime& start(double start_seconds) {
-  const Watchdog watchdog(start_seconds, "MPI did not start", [] { return waiting_words(0, 0); });
+  const Watchdog watchdog(start_seconds, "MPI did not start", kWaitLonger,
+                          [] { return waiting_words(0, 0); });
   try {
     return start_mpi();
   } catch (const Error& error) {  // All processes have the same to say; rank 0 says it.
@@ -342,7 +343,7 @@ MpiRuntime& start(double start_seconds) {
 void assemble(MpiRuntime& mpi, double start_seconds) {
   std::atomic<int> here = 0;
   const Watchdog watchdog(start_seconds * mpi.size(), "the processes did not all answer",
-                          [&] { return waiting_words(here, mpi.size()); });
+                          kWaitLonger, [&] { return waiting_words(here, mpi.size()); });
   mpi.assemble(start_seconds, [&](int count) { here = count; });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -15,6 +16,9 @@ namespace acid {
 namespace {
 
 constexpr double kQuietSeconds = 8;  // of waiting, until it is told
+// The time of all runs out at one moment, and the launcher ends the others soon after the first.
+constexpr double kSecondsForLowerRank = 1;
+constexpr int kMostSpeakers = 5;
 
 /// How many threads run or want to, on this host; 0 when it cannot be told.
 int running_threads() {
@@ -24,14 +28,22 @@ int running_threads() {
   return file >> one >> five >> fifteen >> running ? running : 0;
 }
 
+/// "22 threads want the 2 cores of this host"; empty where nobody waits for a core.
+std::string crowd_words() {
+  const int cores = usable_cores(), running = running_threads();
+  return running > cores ? fmt::format("{} threads want the {} cores of this host", running, cores)
+                         : std::string();
+}
+
 }  // namespace
 
 void complain(const std::string& message) {
   std::cerr << kWorkerErrorPrefix << message << "\n" << std::flush;
 }
 
-Watchdog::Watchdog(double seconds, std::string what, std::function<std::string()> waiting)
-    : thread_([this, seconds, what = std::move(what), waiting = std::move(waiting)] {
+Watchdog::Watchdog(double seconds, std::string what, std::string_view remedy,
+                   std::function<std::string()> waiting)
+    : thread_([this, seconds, remedy, what = std::move(what), waiting = std::move(waiting)] {
         const bool tells = waiting && rank_in_environment() == 0 && seconds > kQuietSeconds;
         over_.sleep(tells ? kQuietSeconds : seconds);
         if (tells && !over_.is_set()) {
@@ -39,10 +51,14 @@ Watchdog::Watchdog(double seconds, std::string what, std::function<std::string()
           over_.sleep(seconds - kQuietSeconds);
         }
         if (over_.is_set()) return;
-        complain(
-            fmt::format("{} within {} s: a process of the run was stopped, or its host "
-                        "cannot be reached",
-                        what, seconds));
+        over_.sleep(kSecondsForLowerRank * std::min(rank_in_environment(), kMostSpeakers));
+        if (over_.is_set()) return;
+        const std::string crowd = crowd_words();
+        complain(fmt::format("{} within {} s: {}{}{}", what, seconds,
+                             !crowd.empty() ? crowd
+                                            : "a process of the run was stopped, or its host "
+                                              "cannot be reached",
+                             remedy.empty() ? "" : "; ", remedy));
         std::_Exit(static_cast<int>(Exit::lost));
       }) {}
 
@@ -52,15 +68,11 @@ Watchdog::~Watchdog() {
 }
 
 std::string waiting_words(int here, int size) {
-  const int cores = usable_cores();
-  const int running = running_threads();
-  return fmt::format(
-      "{}{}; it ends when for execution.mpi.start_seconds no other has come",
-      size == 0 ? std::string("MPI has not started in all processes of the run")
-                : fmt::format("{} of {} processes of the run have come", here, size),
-      running > cores
-          ? fmt::format(", and {} threads want the {} cores of this host", running, cores)
-          : std::string());
+  const std::string crowd = crowd_words();
+  return fmt::format("{}{}; it ends when for execution.mpi.start_seconds no other has come",
+                     size == 0 ? std::string("MPI has not started in all processes of the run")
+                               : fmt::format("{} of {} processes of the run have come", here, size),
+                     crowd.empty() ? "" : ", and " + crowd);
 }
 
 }  // namespace acid

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "engine/base/stop_latch.hpp"
@@ -15,9 +16,11 @@ void complain(const std::string& message);
 /// guards is inside MPI, where a process that does not answer keeps the others for ever.
 class Watchdog {
  public:
-  /// `what` has not happened, should it come to that. `waiting`: what rank 0 says, once, should it
-  /// take long; called by a thread of this object's.
-  Watchdog(double seconds, std::string what, std::function<std::string()> waiting = {});
+  /// `what` has not happened, should it come to that; one process says it, rank 0 where it can, and
+  /// `remedy` after it. `waiting`: what rank 0 says, once, should it take long; called by a thread
+  /// of this object's.
+  Watchdog(double seconds, std::string what, std::string_view remedy = {},
+           std::function<std::string()> waiting = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -26,6 +29,8 @@ class Watchdog {
   StopLatch over_;
   std::thread thread_;
 };
+
+inline constexpr std::string_view kWaitLonger = "a larger execution.mpi.start_seconds waits longer";
 
 /// "3 of 8 processes have started; 22 others want the 2 cores of this host". `size` 0: MPI has not
 /// said yet how many have.

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "reports/html/looks.hpp"
+#include "reports/html/markup.hpp"
 #include "reports/html/style.hpp"
 
 namespace acid {
@@ -17,14 +18,6 @@ namespace {
 using Attributes = std::map<std::string, std::string>;
 
 double number_of(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
-
-std::string plain(std::string text) {
-  for (const auto& [name, c] :
-       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at)
-      text.replace(at, std::string_view(name).size(), c);
-  return text;
-}
 
 Attributes attributes_of(std::string_view tag) {
   Attributes result;
@@ -101,7 +94,7 @@ struct Level {
 class DrawingReader {
  public:
   explicit DrawingReader(std::string_view html) {
-    const std::size_t begin = html.find("<svg class=\"line"), end = html.find("</svg>", begin);
+    const std::size_t begin = html.find("<svg "), end = html.find("</svg>", begin);
     if (begin == std::string_view::npos) throw Error("there is nothing to draw");
     drawing_ = html.substr(begin, end - begin);
   }
@@ -112,7 +105,8 @@ class DrawingReader {
       if (open == std::string_view::npos) break;
       const std::string_view tag = drawing_.substr(open + 1, close - open - 1);
       const std::size_t next = drawing_.find('<', close);
-      const std::string words = plain(std::string(drawing_.substr(close + 1, next - close - 1)));
+      const std::string words =
+          unescaped(std::string(drawing_.substr(close + 1, next - close - 1)));
       at = close + 1;
       if (tag.starts_with('/')) {
         levels_.pop_back();
@@ -158,8 +152,8 @@ class DrawingReader {
       figure_.height = std::strtod(rest, nullptr);
     } else if (level.tag == "title" && levels_.size() == 1) {
       figure_.title = words;
-    } else if (level.tag == "path") {
-      item.path = value("d");
+    } else if (level.tag == "path" || level.tag == "rect" || level.tag == "circle") {
+      item.path = outline(level.tag, value);
       if (!item.path.empty()) figure_.items.push_back(item);
     } else if (level.tag == "text") {
       item.text = words;
@@ -169,6 +163,17 @@ class DrawingReader {
       figure_.items.push_back(item);
     }
     if (!tag.ends_with('/')) levels_.push_back(level);
+  }
+
+  template <class Value>
+  static std::string outline(std::string_view tag, const Value& value) {
+    if (tag == "path") return value("d");
+    if (tag == "rect")
+      return fmt::format("M{} {}h{}v{}h-{}z", number_of(value("x")), number_of(value("y")),
+                         value("width"), value("height"), value("width"));
+    const double r = number_of(value("r"));
+    return fmt::format("M{} {}a{} {} 0 1 0 {} 0a{} {} 0 1 0 {} 0z", number_of(value("cx")) - r,
+                       value("cy"), r, r, 2 * r, r, r, -2 * r);
   }
 
   /// translate(x y) and scale(s), in this order where both are.

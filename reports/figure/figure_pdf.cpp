@@ -7,7 +7,7 @@
 
 #include "engine/base/error.hpp"
 #include "reports/figure/figure.hpp"
-#include "reports/figure/font.hpp"
+#include "reports/html/font.hpp"
 
 namespace acid {
 namespace {

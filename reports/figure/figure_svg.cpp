@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/figure/figure.hpp"
-#include "reports/figure/font.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/markup.hpp"
 

@@ -48,18 +48,20 @@ std::string draw_bars(const std::string& id, const std::string& title, int style
   }
   const double step = (kBarsWidth - kBarsLeft) / static_cast<double>(values.size());
   const double width = std::min(0.72 * step, 24.0);
-  std::string path;
+  std::string path, csv = "worker,value\n";
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double x = kBarsLeft + (static_cast<double>(i) + 0.5) * step;
     path += fmt::format("M{} {}V{}h{}V{}z", svg_number(x - width / 2), svg_number(y.begin),
                         svg_number(y(std::max(0.0, values[i]))), svg_number(width),
                         svg_number(y.begin));
+    csv += fmt::format("{},{}\n", i, values[i]);
     const std::size_t every = (values.size() + 15) / 16;
     if (i % every == 0) out += svg_text(x, y.begin + 12, "middle", std::to_string(i));
   }
   out += fmt::format("<path class=\"bar s{}\" d=\"{}\"/>\n", style, path);
   out += svg_text((kBarsLeft + kBarsWidth) / 2, kBarsHeight - 2, "middle", "worker", "name");
-  return fmt::format("<figure class=\"small\">\n{}{}</svg>\n</figure>\n", caption, out);
+  return fmt::format("<figure class=\"small\"{}>\n{}{}</svg>\n</figure>\n", data_values(csv),
+                     caption, out);
 }
 
 }  // namespace acid

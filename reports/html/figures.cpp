@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/html/curve_charts.hpp"
+#include "reports/html/markup.hpp"
 #include "reports/html/runtime.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/sweep.hpp"
+#include "reports/html/timeline.hpp"
 #include "reports/html/verdict.hpp"
 #include "reports/text_table.hpp"
 
@@ -29,6 +32,14 @@ const Known& chosen(const std::vector<Known>& known, const std::string& name, co
   if (found == names.end())
     throw UsageError(fmt::format("there is no {} '{}' to draw: {}", what, name, one_of(names)));
   return known[static_cast<std::size_t>(found - names.begin())];
+}
+
+/// What data_values() put into a figure.
+std::string values_of(const std::string& html) {
+  constexpr std::string_view kAttribute = " data-values=\"";
+  const std::size_t at = html.find(kAttribute), begin = at + kAttribute.size();
+  return at == std::string::npos ? ""
+                                 : unescaped(html.substr(begin, html.find('"', begin) - begin));
 }
 
 ReportFigure curve_figure(const ReportData& data, const FigureRequest& request) {
@@ -59,24 +70,74 @@ ReportFigure curve_figure(const ReportData& data, const FigureRequest& request) 
   return figure;
 }
 
+std::string drawn_timeline(const ReportData& data, std::size_t g, std::string& csv) {
+  const std::vector<TimelineData> all = timelines(data);
+  const auto found = std::ranges::find(all, g, &TimelineData::group);
+  if (found == all.end()) return "";
+  csv = csv_line({"worker", "kind", "begin", "end"});
+  for (const TimelineData::Row& row : found->rows)
+    for (const Span& span : row.spans)
+      csv += csv_line({std::to_string(row.worker),
+                       std::string(kSpanNames[static_cast<std::size_t>(span.kind)]),
+                       fmt::format("{}", span.begin), fmt::format("{}", span.end)});
+  return draw_timeline(*found, 0, timeline_end(all));
+}
+
+/// A chart of one algorithm at one setting.
+ReportFigure group_figure(const ReportData& data, const FigureRequest& request) {
+  std::vector<std::string> labels;
+  std::vector<ReportFigure> figures;
+  std::set<std::string> values;  // of several algorithms on one graph it is drawn once
+  for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
+    const std::string& label = data.comparison.groups[g].label;
+    if (!request.algorithm.empty() && label != request.algorithm) continue;
+    ReportFigure figure;
+    if (request.chart == "timeline") figure.html = drawn_timeline(data, g, figure.csv);
+    if (request.chart == "staleness") figure.html = staleness_figure(data, g);
+    if (request.chart == "topology") figure.html = topology_figure(data, g);
+    if (request.chart == "pairing") figure.html = pairing_figure(data, g);
+    if (request.chart == "gradients") figure.html = worker_figure(data, g, false);
+    if (request.chart == "idle") figure.html = worker_figure(data, g, true);
+    if (figure.html.find("<svg ") == std::string::npos) continue;
+    if (request.chart == "topology" && !values.insert(values_of(figure.html)).second) continue;
+    labels.push_back(full_label(data, g));
+    figures.push_back(std::move(figure));
+  }
+  if (figures.size() > 1)
+    throw UsageError(
+        fmt::format("a {} is of one algorithm and setting: choose with --algorithm "
+                    "LABEL and --where KEY=VALUE; there are {}",
+                    request.chart, fmt::join(labels, ", ")));
+  return figures.empty() ? ReportFigure{} : figures.front();
+}
+
 }  // namespace
 
 ReportFigure report_figure(const ReportData& data, const FigureRequest& request) {
   const std::vector<std::string_view> charts(kFigureCharts.begin(), kFigureCharts.end());
   const std::string_view chart =
       chosen(charts, request.chart, "chart", [](std::string_view name) { return name; });
+  if (data.comparison.at.kind != ReadAt::Kind::last && chart != "overview" && chart != "difference")
+    throw UsageError(fmt::format(
+        "--at is for charts of values, overview and difference; a {} is of whole runs", chart));
   if (chart == "curve") return curve_figure(data, request);
   ReportFigure figure;
-  if (chart == "overview") figure.html = draw_overview(data, true);
-  if (chart == "difference")
+  if (chart == "overview")
+    figure.html = draw_overview(data);
+  else if (chart == "difference")
     figure.html =
         difference_forest(data, request.metric.empty() ? data.comparison.primary : request.metric);
-  if (chart == "ratio") figure.html = ratio_forest(data);
-  if (chart == "runtime") figure.html = runtime_figure(data);
-  if (figure.html.find("<svg class=\"line") == std::string::npos)
-    throw UsageError(fmt::format("these runs have no chart '{}'{}", chart,
-                                 request.metric.empty() ? "" : " of " + request.metric));
-  figure.csv = chart == "runtime" ? runtime_csv(data) : to_csv(data.comparison);
+  else if (chart == "ratio")
+    figure.html = ratio_forest(data);
+  else if (chart == "runtime")
+    figure = {runtime_figure(data), runtime_csv(data)};
+  else
+    figure = group_figure(data, request);
+  if (figure.html.find("<svg ") == std::string::npos)
+    throw UsageError(fmt::format("these runs have no chart '{}'{}{}", chart,
+                                 request.metric.empty() ? "" : " of " + request.metric,
+                                 request.algorithm.empty() ? "" : " of " + request.algorithm));
+  if (figure.csv.empty()) figure.csv = values_of(figure.html);
   return figure;
 }
 

@@ -8,15 +8,17 @@
 
 namespace acid {
 
-/// The charts of a report that can be had as files.
-inline constexpr std::array<std::string_view, 5> kFigureCharts{"curve", "overview", "difference",
-                                                               "ratio", "runtime"};
+/// The charts of a report that can be had as files. From "timeline" on they are of one algorithm.
+inline constexpr std::array<std::string_view, 11> kFigureCharts{
+    "curve",     "overview", "difference", "ratio",     "runtime", "timeline",
+    "staleness", "topology", "pairing",    "gradients", "idle"};
 
 /// Which chart of a report, and of which runs.
 struct FigureRequest {
   std::string chart;
-  std::string metric;   // of a curve or difference; empty: the primary outcome
-  std::string against;  // axis of a curve: "gradients", "seconds", …; empty: the first
+  std::string metric;     // of a curve or difference; empty: the primary outcome
+  std::string algorithm;  // label, of a chart of one algorithm; may be empty where there is one
+  std::string against;    // axis of a curve: "gradients", "seconds", …; empty: the first
 };
 
 /// One chart of a report: its figure in the page's HTML, and its data as CSV (RFC 4180).
@@ -24,8 +26,8 @@ struct ReportFigure {
   std::string html, csv;
 };
 
-/// UsageError for a chart, metric or axis that the report does not have, and for a curve of several
-/// settings; it names those there are.
+/// UsageError for a chart, metric, algorithm or axis that the report does not have, and for a chart
+/// of one setting or algorithm where there are several; it names those there are.
 ReportFigure report_figure(const ReportData& data, const FigureRequest& request);
 
 }  // namespace acid

@@ -127,6 +127,20 @@ std::string forest_description(const Forest& forest) {
   return forest.x_label + "." + text;
 }
 
+std::string forest_csv(const Forest& forest) {
+  const auto field = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? fmt::format("{}", *value) : std::string();
+  };
+  std::string csv = csv_line({"setting", "label", "value", "ci_low", "ci_high"}), setting;
+  for (const ForestRow& row : forest.rows) {
+    if (row.heading)
+      setting = row.label;
+    else
+      csv += csv_line({setting, row.label, field(row.value), field(row.low), field(row.high)});
+  }
+  return csv;
+}
+
 }  // namespace
 
 std::string draw_forest(const Forest& forest) {
@@ -161,8 +175,8 @@ std::string draw_forest(const Forest& forest) {
   const std::string legend =
       forest.legend.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(forest.legend));
   return fmt::format(
-      "<figure class=\"chart\">\n<figcaption>{}{}</figcaption>\n{}</svg>\n</figure>\n",
-      escaped(forest.title), legend, out);
+      "<figure class=\"chart\"{}>\n<figcaption>{}{}</figcaption>\n{}</svg>\n</figure>\n",
+      data_values(forest_csv(forest)), escaped(forest.title), legend, out);
 }
 
 }  // namespace acid

@@ -73,13 +73,15 @@ std::string draw_topology(const std::string& id, const std::string& title, int w
   const bool numbered = workers <= kMostNumberedWorkers;
   for (int i = 0; i < workers; ++i) {
     const CurvePoint& place = places[static_cast<std::size_t>(i)];
-    out += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>", svg_number(place.x),
+    out += fmt::format("<circle class=\"node\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", svg_number(place.x),
                        svg_number(place.y), numbered ? 8 : 3);
-    if (numbered) out += svg_text(place.x, place.y + 3, "middle", std::to_string(i));
+    if (numbered) out += svg_text(place.x, place.y + 3, "middle", std::to_string(i), "node-name");
   }
+  std::string csv = "i,j\n";
+  for (const RatedEdge& edge : edges) csv += fmt::format("{},{}\n", edge.i, edge.j);
   return fmt::format(
-      "<figure class=\"small\">\n<figcaption>{}</figcaption>\n{}\n</svg>\n</figure>\n",
-      escaped(title), out);
+      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}\n</svg>\n</figure>\n",
+      data_values(csv), escaped(title), out);
 }
 
 }  // namespace acid

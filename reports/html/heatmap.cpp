@@ -92,10 +92,13 @@ std::string draw_pairing(const std::string& id, const std::string& title, int wo
   out +=
       svg_text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", "nominal ◹  realised ◺");
   out += colour_scale(largest) + "</svg>\n";
+  std::string csv = "i,j,nominal,realised\n";
+  for (const RatedEdge& edge : edges)
+    csv += fmt::format("{},{},{},{}\n", edge.i, edge.j, edge.nominal, edge.realised);
   return fmt::format(
-      "<figure class=\"small\">\n<figcaption>{}</figcaption>\n{}<p class=\"note\">{}</p>\n"
+      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}<p class=\"note\">{}</p>\n"
       "</figure>\n",
-      escaped(title), out, escaped(summary));
+      data_values(csv), escaped(title), out, escaped(summary));
 }
 
 }  // namespace acid

@@ -108,8 +108,13 @@ std::string draw_staleness(const std::string& id, const std::string& title, int 
   out += fmt::format("<g class=\"s{}\">{}</g>\n", style, bars_of(shares, y, step));
   out += svg_text((kHistogramLeft + kHistogramWidth) / 2, kHistogramHeight - 3, "middle",
                   "staleness, updates", "name");
-  return fmt::format("<figure class=\"small\">\n{}{}</svg>\n<p class=\"note\">{}</p>\n</figure>\n",
-                     caption, out, escaped(summary));
+  std::string csv = "staleness,share\n";
+  for (std::size_t k = 0; k < shares.bars.size(); ++k)
+    csv += fmt::format("{}{},{}\n", k, k + 1 == shares.bars.size() && shares.open ? " or more" : "",
+                       shares.bars[k]);
+  return fmt::format(
+      "<figure class=\"small\"{}>\n{}{}</svg>\n<p class=\"note\">{}</p>\n</figure>\n",
+      data_values(csv), caption, out, escaped(summary));
 }
 
 }  // namespace acid

@@ -30,6 +30,11 @@ std::string full_label(const ReportData& data, std::size_t group) {
   return data.comparison.groups[group].label;
 }
 
+std::string place_words(const Comparison& comparison) {
+  if (comparison.at.kind == ReadAt::Kind::last) return "";
+  return comparison.at.kind == ReadAt::Kind::best ? "best" : "at " + place_of(comparison.at);
+}
+
 std::string curve_label(const ComparedGroup& group) {
   if (group.diverged.empty()) return group.label;
   return fmt::format("{} ({} of {} diverged)", group.label, group.diverged.size(),

@@ -112,6 +112,18 @@ std::string HtmlTable::html() const {
   return out + "</tbody>\n</table>\n</div>\n";
 }
 
+std::string unescaped(std::string text) {
+  for (const auto& [name, c] :
+       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}, {"&amp;", "&"}})
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; ++at)
+      text.replace(at, std::string_view(name).size(), c);
+  return text;
+}
+
+std::string data_values(std::string_view csv) {
+  return fmt::format(" data-values=\"{}\"", escaped(csv));
+}
+
 std::string details(std::string_view summary, std::string_view body) {
   return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", escaped(summary), body);
 }

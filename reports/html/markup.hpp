@@ -15,6 +15,8 @@ struct Markup {
 
 /// & < > " ' as entities; bytes that are not UTF-8 and control characters become U+FFFD.
 std::string escaped(std::string_view text);
+/// The plain text again.
+std::string unescaped(std::string html);
 Markup text(std::string_view plain);
 Markup number_text(std::string_view formatted);
 /// A rounded number, with all its digits for the table's CSV.
@@ -33,6 +35,9 @@ struct HtmlTable {
 
   std::string html() const;
 };
+
+/// An attribute of a figure: its data as CSV, which is saved beside its drawing.
+std::string data_values(std::string_view csv);
 
 /// <details> with the summary (plain text) and a body of HTML.
 std::string details(std::string_view summary, std::string_view body);

@@ -47,13 +47,16 @@ bool has_rates(const GroupNetwork& network) {
   return false;
 }
 
+std::string network_title(const GroupNetwork& network) {
+  return fmt::format("{}, {}", network.kind, counted(network.workers, "worker"));
+}
+
 std::string drawings(const ReportData& data) {
   std::string out;
   std::set<std::string> drawn;
   for (std::size_t g = 0; g < data.networks.size(); ++g) {
     const GroupNetwork& network = data.networks[g];
-    const std::string title =
-        fmt::format("{}, {}", network.kind, counted(network.workers, "worker"));
+    const std::string title = network_title(network);
     if (network.workers < 2) continue;
     // The same kind and size can be another graph: another seed, another degree.
     std::string fingerprint = title;
@@ -71,8 +74,7 @@ std::string drawings(const ReportData& data) {
           "No edges were recorded.</p>\n</figure>\n",
           escaped(title));
     else
-      out += draw_topology(fmt::format("g{}", g), title, network.workers, network.edges,
-                           network.grid_columns);
+      out += topology_figure(data, g);
   }
   return out.empty() ? "" : "<div class=\"smalls\">\n" + out + "</div>\n";
 }
@@ -112,36 +114,47 @@ std::string spectral_table(const ReportData& data) {
 }
 
 std::string pairings(const ReportData& data) {
-  std::vector<std::string> figures(data.networks.size());
-  for (std::size_t g = 0; g < data.networks.size(); ++g)
-    if (const GroupNetwork& network = data.networks[g];
-        has_rates(network) && network.workers <= kMostDrawnWorkers)
-      figures[g] =
-          draw_pairing(fmt::format("h{}", g), full_label(data, g), network.workers, network.edges);
+  std::vector<std::string> figures;
+  for (std::size_t g = 0; g < data.networks.size(); ++g) figures.push_back(pairing_figure(data, g));
   const std::string body = figures_by_point(data, "smalls", "Pairings", figures);
   return body.empty() ? "" : "<h3>Who averaged with whom</h3>\n" + body;
 }
 
 std::string worker_bars(const ReportData& data) {
-  std::vector<std::string> figures(data.networks.size());
-  for (std::size_t g = 0; g < data.networks.size(); ++g) {
-    const GroupNetwork& network = data.networks[g];
-    if (network.workers < 2) continue;
-    const auto add = [&](const char* id, const char* what, const std::vector<double>& values,
-                         bool as_share) {
-      if (std::none_of(values.begin(), values.end(), [](double value) { return value > 0; }))
-        return;  // a run without gradients, or nobody ever idle
-      figures[g] += draw_bars(fmt::format("{}{}", id, g), full_label(data, g) + ": " + what,
-                              data.styles[g], values, as_share);
-    };
-    add("w", "gradients", network.worker_gradients, false);
-    add("i", "share of time idle", network.worker_idle_share, true);
-  }
+  std::vector<std::string> figures;
+  for (std::size_t g = 0; g < data.networks.size(); ++g)
+    figures.push_back(worker_figure(data, g, false) + worker_figure(data, g, true));
   const std::string body = figures_by_point(data, "smalls", "Workers", figures);
   return body.empty() ? "" : "<h3>Workers</h3>\n" + paragraph("Means over seeds.") + body;
 }
 
 }  // namespace
+
+std::string topology_figure(const ReportData& data, std::size_t g) {
+  const GroupNetwork& network = data.networks[g];
+  if (network.workers < 2 || network.workers > kMostDrawnWorkers || network.edges.empty())
+    return "";
+  return draw_topology(fmt::format("topology-{}", g), network_title(network), network.workers,
+                       network.edges, network.grid_columns);
+}
+
+std::string pairing_figure(const ReportData& data, std::size_t g) {
+  const GroupNetwork& network = data.networks[g];
+  if (!has_rates(network) || network.workers > kMostDrawnWorkers) return "";
+  return draw_pairing(fmt::format("pairing-{}", g), full_label(data, g), network.workers,
+                      network.edges);
+}
+
+std::string worker_figure(const ReportData& data, std::size_t g, bool idle) {
+  const GroupNetwork& network = data.networks[g];
+  const std::vector<double>& values = idle ? network.worker_idle_share : network.worker_gradients;
+  // A run without gradients, or nobody ever idle.
+  if (network.workers < 2 || std::ranges::none_of(values, [](double value) { return value > 0; }))
+    return "";
+  return draw_bars(fmt::format("{}-{}", idle ? "idle" : "gradients", g),
+                   full_label(data, g) + (idle ? ": share of time idle" : ": gradients"),
+                   data.styles[g], values, idle);
+}
 
 std::string network_section(const ReportData& data) {
   const std::string body =

@@ -213,13 +213,13 @@ std::string outcome_words(const std::string& metric) {
   return known == kOutcomes.end() ? metric : std::string(known->words);
 }
 
-/// Every algorithm with its marker, in lines from `top` on; `bottom`: where they end.
-std::string legend_below(const ReportData& data, double top, double& bottom) {
+/// Every algorithm with its marker, in lines from the top on; `bottom`: where they end.
+std::string overview_legend(const ReportData& data, double& bottom) {
   constexpr double kLine = 15, kBetween = 26;
   std::string out;
   std::set<std::string> told;
   double x = 0;
-  bottom = top + kLine;
+  bottom = kLine;
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
     const std::string& label = data.comparison.groups[g].label;
     if (!told.insert(label).second) continue;
@@ -235,9 +235,36 @@ std::string legend_below(const ReportData& data, double top, double& bottom) {
   return out;
 }
 
+std::string overview_csv(const ReportData& data) {
+  const Comparison& comparison = data.comparison;
+  std::vector<std::string> head;
+  for (const auto& [key, value] : comparison.points.front().settings) head.push_back(key);
+  for (const char* name : {"label", "n", "final", "ci_low", "ci_high", "difference",
+                           "difference_low", "difference_high"})
+    head.emplace_back(name);
+  std::string csv = csv_line(head);
+  for (const ComparedPoint& point : comparison.points)
+    for (const std::size_t g : point.groups) {
+      std::vector<std::string> row;
+      for (const auto& [key, value] : point.settings)
+        row.push_back(value.is_null() ? "" : value_text(value));
+      row.push_back(comparison.groups[g].label);
+      const Estimate e = final_value(data, g, comparison.primary);
+      row.push_back(std::to_string(e.n));
+      for (std::string& field : csv_fields(e)) row.push_back(std::move(field));
+      const auto* difference =
+          find_difference(comparison, comparison.groups[g].group, comparison.primary);
+      for (std::string& field :
+           csv_fields(difference != nullptr ? difference->simultaneous : Estimate{}))
+        row.push_back(std::move(field));
+      csv += csv_line(row);
+    }
+  return csv;
+}
+
 }  // namespace
 
-std::string draw_overview(const ReportData& data, bool with_legend) {
+std::string draw_overview(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<OverviewRow> means, differences;
   bool any = false, any_difference = false;
@@ -259,16 +286,23 @@ std::string draw_overview(const ReportData& data, bool with_legend) {
   difference.end = difference.begin + each;
   const double bottom =
       kOverviewHead + kOverviewRow * static_cast<double>(comparison.points.size());
-  double end = bottom;
-  const std::string legend = with_legend ? legend_below(data, bottom + 6, end) : "";
+  double below = 0;
+  const std::string legend = overview_legend(data, below);
+  below += 6;
   const std::string words = outcome_words(comparison.primary);
+  const std::string place = place_words(comparison);
   const int direction = better_direction(comparison.primary);
   const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";
   const std::string title = fmt::format("Every setting: {}", words);
-  std::string out = svg_open("overview-chart", "line overview", kOverviewWidth, end + kOverviewFoot,
-                             title, "One row per setting; the table of each is below.");
-  out += legend + key_heads(columns) +
-         axis_above(mean, bottom, words + ", final", std::nullopt, better);
+  std::string out =
+      svg_open("overview-chart", "line overview", kOverviewWidth, below + bottom + kOverviewFoot,
+               title, "One row per setting; the table of each is below.");
+  out +=
+      legend +
+      fmt::format("<g class=\"below-legend\" transform=\"translate(0 {})\">\n", svg_number(below)) +
+      key_heads(columns) +
+      axis_above(mean, bottom, words + (place.empty() ? ", final" : ", " + place), std::nullopt,
+                 better);
   if (any_difference)
     out += axis_above(difference, bottom, "difference to the baseline, 95 % intervals", 0, better);
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
@@ -286,13 +320,13 @@ std::string draw_overview(const ReportData& data, bool with_legend) {
         plot_row(differences[p], difference));
   }
   return fmt::format(
-      "<figure class=\"chart\" id=\"overview-figure\">\n<figcaption>{}</figcaption>\n"
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</svg></div>\n"
+      "<figure class=\"chart\" id=\"overview-figure\"{}>\n<figcaption>{}</figcaption>\n"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}</g></svg></div>\n"
       "<p class=\"note\">Means over the seeds that finished. An arrow is a value beyond the edge "
       "of "
       "the scale; a row’s numbers show when the mouse rests on it, its details when it is "
       "clicked.</p>\n</figure>\n",
-      escaped(title), escaped(title), out);
+      data_values(overview_csv(data)), escaped(title), escaped(title), out);
 }
 
 }  // namespace acid

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
 #include "engine/base/error.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/markup.hpp"
@@ -64,11 +66,25 @@ std::string head(const ReportData& data, const std::string& title) {
       content_security_policy(data.live), escaped(title), all_styles());
 }
 
+/// What the script needs beside a drawing to make a file of it (reports/page/src/font.ts).
+std::string font_block() {
+  const FigureFont& font = figure_font();
+  nlohmann::ordered_json glyphs = nlohmann::ordered_json::object();
+  for (const auto& [c, glyph] : font.glyphs)
+    glyphs[std::to_string(static_cast<std::uint32_t>(c))] = {glyph.id, glyph.width};
+  return fmt::format(
+      "<script type=\"application/json\" id=\"acid-font\">{}</script>\n",
+      in_element(nlohmann::ordered_json{{"file", base64(font.file)},
+                                        {"glyphs", std::move(glyphs)},
+                                        {"missing", {font.missing.id, font.missing.width}}}
+                     .dump()));
+}
+
 /// What the script draws from, and the script; nothing in a build without it.
 std::string scripts(const ReportData& data) {
   const std::string_view script = page_script().script;
   if (script.empty()) return "";
-  return fmt::format("{}<script>{}</script>\n", data_block(data), script);
+  return fmt::format("{}{}<script>{}</script>\n", data_block(data), font_block(), script);
 }
 
 std::string plural(std::size_t count, std::string_view one, std::string_view many) {

@@ -79,11 +79,11 @@ std::vector<CurveAxis> axes_of(const EndsByGroup& ends, bool simulated) {
 }
 
 ReadRun read_run(const Store& store, const RunSummary& summary, const ReportData& data,
-                 const AxisEnds& ends) {
+                 const AxisEnds& ends, const CompareOptions& compare) {
   ReadRun run;
   run.detail = run_detail(store, summary.id);
   run.detail.summary = summary;
-  run.compared = read_compared_run(store, run.detail.summary, run.detail.settings);
+  run.compared = read_compared_run(store, run.detail.summary, run.detail.settings, compare);
   if (!shows_curves(summary, data.live)) return run;
   std::vector<std::string> names;
   for (const CurveMetric& metric : data.metrics) names.emplace_back(metric.name);
@@ -212,16 +212,18 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
   data.detail = curve_detail(summaries.size(), ends.size(), data.metrics.size(), data.axes.size(),
                              !page_script().script.empty());
   std::vector<ReadRun> runs(summaries.size());
+  CompareOptions compare;
+  compare.at = options.at;
   read_in_parallel(
       store, summaries.size(), options.threads,
       [&](const Store& its_own, std::size_t k) {
-        runs[k] = read_run(its_own, summaries[k], data, ends.at(summaries[k].group));
+        runs[k] = read_run(its_own, summaries[k], data, ends.at(summaries[k].group), compare);
       },
       options.progress);
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
-  read_equal_places(store, compared, {});
-  data.comparison = compare_runs(compared, {}, selections_of(store, summaries));
+  read_equal_places(store, compared, compare);
+  data.comparison = compare_runs(compared, compare, selections_of(store, summaries));
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);

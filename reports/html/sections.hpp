@@ -22,12 +22,22 @@ std::string environment_section(const ReportData& data);
 std::string checklist_section(const ReportData& data);
 std::string reproduce_section(const ReportData& data);
 
+/// Figures of one group; empty where there is nothing to draw.
+std::string staleness_figure(const ReportData& data, std::size_t group);
+std::string topology_figure(const ReportData& data, std::size_t group);
+std::string pairing_figure(const ReportData& data, std::size_t group);
+/// `idle`: the share of time that each worker waits, instead of its gradients.
+std::string worker_figure(const ReportData& data, std::size_t group, bool idle);
+
 /// The last two words of a dotted key say enough below a picture.
 std::string brief_key(const std::string& key);
 /// point_title() for below a picture: short keys, and only those that are set.
 std::string brief_title(const ComparedPoint& point);
 /// A group's name, with its sweep point, brief, where there are several.
 std::string full_label(const ReportData& data, std::size_t group);
+
+/// Where values were read, "at 160 seconds" or "best"; empty where it was the end.
+std::string place_words(const Comparison& comparison);
 
 /// A group's name beside curves and their mean: "wild (7 of 10 diverged)" where it is not whole.
 std::string curve_label(const ComparedGroup& group);

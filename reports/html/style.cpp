@@ -9,7 +9,7 @@ namespace {
 
 // Strokes inside scale(.1) are in tenths of a unit.
 constexpr std::string_view kStyleSheet = R"css(
-:root{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
+:root,.for-paper{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
 --wash:#f6f6f4;--warn:#8a4b00}
 @media (prefers-color-scheme:dark){:root{--ink:#e8e6e3;--soft:#a5a29d;--rule:#3a3a38;
 --paper:#161616;--wash:#1f1f1e;--warn:#f0b060}}
@@ -78,6 +78,7 @@ background:var(--ink);color:var(--paper);border-color:var(--ink)}
 .pick4:focus-visible~.tabs .tab4{outline:2px solid var(--k1);outline-offset:2px}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.3rem;font-size:.85rem;margin:.6rem 0}
 .swatch{width:1.9rem;height:.6rem;vertical-align:middle;margin-right:.45rem}
+.for-paper{position:absolute;visibility:hidden;width:0;height:0;overflow:hidden}
 svg{display:block;width:100%;height:auto;overflow:visible}
 svg.swatch{display:inline-block;width:1.9rem;height:.6rem}
 svg text{font-size:10.5px;fill:var(--soft);font-variant-numeric:tabular-nums}
@@ -97,9 +98,9 @@ details.more>summary{grid-column:1/-1}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
 .small svg{max-width:19rem}.small svg.heat,.small svg.graph{max-width:15.5rem}
-.graph .edge{stroke:var(--soft);stroke-width:.9;fill:none;opacity:.75}
-.graph circle{fill:var(--paper);stroke:var(--ink);stroke-width:1}
-.graph text{font-size:8.5px;fill:var(--ink)}
+.edge{stroke:var(--soft);stroke-width:.9;fill:none;opacity:.75}
+.node{fill:var(--paper);stroke:var(--ink);stroke-width:1}
+svg .node-name{font-size:8.5px;fill:var(--ink)}
 .bar{fill:var(--c)}.hollow{fill:none;stroke:var(--c);stroke-width:1}
 .headline{font-size:1.12rem;margin:.4rem 0 .7rem;max-width:none}
 .forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
@@ -126,8 +127,8 @@ footer{margin-top:3rem;padding-top:.8rem;border-top:1px solid var(--rule);color:
 font-size:.88rem}
 @media (max-width:30rem){body{padding:1.25rem .9rem 3rem;font-size:1rem}h1{font-size:1.55rem}
 dl.facts{grid-template-columns:minmax(0,1fr);gap:0}dl.facts dd{margin-bottom:.5rem}
-svg text,svg .label{font-size:12px}.graph text{font-size:8.5px}
-.forest text,.forest .label{font-size:10.5px}}
+main svg text,main svg .label{font-size:12px}main svg .node-name{font-size:8.5px}
+main .forest text,main .forest .label{font-size:10.5px}}
 @media screen and (min-width:120rem){:root{font-size:115%}body{max-width:80rem}}
 @media screen and (min-width:200rem){:root{font-size:165%}}
 @media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4}@page{margin:16mm}
@@ -141,7 +142,7 @@ figure,tr,.warnings{break-inside:avoid}.scroll{overflow:visible}pre{white-space:
 
 std::string_view style_sheet() {
   static const std::string sheet = fmt::format(
-      ":root{{{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
+      ":root,.for-paper{{{0}}}\n@media (prefers-color-scheme:dark){{:root{{{1}}}}}\n"
       "@media print{{:root{{{0}}}}}\n{2}{3}",
       colour_rules(kLightColours), colour_rules(kDarkColours), style_rules(), kStyleSheet);
   return sheet;

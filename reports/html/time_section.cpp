@@ -25,9 +25,7 @@ std::vector<std::int64_t> staleness_of(const ReportData& data, const std::string
 std::string staleness_figures(const ReportData& data) {
   std::vector<std::string> figures;
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
-    figures.push_back(draw_staleness(fmt::format("staleness-{}", g), full_label(data, g),
-                                     data.styles[g],
-                                     staleness_of(data, data.comparison.groups[g].runs_group)));
+    figures.push_back(staleness_figure(data, g));
   const std::string body = figures_by_point(data, "smalls", "Staleness", figures);
   if (body.empty()) return "";
   return "<h3>Staleness</h3>\n" +
@@ -53,6 +51,11 @@ std::string timeline_figures(const ReportData& data) {
 }
 
 }  // namespace
+
+std::string staleness_figure(const ReportData& data, std::size_t g) {
+  return draw_staleness(fmt::format("staleness-{}", g), full_label(data, g), data.styles[g],
+                        staleness_of(data, data.comparison.groups[g].runs_group));
+}
 
 std::string time_section(const ReportData& data) {
   std::string body;

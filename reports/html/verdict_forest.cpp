@@ -91,7 +91,9 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
   });
   if (!differs) return "";
   forest.id = fmt::format("forest-{}", metric.name);
-  forest.title = fmt::format("Difference in {}", metric.words);
+  const std::string place = place_words(comparison);
+  forest.title =
+      fmt::format("Difference in {}{}{}", metric.words, place.empty() ? "" : ", ", place);
   forest.x_label =
       fmt::format("difference to {}, paired by seed", common_label(comparison, baselines));
   forest.legend =

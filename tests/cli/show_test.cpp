@@ -28,6 +28,18 @@ TEST_CASE("show lists the checkpoints of a run, with those whose file was let go
                        ContainsSubstring("(2 MB)"));
 }
 
+TEST_CASE("show --changed leaves out settings at their defaults and what is not there") {
+  StoredRun bench;
+  const std::string all = bench.call({"show", bench.id}).out;
+  const std::string changed = bench.call({"show", bench.id, "--changed"}).out;
+  for (const char* key : {"optimizer.momentum", "execution.max_restarts", "budget.target"}) {
+    CHECK_THAT(all, ContainsSubstring(key));
+    CHECK_THAT(changed, !ContainsSubstring(key));
+  }
+  for (const char* key : {"algorithm.kind", "budget.gradients", "workers.count"})
+    CHECK_THAT(changed, ContainsSubstring(key));
+}
+
 TEST_CASE("show says from which checkpoint an attempt went on, and although what had changed") {
   StoredRun bench;
   bench.attempt(RunState::interrupted, {100, 200});

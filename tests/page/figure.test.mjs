@@ -74,6 +74,31 @@ describe("figures", () => {
     assert.match(text, /AR-SGD.*A²CiD²/);
   });
 
+  test("charts of one algorithm name it, and the graph of all is drawn once", () => {
+    const heads = { timeline: "worker,kind,begin,end", staleness: "staleness,share",
+      pairing: "i,j,nominal,realised", gradients: "worker,value" };
+    for (const [chart, head] of Object.entries(heads)) {
+      figure("three", `${chart}.pdf`, "--chart", chart, "--algorithm", "AD-PSGD");
+      assert.match(tool("pdftotext", "-layout", `${chart}.pdf`, "-"), /AD-PSGD/);
+      assert.equal(readFileSync(join(folder, `${chart}.csv`), "utf8").split("\n")[0], head);
+      assert.throws(() => figure("three", "x.svg", "--chart", chart),
+        new RegExp(`a ${chart} is of one algorithm.*AD-PSGD, A²CiD²`, "s"));
+    }
+    figure("three", "graph.pdf", "--chart", "topology");
+    assert.match(tool("pdftotext", "-layout", "graph.pdf", "-"), /ring, 16 workers/);
+    assert.equal(readFileSync(join(folder, "graph.csv"), "utf8").trim().split("\n").length, 17);
+    figure("three", "idle.svg", "--chart", "idle", "--algorithm", "AR-SGD");
+  });
+
+  test("a difference is read where --at says", () => {
+    const svg = figure("three", "at.svg", "--chart", "difference", "--at", "gradients=2400");
+    assert.match(svg, /Difference in [^<]+, at 2400 gradients/);
+    assert.notEqual(readFileSync(join(folder, "at.csv"), "utf8"),
+      (figure("three", "end.svg", "--chart", "difference"),
+      readFileSync(join(folder, "end.csv"), "utf8")));
+    assert.throws(() => figure("three", "x.svg", "--at", "gradients=2400"), /overview and difference/);
+  });
+
   test("mistakes name what there is", () => {
     assert.throws(() => figure("three", "x.png"), /must end in \.svg or \.pdf/);
     assert.throws(() => figure("three", "x.svg", "--chart", "pie"), /curve/);

@@ -1,17 +1,52 @@
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
 namespace acid::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An IDX file of MNIST's size whose values are k mod 10 or, of images, zero.
+void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
+  std::ofstream out(file, std::ios::binary);
+  const bool images = magic == 0x803;
+  for (const std::uint32_t number : images ? std::vector<std::uint32_t>{magic, count, 28, 28}
+                                           : std::vector<std::uint32_t>{magic, count})
+    for (const int shift : {24, 16, 8, 0}) out.put(static_cast<char>(number >> shift & 0xff));
+  for (std::uint32_t k = 0; !images && k < count; ++k) out.put(static_cast<char>(k % 10));
+  out.close();
+  if (images) fs::resize_file(file, 16 + std::uintmax_t{count} * 28 * 28);
+}
+
+/// The shipped recipe, where the folder that scripts/fetch-mnist fills stands beside it.
+std::string with_mnist(const fs::path& recipe) {
+  const fs::path root = fs::path(BINARY_ROOT) / "tests" / "mnist-study";
+  fs::create_directories(root / "recipes");
+  fs::create_directories(root / "mnist");
+  write_idx(root / "mnist/train-images-idx3-ubyte", 0x803, 60'000);
+  write_idx(root / "mnist/train-labels-idx1-ubyte", 0x801, 60'000);
+  write_idx(root / "mnist/t10k-images-idx3-ubyte", 0x803, 10'000);
+  write_idx(root / "mnist/t10k-labels-idx1-ubyte", 0x801, 10'000);
+  const fs::path copy = root / "recipes" / recipe.filename();
+  fs::copy_file(recipe, copy, fs::copy_options::overwrite_existing);
+  return copy.string();
+}
+
+}  // namespace
 
 TEST_CASE("every shipped recipe compiles without warnings") {
   int recipes = 0;
-  for (const auto& file : std::filesystem::directory_iterator(SOURCE_ROOT "/recipes")) {
+  for (const auto& file : fs::directory_iterator(SOURCE_ROOT "/recipes")) {
     if (file.path().extension() != ".toml") continue;
     ++recipes;
     INFO(file.path());
-    const Plan plan = load_recipe(file.path().string());
+    const bool mnist = file.path().stem() == "mnist-study";
+    const Plan plan = load_recipe(mnist ? with_mnist(file.path()) : file.path().string());
     CHECK(plan.name == file.path().stem().string());
     CHECK_FALSE(plan.runs.empty());
     CHECK(plan.warnings.empty());
@@ -41,6 +76,19 @@ TEST_CASE("the study searches the rates of four algorithms at four settings, on 
   CHECK(plan.runs.size() == 112);
   CHECK(plan.search->final_count() == 140);
   for (const PlannedRun& run : plan.runs) CHECK(run.examples->validation == 500);
+}
+
+TEST_CASE(
+    "the study of MNIST searches as many values for every algorithm, and tests on ten seeds") {
+  const Plan plan = load_recipe(with_mnist(SOURCE_ROOT "/recipes/mnist-study.toml"));
+  REQUIRE(plan.search);
+  CHECK(plan.search->cells.size() == 14);
+  CHECK(plan.runs.size() == 56);
+  CHECK(plan.search->final_count() == 140);
+  for (const PlannedRun& run : plan.runs) {
+    CHECK(run.workers == 16);
+    CHECK(run.examples->validation == 5000);
+  }
 }
 
 }  // namespace acid::test

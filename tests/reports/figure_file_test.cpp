@@ -3,7 +3,7 @@
 
 #include "engine/base/error.hpp"
 #include "reports/figure/figure.hpp"
-#include "reports/figure/font.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/forest.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"

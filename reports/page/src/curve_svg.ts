@@ -115,7 +115,7 @@ function names(box: Box, at: Projection, curves: ChartCurves): SVGElement[] {
   );
 }
 
-export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGElement {
+export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGSVGElement {
   const { width, height, title } = options;
   const longest = options.names
     ? Math.max(0, ...curves.groups.map(({ label }) => Math.min(label.length, 18)))
@@ -168,5 +168,5 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGElem
     ...axes(box, at, options),
     inside,
     ...(options.names ? names(box, at, curves) : []),
-  );
+  ) as SVGSVGElement;
 }

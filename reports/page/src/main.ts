@@ -3,6 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import { readPageData, type PageData } from "./data";
+import { addFigureButtons } from "./figures";
 import { Live } from "./live";
 import { Point } from "./point";
 import { Sweep } from "./sweep";
@@ -24,16 +25,21 @@ function drawCurves(data: PageData): void {
   }
 }
 
+function addButtons(): void {
+  addCsvButtons(document);
+  addFigureButtons(document);
+}
+
 function drawPart(data: PageData): void {
   drawCurves(data);
   timelines.attach(data.timelines);
-  addCsvButtons(document);
+  addButtons();
 }
 const sweep = new Sweep(drawPart);
 
 function draw(data: PageData): void {
   drawPart(data);
-  unpackFolds(document, () => addCsvButtons(document));
+  unpackFolds(document, addButtons);
   sweep.attach();
 }
 

@@ -28,6 +28,7 @@ function placeOf(row: Element): number {
 
 /// Closes the rows up over those that are hidden.
 function reflow(svg: SVGSVGElement, shown: Set<number>, top: number, each: number): void {
+  const legend = placeOf(svg.querySelector("g.below-legend") ?? svg);
   let y = top;
   for (const row of svg.querySelectorAll<SVGAElement>("a.row")) {
     const here = shown.has(Number(row.dataset["point"]));
@@ -37,7 +38,7 @@ function reflow(svg: SVGSVGElement, shown: Set<number>, top: number, each: numbe
     y += each;
   }
   const box = svg.viewBox.baseVal;
-  svg.setAttribute("viewBox", `0 0 ${box.width} ${y + 4}`);
+  svg.setAttribute("viewBox", `0 0 ${box.width} ${legend + y + 4}`);
 }
 
 export class Overview {
@@ -76,6 +77,7 @@ export class Overview {
     this.facets.replaceChildren();
     this.svg.closest(".scroll")?.classList.toggle("gone", facet !== null);
     if (facet === null) return reflow(this.svg, new Set(chosen), this.top, this.each);
+    const { values } = this.figure.dataset;
     for (const value of valuesOf(this.settings, facet)) {
       const here = chosen.filter((k) => this.settings.values[k]?.[facet] === value);
       if (here.length === 0) continue;
@@ -88,7 +90,7 @@ export class Overview {
       this.facets.append(
         make(
           "figure",
-          { class: "chart" },
+          { class: "chart", "data-values": values ?? "" },
           make("figcaption", {}, title),
           make("div", { class: "scroll" }, copy),
         ),

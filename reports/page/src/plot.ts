@@ -3,8 +3,11 @@ import uPlot from "uplot";
 import { placeAxis, valueAxis } from "./axes";
 import { chartTable } from "./chart_table";
 import { curvesOf, heights, nearest, type ChartCurves } from "./curve";
+import { curveSvg } from "./curve_svg";
 import type { AxisData, ChartData } from "./data";
 import { make } from "./dom";
+import { quoted } from "./csv";
+import { keepSavable } from "./figures";
 import { drawMarkers, drawUnderMeans, projection, type Projection } from "./lines";
 import { formatPlace } from "./numbers";
 import { fitted, type Range } from "./range";
@@ -67,6 +70,7 @@ export class Plot {
       this.fold,
     );
     this.fold.addEventListener("toggle", () => this.tabulate());
+    keepSavable(this.figure, this);
   }
 
   get drawn(): boolean {
@@ -114,6 +118,37 @@ export class Plot {
     const { clientWidth: width, clientHeight: height } = this.surface;
     if (this.uplot && width > 0 && (width !== this.uplot.width || height !== this.uplot.height))
       this.uplot.setSize({ width, height });
+  }
+
+  /// As it is now, for a file.
+  svg(): SVGSVGElement {
+    const { axis, logarithmicX, bands, seeds } = this.owner.state;
+    this.fitHeight();
+    return curveSvg(this.curves(), {
+      width: 420,
+      height: 236,
+      title: this.chart.title,
+      axis,
+      window: this.window(),
+      heightRange: this.height,
+      logarithmicX,
+      logarithmicY: this.logarithmic,
+      bands,
+      seeds,
+      names: true,
+    });
+  }
+
+  /// Every cell of every mean, also outside the window.
+  csv(): string {
+    const rows = this.curves().groups.flatMap(({ label, band: { x, mean, low, high } }) =>
+      Array.from(x, (at, k) =>
+        [quoted(label), at, mean[k], low[k], high[k]]
+          .map((value) => (Number.isNaN(value) ? "" : String(value)))
+          .join(","),
+      ),
+    );
+    return [`label,${this.owner.state.axis.key},mean,ci_low,ci_high`, ...rows, ""].join("\n");
   }
 
   /// The cursor at x, and what is there in words; without a cursor, each group's last values.

@@ -35,6 +35,13 @@ export function rowsOf(timeline: TimelineData): Row[] {
   return [...rows.values()].sort((a, b) => a.worker - b.worker);
 }
 
+export function csvOfRows(rows: Row[]): string {
+  const lines = rows.flatMap(({ worker, spans }) =>
+    spans.map(({ kind, begin, end }) => `${worker},${kind},${begin},${end}\n`),
+  );
+  return `worker,kind,begin,end\n${lines.join("")}`;
+}
+
 /// As far as every worker of every timeline was recorded, so that no row of the picture is empty
 /// only because its recording ended; 0 without spans.
 export function commonEnd(timelines: Row[][]): number {

@@ -3,6 +3,7 @@ import { curveSvg } from "./curve_svg";
 import { curvesOf, heights, reach, reaches } from "./curve";
 import type { ChartData, PageData } from "./data";
 import { button, make } from "./dom";
+import { addFigureButtons } from "./figures";
 import { briefKey, chosenSettings, Overview, valuesOf, type Settings } from "./overview";
 import { fitted, robust } from "./range";
 import { parsed, unpack } from "./unpack";
@@ -102,6 +103,7 @@ export class Sweep {
     const { shown } = this;
     this.overview?.show(shown, this.facet);
     this.overview?.mark(this.chosen);
+    addFigureButtons(document);
     this.count.textContent = `${shown.length} of ${this.settings.values.length} settings`;
     const fold = this.many.closest("details");
     if (fold?.open) void this.drawMany();
@@ -221,6 +223,7 @@ export class Sweep {
         }),
       ),
     );
+    addFigureButtons(this.many);
   }
 
   private choices(charts: ChartData[], { axes }: PageData): HTMLElement {

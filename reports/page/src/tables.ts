@@ -1,6 +1,7 @@
 // A button at every table that downloads it.
 import { csvOf, type Cell } from "./csv";
 import { button, make } from "./dom";
+import { saveFile } from "./save";
 
 function cellOf(cell: HTMLTableCellElement): Cell {
   const text = (cell.textContent ?? "").replace(/\s+/g, " ").trim();
@@ -9,15 +10,6 @@ function cellOf(cell: HTMLTableCellElement): Cell {
 
 export function tableCsv(table: HTMLTableElement): string {
   return csvOf([...table.rows].map((row) => [...row.cells].map(cellOf)));
-}
-
-function download(table: HTMLTableElement, name: string): void {
-  const address = URL.createObjectURL(
-    new Blob([tableCsv(table)], { type: "text/csv;charset=utf-8" }),
-  );
-  make("a", { href: address, download: `${name}.csv` }).click();
-  // The download has its own hold on the data once it began.
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 /// Tables below `root` that have no button yet. The button stands before the box the table scrolls
@@ -33,7 +25,7 @@ export function addCsvButtons(root: ParentNode): void {
         "div",
         { class: "csv" },
         button("CSV", { "aria-label": `CSV: ${name}`, title: `Download ${name}.csv` }, () =>
-          download(table, name),
+          saveFile(`${name}.csv`, "text/csv;charset=utf-8", tableCsv(table)),
         ),
       ),
     );

@@ -1,10 +1,11 @@
 // One zoomable timeline: its picture, what lies over it, and what mouse and keys do.
 import type { TimelineData } from "./data";
 import { button, make } from "./dom";
+import { keepSavable } from "./figures";
 import { actionOf, type Action } from "./keys";
 import type { Box } from "./lines";
 import { panned, revealing, zoomed, type Range } from "./range";
-import { momentText, sharesText, type Row } from "./spans";
+import { csvOfRows, momentText, sharesText, type Row } from "./spans";
 import { theme } from "./theme";
 import {
   kLeft,
@@ -83,6 +84,8 @@ export class TimelineView {
     this.canvas.style.height = `${pictureHeight(rows.length)}px`;
     const view = make("div", { class: "span-view" }, tools, this.surface, this.readout);
     figure.insertBefore(view, figure.querySelector(":scope > svg"));
+    const drawing = figure.querySelector<SVGSVGElement>(":scope > svg");
+    if (drawing) keepSavable(figure, { svg: () => drawing, csv: () => csvOfRows(rows) });
     this.listen();
     this.resized.observe(this.surface);
   }

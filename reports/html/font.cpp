@@ -1,4 +1,4 @@
-#include "reports/figure/font.hpp"
+#include "reports/html/font.hpp"
 
 #include <cstdint>
 #include <string>

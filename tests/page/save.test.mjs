@@ -1,0 +1,109 @@
+// The buttons that save a chart of the page for a paper: what they write is whole, has its font, and
+// is the same whatever the reader's screen.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import { openDetails, startBrowser, visit } from "./browser.mjs";
+import { drawnPlots, drag, plotTitled } from "./charts.mjs";
+
+/// Chromium silently drops what goes beyond ten downloads in a second.
+const pauseMs = 150;
+const points = (millimetres) => millimetres * 72 / 25.4;
+let browser;
+
+async function saved(page, label) {
+  await page.waitForTimeout(pauseMs);
+  const button = page.locator(".save:visible").getByRole("button", { name: label, exact: true });
+  const [file] = await Promise.all([page.waitForEvent("download"), button.first().click()]);
+  const path = await file.path();
+  return { name: file.suggestedFilename(), path, bytes: await readFile(path) };
+}
+const textOf = async (page, label) => (await saved(page, label)).bytes.toString("utf8");
+const tool = (program, ...words) => execFileSync(program, words, { encoding: "utf8" });
+
+function assertPdf({ path }, millimetres, words) {
+  const fonts = tool("pdffonts", path).trim().split("\n").slice(2);
+  assert.equal(fonts.length, 1);
+  assert.match(fonts[0], /DejaVuSansCondensed +CID TrueType +Identity-H +yes yes yes/);
+  const [, width] = /Page size: +([\d.]+) x/.exec(tool("pdfinfo", path));
+  assert.ok(Math.abs(Number(width) - points(millimetres)) < 0.1, width);
+  assert.match(tool("pdftotext", "-layout", path, "-"), words);
+}
+
+const onThree = (options, use) => visit(browser, "three", options, async (page) => {
+  await drawnPlots(page);
+  await openDetails(page);
+  await use(page);
+});
+
+describe("saving", () => {
+  before(async () => (browser = await startBrowser()));
+  after(() => browser.close());
+
+  test("every chart has its buttons, and each writes a file of its own name", () =>
+    onThree({}, async (page) => {
+      const labels = await page.locator(".save:visible button").evaluateAll((buttons) =>
+        buttons.map((button) => button.getAttribute("aria-label")));
+      assert.equal(new Set(labels).size, labels.length, `${labels}`);
+      for (const title of ["Evaluation loss", "Difference in evaluation loss", "timeline A²CiD²",
+        "staleness AD-PSGD", "topology ring, 16 workers", "pairing A²CiD²", "AR-SGD: gradients",
+        "Time per gradient of a worker"])
+        for (const kind of ["SVG", "PDF"]) assert.ok(labels.includes(`${kind}: ${title}`), title);
+      const bare = await page.locator("figure:visible:not(:has(.save))").evaluateAll((figures) =>
+        figures.filter((figure) => figure.querySelector("svg:not(.swatch),canvas")).length);
+      assert.equal(bare, 0);
+    }));
+
+  test("a PDF is as wide as a column, has its font and its words", () =>
+    onThree({}, async (page) => {
+      const chart = await saved(page, "PDF: Consensus distance");
+      assert.equal(chart.name, "consensus-distance.pdf");
+      assertPdf(chart, 84, /Consensus distance[^]*A²CiD²/);
+      assertPdf(await saved(page, "PDF: topology ring, 16 workers"), 84, /15/);
+      assertPdf(await saved(page, "PDF: pairing AD-PSGD"), 84, /exchanges per unit time/);
+      assertPdf(await saved(page, "PDF: timeline AR-SGD"), 84, /simulated s/);
+    }));
+
+  test("the same bytes each time, in the dark, and on a small screen", () =>
+    onThree({}, async (page) => {
+      const labels = ["SVG: Evaluation loss", "PDF: Difference in evaluation loss",
+        "SVG: topology ring, 16 workers", "SVG: AR-SGD: share of time idle"];
+      const light = [];
+      for (const label of labels) light.push((await saved(page, label)).bytes);
+      await onThree({ colorScheme: "dark", viewport: { width: 400, height: 800 } },
+        async (other) => {
+          for (const [k, label] of labels.entries())
+            assert.deepEqual((await saved(other, label)).bytes, light[k], label);
+        });
+      assert.match(light[0].toString(), /width="84mm".*[^]*font-family:acid;src:url\(data:font/);
+      for (const colour of ["#1a1a1a", "#d55e00", "#009e73"])
+        assert.ok(light[0].includes(`stroke="${colour}"`), colour);
+    }));
+
+  test("what is saved is what is shown: its axis, its zoom; the data is whole", () =>
+    onThree({}, async (page) => {
+      const whole = await textOf(page, "SVG: Evaluation loss");
+      const data = await textOf(page, "CSV: Evaluation loss");
+      await drag(page, plotTitled(page, "Evaluation loss"), 0.25, 0.5);
+      assert.notEqual(await textOf(page, "SVG: Evaluation loss"), whole);
+      assert.equal(await textOf(page, "CSV: Evaluation loss"), data);
+      assert.match(data, /^label,gradients,mean,ci_low,ci_high\nAR-SGD,/);
+      await page.locator(".curves .tabs label", { hasText: "seconds" }).click();
+      assert.match(await textOf(page, "SVG: Evaluation loss"), /simulated seconds/);
+      assert.match(await textOf(page, "CSV: pairing AD-PSGD"), /^i,j,nominal,realised\n0,/);
+      assert.match(await textOf(page, "CSV: timeline AR-SGD"), /^worker,kind,begin,end\n0,compute,0,/);
+    }));
+
+  test("an overview is as wide as the text and has only the rows shown", () =>
+    visit(browser, "study", {}, async (page) => {
+      const title = await page.locator("#overview-figure figcaption").textContent();
+      const all = await saved(page, `PDF: ${title}`);
+      assertPdf(all, 174, /AR-SGD[^]*0\.2/);
+      await page.locator("#overview .tools select").first().selectOption({ index: 1 });
+      const part = await saved(page, `PDF: ${title}`);
+      const heightOf = ({ path }) => Number(/x ([\d.]+) pts/.exec(tool("pdfinfo", path))[1]);
+      assert.ok(heightOf(part) < 0.7 * heightOf(all));
+      assert.match(await textOf(page, `CSV: ${title}`), /,label,n,final,ci_low,ci_high,difference/);
+    }));
+});
