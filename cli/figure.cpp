@@ -44,10 +44,13 @@ std::vector<std::string> runs_where(const Store& store, const std::vector<std::s
   std::vector<std::string> chosen;
   for (const std::string& id : ids) {
     const FlatSettings settings = flatten(run_detail(store, id).settings);
+    // A method that reads no graph stands beside those of every graph.
+    const bool any_graph = value_at(settings, "topology.kind").is_null();
     const bool all = std::ranges::all_of(where, [&](const std::string& one) {
       const std::size_t equals = one.find('=');
       if (equals == std::string::npos)
         throw UsageError(fmt::format("--where {}: KEY=VALUE is meant", one));
+      if (any_graph && one.starts_with("topology.")) return true;
       return value_text(value_at(settings, one.substr(0, equals))) == one.substr(equals + 1);
     });
     if (all) chosen.push_back(id);

@@ -333,9 +333,15 @@ void distinguish_labels(Comparison& comparison) {
 }
 
 std::string settings_title(const std::vector<std::pair<std::string, nlohmann::json>>& settings) {
+  // What another kind takes says nothing of this one.
+  const auto has_kind = [&](const std::string& key) {
+    const std::string kind = key.substr(0, key.rfind('.')) + ".kind";
+    return std::ranges::any_of(settings, [&](const auto& other) { return other.first == kind; });
+  };
   std::string title;
   for (const auto& [key, value] : settings)
-    title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", key, value_text(value));
+    if (!value.is_null() || !has_kind(key))
+      title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", key, value_text(value));
   return title;
 }
 

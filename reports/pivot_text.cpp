@@ -113,7 +113,11 @@ bool has_intervals(const Pivot& pivot, const Comparison& comparison) {
 
 /// What the numbers and the mark are.
 std::string legend(const Pivot& pivot, const Comparison& comparison, bool interval) {
-  std::string text = !has_intervals(pivot, comparison) ? "values of one seed"
+  const bool any_value = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    return group.metrics.contains(pivot.metric);
+  });
+  std::string text = !any_value                          ? "no values"
+                     : !has_intervals(pivot, comparison) ? "values of one seed"
                      : interval ? "means ± half of the 95 % interval over seeds"
                                 : "means over seeds; their intervals are in the details";
   if (pivot.tests == 0) return text;
@@ -186,6 +190,20 @@ std::string general_notes(const Comparison& comparison) {
   return text;
 }
 
+/// Of values that could not be read between samples, in the words of the first note that says so.
+std::string why_empty(const Pivot& pivot, const Comparison& comparison) {
+  if (comparison.at.kind != ReadAt::Kind::coordinate) return "";
+  const bool some = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
+    return !group.metrics.contains(pivot.metric);
+  });
+  const auto note = std::ranges::find_if(comparison.notes, [&](const std::string& text) {
+    return text.find("have no ") != std::string::npos &&
+           text.find(pivot.metric) != std::string::npos;
+  });
+  if (!some || note == comparison.notes.end()) return "";
+  return wrapped("note: – is not read; " + *note, kPivotColumns, "  ") + "\n";
+}
+
 std::string csv_value(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
@@ -229,7 +247,8 @@ std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colou
       text += (first == 0 ? "" : "\n") + bold(wrapped(title, kPivotColumns), colour) + "\n";
     text += part_text(pivot, comparison, {first, last}, format);
   }
-  return text + wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
+  text += wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
+  return text + why_empty(pivot, comparison);
 }
 
 std::string to_csv(const Pivot& pivot, const Comparison& comparison) {

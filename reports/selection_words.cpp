@@ -22,6 +22,11 @@ constexpr std::size_t kMostEdges = 6;
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
+/// A table's kind goes by the table's name.
+std::string column_of(const std::string& key) {
+  return key.ends_with(".kind") ? last_part(key.substr(0, key.rfind('.'))) : last_part(key);
+}
+
 std::string name_of(const Selection::Choice& choice) {
   auto settings = choice.settings;
   std::erase_if(settings, [](const auto& setting) { return setting.second.is_null(); });
@@ -141,12 +146,13 @@ std::string selection_table(const Selection& selection) {
     table.alignment.push_back(align);
     table.rows.front().push_back(title);
   };
-  for (const std::string& key : settings) add_column(last_part(key), TextTable::Align::right);
+  for (const std::string& key : settings) add_column(column_of(key), TextTable::Align::right);
   for (const std::string& key : keys) add_column(last_part(key), TextTable::Align::right);
   add_column("", TextTable::Align::left);
   for (const Selection::Choice& choice : selection.choices) {
     std::vector<std::string> row{choice.label};
-    for (const auto& [key, value] : choice.settings) row.push_back(value_text(value));
+    for (const auto& [key, value] : choice.settings)
+      row.push_back(value.is_null() ? "–" : value_text(value));
     for (const std::string& key : keys)
       row.push_back(std::ranges::find(choice.keys, key) == choice.keys.end()
                         ? "–"

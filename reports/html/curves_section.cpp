@@ -119,7 +119,8 @@ std::string curves_section(const ReportData& data) {
   for (std::size_t p = 0; p < data.comparison.points.size(); ++p) {
     if (std::ranges::none_of(charts, [&](const CurveChart& chart) { return chart.point == p; }))
       continue;
-    const std::string title = point_title(data.comparison.points[p]);
+    const ComparedPoint& point = data.comparison.points[p];
+    const std::string title = point.settings.empty() ? "" : brief_title(point);
     if (!title.empty()) body += fmt::format("<h3>{}</h3>\n", escaped(title));
     body += point_curves(data, charts, p);
   }

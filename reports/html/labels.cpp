@@ -1,10 +1,23 @@
 #include <fmt/format.h>
 
+#include <map>
+
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
+namespace {
+
+constexpr std::string_view kKind = ".kind";
+
+/// "task.model" of "task.model.hidden".
+std::string table_of_key(const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+}  // namespace
 
 std::string brief_key(const std::string& key) {
   const std::size_t last = key.rfind('.');
@@ -14,11 +27,23 @@ std::string brief_key(const std::string& key) {
 }
 
 std::string brief_title(const ComparedPoint& point) {
-  std::string title;
+  std::map<std::string, std::string> kinds;  // by table: what a kind takes stands behind it
   for (const auto& [key, value] : point.settings)
-    if (!value.is_null())
-      title +=
-          fmt::format("{}{} = {}", title.empty() ? "" : ", ", brief_key(key), value_text(value));
+    if (key.ends_with(kKind) && !value.is_null()) kinds[table_of_key(key)] = value_text(value);
+  for (const auto& [key, value] : point.settings)
+    if (const auto kind = kinds.find(table_of_key(key));
+        kind != kinds.end() && !key.ends_with(kKind) && !value.is_null())
+      kind->second += fmt::format(" {} {}", key.substr(key.rfind('.') + 1), value_text(value));
+  std::string title;
+  for (const auto& [key, value] : point.settings) {
+    if (value.is_null()) continue;
+    const auto kind = kinds.find(table_of_key(key));
+    if (kind != kinds.end() && !key.ends_with(kKind)) continue;
+    const std::string name =
+        kind != kinds.end() ? kind->first.substr(kind->first.rfind('.') + 1) : brief_key(key);
+    title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", name,
+                         kind != kinds.end() ? kind->second : value_text(value));
+  }
   return title.empty() ? point_title(point) : title;
 }
 

@@ -25,7 +25,7 @@ std::string equal_places_in_words(const ReportData& data) {
   std::vector<std::string> sentences;
   for (const ComparedPoint& point : comparison.points)
     for (const std::string& sentence : equal_sentences(comparison, point))
-      sentences.push_back((point.settings.empty() ? "" : point_title(point) + ": ") + sentence);
+      sentences.push_back((point.settings.empty() ? "" : brief_title(point) + ": ") + sentence);
   std::string out = sentences.empty() ? "" : list_of(sentences);
   if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
   return out;
@@ -55,7 +55,7 @@ std::string verdict_in_words(const ReportData& data) {
   for (const ComparedPoint& point : comparison.points) {
     const Headline head = headline(comparison, point);
     if (head.result.empty()) continue;
-    if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(point_title(point)));
+    if (!point.settings.empty()) out += fmt::format("<h3>{}</h3>\n", escaped(brief_title(point)));
     out += fmt::format("<p class=\"headline\"><strong>{}</strong> {}</p>\n", escaped(head.result),
                        escaped(head.rest));
   }
