@@ -41,7 +41,7 @@ TEST_CASE("an overview has a row for each setting, and arrows for one that colla
   CHECK(has(html, "<title>optimizer.learning_rate = 1.6: AR-SGD 0.3"));
   // Three algorithms at the one setting lie beyond the edge, and their range stands beside them.
   CHECK(count_of(html, "class=\"mark\"") == 3);
-  CHECK(count_of(html, "class=\"mark s0\"") == 4);
+  CHECK(count_of(html, "class=\"mark s0\"") == 5);  // one in each row, and the legend's
   CHECK(has(html, " to 0.3"));
   CHECK(draw_overview(one_setting(data, 0)).find("class=\"mark\"") == std::string::npos);
 }
