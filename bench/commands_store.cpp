@@ -117,7 +117,7 @@ class Recording {
     const Scratch scratch;
     const RunRecord run = run_to_write();
     Store store(scratch.path("store"), Store::Access::write);
-    store.add_experiment({run.id, "bench", "bench", "", run.digest, {}, ""}, {run});
+    store.add_experiment({run.id, "bench", "bench", "", run.digest, {}, "", nullptr}, {run});
     const std::int64_t attempt =
         store.begin_attempt(run.id, Lease::of_this_process(), nullptr, nullptr, {});
     const auto size = [&] { return std::filesystem::file_size(store.folder() + "/store.db"); };

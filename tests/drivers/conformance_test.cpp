@@ -9,6 +9,7 @@
 #include "engine/methods/listed.hpp"
 #include "engine/run/sampler.hpp"
 #include "engine/topology/spectral.hpp"
+#include "engine/worker/direction.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/mpi_fixture.hpp"
 #include "tests/drivers/replay_fixture.hpp"

@@ -1,3 +1,4 @@
+#include "engine/worker/direction.hpp"
 #include "tests/drivers/replay_lagging.hpp"
 
 #include <algorithm>
