@@ -1,8 +1,9 @@
-#include "engine/worker/direction.hpp"
 #include "tests/drivers/replay_lagging.hpp"
 
 #include <algorithm>
 #include <cmath>
+
+#include "engine/worker/direction.hpp"
 
 namespace acid::test {
 namespace {
