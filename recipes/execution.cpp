@@ -151,8 +151,8 @@ constexpr std::array<std::string_view, 2> kNetworkElsewhere = {"edges", "hubs"};
 constexpr std::array kHubLink = {
     Field{.name = "latency_seconds",
           .type = FieldType::number,
-          .fallback = "0.0",
-          .help = "of a message between a hub and the server above",
+          .fallback = "null",
+          .help = "of a message between a hub and the server above; absent: the network's",
           .minimum = 0},
     kBandwidth,
 };
@@ -272,7 +272,13 @@ json tables_of(Checker& checker, const Node* node, const std::string& path,
 
 json no_slowdown() { return {{"probability", 0.0}, {"factor", 1.0}}; }
 
-// Each overridden link with both numbers; what it leaves out is the network's.
+// What a link leaves out is the network's.
+void fill_link(json& link, const json& network) {
+  for (const char* key : {"latency_seconds", kBandwidth.name.data()})
+    if (link[key].is_null()) link[key] = network[key];
+}
+
+// Each overridden link with both numbers.
 json links_of(Checker& checker, const Node* node, const json& network) {
   const std::string path = "execution.virtual.network.edges";
   json links = tables_of(checker, node, path, kEdge);
@@ -283,9 +289,7 @@ json links_of(Checker& checker, const Node* node, const json& network) {
       checker.diagnostics().error(place_of(node->children[i], "edge"),
                                   fmt::format("{}[{}].edge must name two workers", path, i),
                                   "write edge = [0, 1]");
-    if (link["latency_seconds"].is_null()) link["latency_seconds"] = network["latency_seconds"];
-    if (link[kBandwidth.name.data()].is_null())
-      link[kBandwidth.name.data()] = network[kBandwidth.name.data()];
+    fill_link(link, network);
   }
   return links;
 }
@@ -325,7 +329,8 @@ json virtual_of(Checker& checker, const Node* node) {
   out["network"] = checker.table(network, path + ".network", {kNetwork, kNetworkElsewhere});
   out["network"]["edges"] = links_of(checker, member(network, "edges"), out["network"]);
   const Node* hubs = member(network, "hubs");
-  const json of_hubs = checker.table(hubs, path + ".network.hubs", {kHubLink});
+  json of_hubs = checker.table(hubs, path + ".network.hubs", {kHubLink});
+  fill_link(of_hubs, out["network"]);
   if (hubs != nullptr) out["network"]["hubs"] = of_hubs;
   out["cost"] = cost_of(checker, member(node, "cost"));
   return out;

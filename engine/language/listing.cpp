@@ -99,6 +99,9 @@ class ListingReader {
             fmt::format("server.{}", key),
             "several servers need hubs, how many they are, and the tables visit and above",
             "hubs = 4, visit = { every = 8, send = \"x\", hear = … }, above = { … }");
+    if (!table["visit"].contains("every"))
+      return report("server.visit", "every is missing: the messages between two visits of a hub",
+                    "visit = { every = 8, … }");
     const auto visit = std::make_shared<Listing>(), above = std::make_shared<Listing>();
     read_part("server.visit", table["visit"], kVisitKeys, listing, *visit);
     read_part("server.above", table["above"], kAboveKeys, listing, *above);
@@ -107,10 +110,9 @@ class ListingReader {
     visit->served.hub_assigns.emplace();
     for (const Statement& one : hub.hear) visit->served.hub_assigns->push_back(one.target);
     visit->served.server = above;
-    hub.served.hubs = {
-        parsed("server.hubs", table["hubs"], &parse_expression),
-        parsed("server.visit.every", table["visit"].value("every", json(1)), &parse_expression),
-        visit};
+    hub.served.hubs = {parsed("server.hubs", table["hubs"], &parse_expression),
+                       parsed("server.visit.every", table["visit"]["every"], &parse_expression),
+                       visit};
   }
 
   // Its keys stand in a table of their own; parameters are the method's.

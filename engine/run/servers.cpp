@@ -54,6 +54,7 @@ bool Servers::leave(int h) {
   Hub& one = hub(h);
   if (!method_.hubs || one.is_away || one.arrivals.load() - one.heard < method_.hubs->every)
     return false;
+  one.learning_rate_above = one.learning_rate;
   return one.is_away = true;
 }
 
@@ -62,7 +63,7 @@ StepSize Servers::arrive_above(int h) {
   const std::int64_t number = arrivals_above_.load() + 1;
   const std::int64_t last = std::exchange(one.above, number);
   arrivals_above_.store(number);
-  return {one.learning_rate, number, number - 1 - last};
+  return {one.learning_rate_above, number, number - 1 - last};
 }
 
 void Servers::come_back(int h) {

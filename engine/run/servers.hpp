@@ -89,14 +89,15 @@ class Servers {
   /// What is counted of a server that workers talk to.
   struct Hub {
     std::atomic<std::int64_t> arrivals{0};
-    std::int64_t heard = 0;    // of these, when it came back last
-    std::int64_t above = 0;    // the number of its last arrival above, from 1
-    double learning_rate = 0;  // of its last message
+    std::int64_t heard = 0;          // of these, when it came back last
+    std::int64_t above = 0;          // the number of its last arrival above, from 1
+    double learning_rate = 0;        // of its last message
+    double learning_rate_above = 0;  // of the last before it left
     bool is_away = false;
     template <class Archive>
     void persist(Archive& archive) {
       std::int64_t count = arrivals.load();
-      archive(count, heard, above, learning_rate, is_away);
+      archive(count, heard, above, learning_rate, learning_rate_above, is_away);
       if constexpr (Archive::kReads) arrivals.store(count);
     }
   };

@@ -26,8 +26,7 @@ using nlohmann::json;
 
 namespace {
 using Overrides = std::vector<std::string>;
-// Small, with something at stake for most keys, and every table that is only looked into where it
-// is written.
+// Small, with something at stake for most keys, and tables that are looked into where written.
 constexpr const char* kBase = R"(
 [task]
 dataset = { kind = "logistic", dimension = 5, train = 96, test = 40 }
@@ -123,15 +122,15 @@ bool changes(const std::string& kind) {
   return make_topology(8, options).schedule() != nullptr;
 }
 
-/// With no more local steps than leave time for exchanges.
+/// With no more local steps, and messages between visits, than leave time for exchanges.
 std::string algorithm_of_kind(const Key& key) {
-  constexpr double kMostSteps = 10;
-  const auto& fields = find_algorithm(key.kind)->fields;
-  const auto steps = std::ranges::find(fields, "steps", &Field::name);
-  const bool fewer = steps != fields.end() && key.name != "steps" &&
-                     json::parse(steps->fallback).get<double>() > kMostSteps;
-  return fmt::format("algorithms=[{{kind=\"{}\"{}}}]", key.kind,
-                     fewer ? fmt::format(",steps={}", kMostSteps) : "");
+  std::string fewer;
+  for (const Field& field : find_algorithm(key.kind)->fields)
+    if (field.name == "every")
+      fewer = ",steps=2,every=8";
+    else if (field.name == "steps" && key.name != "steps" && fewer.empty())
+      fewer = json::parse(field.fallback).get<double>() > 10 ? ",steps=10" : "";
+  return fmt::format("algorithms=[{{kind=\"{}\"{}}}]", key.kind, fewer);
 }
 
 /// A table of that kind, with the keys that have no default.
@@ -149,8 +148,7 @@ std::string table_of_kind(const std::string& kind) {
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
   const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
-  const AlgorithmEntry* const algorithm = find_algorithm(key.kind);
-  if (key.path == "algorithm" && algorithm->optimizers == Optimizers::none)
+  if (key.path == "algorithm" && find_algorithm(key.kind)->optimizers == Optimizers::none)
     return {algorithm_of_kind(key), "optimizer.momentum=0.0", "optimizer.weight_decay=0.0",
             "topology=star", "execution.virtual.network.edges=[]"};
   if (key.path == "algorithm")
@@ -170,6 +168,8 @@ Overrides context_of(const Key& key) {
     context.emplace_back("optimizer.schedule.scale_with_workers=linear");
   if (is("execution.virtual.cost") || full == "execution.virtual.network.all_reduce")
     context.emplace_back("algorithms=[{kind=\"ar-sgd\"}]");
+  if (is("execution.virtual.network.hubs"))
+    context.emplace_back("algorithms=[{kind=\"halos\",steps=2,every=8}]");
   if (is("execution.virtual.cost.") && key.name != "buckets")
     context.emplace_back("execution.virtual.cost.buckets=4");
   if (full == "execution.virtual.gradient_clock")

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <vector>
 
 #include "engine/base/error.hpp"
 #include "engine/methods/listed.hpp"

@@ -146,22 +146,25 @@ const Broken kBroken[] = {
      "hubs = 4"},
     {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {}}})j",
      "server.above", 0, "hubs = 4"},
-    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": "q", "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {},
+          "above": {"hear": "x = theirs(0)"}}})j",
+     "server.visit", 0, "every = 8"},
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": "q", "visit": {"every": 2,
           "hear": "x = x + theirs(0)"}, "above": {"hear": "x = theirs(0)"}}})j",
      "server.hubs", 1, "only parameters"},
-    {R"j({"peers": "server", "server": {"hear": "x = x - theirs(0)", "hubs": 2, "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = x - theirs(0)", "hubs": 2, "visit": {"every": 2,
           "hear": "x = theirs(0)"}, "above": {"hear": "x = theirs(0)"}}})j",
      "server.visit.hear.0", 1, "say how x changes"},
-    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {"every": 2,
           "hear": "x = x + theirs(1)"}, "above": {"hear": "x = theirs(0)"}}})j",
      "server.visit.hear.0", 9, "send has 1"},
-    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {"every": 2,
           "hear": "x = x + theirs(0)"}, "above": {"hear": "x = 2 * x"}}})j",
      "server.visit.send.0", 0, "of the one above"},
-    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {"every": 2,
           "say": "x = x * k", "hear": "x = x + theirs(0)"}, "above": {"hear": "x = theirs(0)"}}})j",
      "server.visit.say.0", 9, "docs/METHODS.md"},
-    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {
+    {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "hubs": 2, "visit": {"every": 2,
           "hear": "x = x + theirs(0)", "keep": {"m": 0}}, "above": {"hear": "x = theirs(0)"}}})j",
      "server.visit.keep", 0, ""},
     {R"j({"peers": "server", "server": {"hear": "x = theirs(0)", "keep": {"m": 0}}})j",

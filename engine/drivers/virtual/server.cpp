@@ -117,7 +117,7 @@ bool VirtualServer::step() {
 
 void VirtualServer::handle(const Occurrence& occurrence) {
   const int w = occurrence.worker;
-  if (w < 0) return handle_visit(-1 - w, occurrence.kind);
+  if (w < 0) return handle_visit(w + servers().size(), occurrence.kind);
   switch (occurrence.kind) {
     case Occurrence::Kind::gradient_done:
       return gradient_done(w);
@@ -248,7 +248,7 @@ void VirtualServer::leave(int h) {
       static_cast<std::int64_t>(spec_.method.bytes_per_visit(run_.objective.dimension()));
   timetable_.push(
       {.seconds = arrives(link_above_, way_above().in_free, messages_.said_above_bytes()),
-       .worker = -1 - h,
+       .worker = h - servers().size(),
        .kind = Occurrence::Kind::message_arrives});
 }
 
@@ -259,7 +259,7 @@ void VirtualServer::handle_visit(int h, Occurrence::Kind kind) {
                         servers().arrive_above(h));
     timetable_.push(
         {.seconds = arrives(link_above_, way_above().out_free, messages_.reply_above_bytes()),
-         .worker = -1 - h,
+         .worker = h - servers().size(),
          .kind = Occurrence::Kind::reply_arrives});
     return;
   }

@@ -17,7 +17,7 @@ struct Occurrence {
     exchange_done,
     pause_begins,
     pause_ends,
-    message_arrives,  // at a server, from a worker or, as worker −1 − h, from hub h
+    message_arrives,  // at a server, from a worker or, as worker h − hubs, from hub h
     reply_arrives     // from it
   };
   double seconds = 0;
