@@ -35,19 +35,22 @@ constexpr std::array kCommon = {
           .minimum_excluded = true,
           .later = true},
 };
-constexpr std::array kSgd = {
-    Field{.name = "momentum",
+constexpr Field momentum_field(std::string_view fallback) {
+  return {.name = "momentum",
           .type = FieldType::number,
-          .fallback = "0.0",
+          .fallback = fallback,
           .help = "share of the last step that is kept; each worker has its own",
           .minimum = 0,
           .maximum = 1,
-          .maximum_excluded = true},
-    Field{.name = "nesterov",
+          .maximum_excluded = true};
+}
+constexpr Field nesterov_field(std::string_view fallback) {
+  return {.name = "nesterov",
           .type = FieldType::boolean,
-          .fallback = "false",
-          .help = "look ahead along the momentum"},
-};
+          .fallback = fallback,
+          .help = "look ahead along the momentum"};
+}
+constexpr std::array kSgd = {momentum_field("0.0"), nesterov_field("false")};
 constexpr std::array kAdam = {
     Field{.name = "beta1",
           .type = FieldType::number,
@@ -72,17 +75,8 @@ constexpr std::array kAdam = {
 };
 // Defaults of the public description; the learning rate it takes is 0.02.
 constexpr std::array kMuon = {
-    Field{.name = "momentum",
-          .type = FieldType::number,
-          .fallback = "0.95",
-          .help = "share of the last step that is kept; each worker has its own",
-          .minimum = 0,
-          .maximum = 1,
-          .maximum_excluded = true},
-    Field{.name = "nesterov",
-          .type = FieldType::boolean,
-          .fallback = "true",
-          .help = "look ahead along the momentum"},
+    momentum_field("0.95"),
+    nesterov_field("true"),
     Field{.name = "sgd_tensors",
           .type = FieldType::texts,
           .fallback = "[]",

@@ -186,8 +186,8 @@ double Ensemble::latest_event() const {
   return servers_ ? std::max(latest, servers_->latest_event()) : latest;
 }
 
-std::int64_t Ensemble::bytes_beside(const Method& method) const {
-  std::int64_t bytes = servers_ ? servers_->bytes_of_visits() : 0;
+std::int64_t Ensemble::bytes_sent_again(const Method& method) const {
+  std::int64_t bytes = 0;
   for (const Worker& worker : workers_) bytes += method.bytes_sent_again(worker.scalars());
   return bytes;
 }

@@ -99,9 +99,11 @@ class Ensemble {
   std::vector<StateVectors> vectors() const;
   /// Fills them from a checkpoint. The gradients in flight will be computed anew.
   void restore(const CheckpointFile& file);
-  /// What has been sent since the run began and belongs to no exchange: once more, of messages that
-  /// did not fit a codec, and between servers; 0 for most methods.
-  std::int64_t bytes_beside(const Method& method) const;
+  /// What has been sent once more, since the run began, of messages that did not fit a codec; 0 for
+  /// most codecs.
+  std::int64_t bytes_sent_again(const Method& method) const;
+  /// What hubs and the server above them have sent each other; any thread.
+  std::int64_t bytes_of_visits() const { return servers_ ? servers_->bytes_of_visits() : 0; }
 
   /// What the workers hold besides vectors.
   template <class Archive>

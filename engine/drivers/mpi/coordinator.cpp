@@ -174,11 +174,11 @@ double Coordinator::spread() {
     if (one.lost) continue;
     const std::int64_t granted = ends ? one.told_grant : grant(w, now);
     const std::int64_t news = gradients_.load() - one.told_total;
-    if (news == 0 && ends) continue;
     const bool waits = one.told_grant <= one.committed;
     const bool wants_more =
         granted > one.told_grant && 2 * (one.told_grant - one.committed) <= granted - one.committed;
-    if (4 * news < spec_.workers && !(waits && news > 0) && !wants_more && !ends) continue;
+    const bool is_due = 4 * news >= spec_.workers || (waits && news > 0) || wants_more;
+    if (ends ? news == 0 : !is_due) continue;
     tell(w, granted);
     told = true;
   }

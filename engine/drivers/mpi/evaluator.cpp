@@ -80,7 +80,7 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
       check_limits();
       continue;
     }
-    if (server_) bytes_of_visits_ = ensemble_.servers().bytes_of_visits();
+    bytes_of_visits_ = ensemble_.bytes_of_visits();
     switch (gathered->kind) {
       case MarkKind::measured:
         take_sample(*gathered);
@@ -102,7 +102,7 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
 void Evaluator::check_limits() {
   if (coordinator_.ending()) return;
   Position here = coordinator_.position();
-  if (server_) here.bytes += ensemble_.servers().bytes_of_visits();
+  here.bytes += ensemble_.bytes_of_visits();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return coordinator_.request_end(false);
   if (cut_requested_) return;

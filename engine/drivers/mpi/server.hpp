@@ -17,9 +17,9 @@ namespace acid {
 
 /// The servers of a run under the mpi driver, all in the process of rank 0: they hear what workers
 /// say in the order in which it arrives there, and answer at once; a hub that visits the one above
-/// is back at once. A mark of all workers is one of the server
-/// too: what a worker says after it waits until all others have come there. At marks other than
-/// measured ones it hears nothing until go_on().
+/// is back at once. A mark of all workers is one of the servers too: what a worker says after it
+/// waits until all others have come there. At marks other than measured ones it hears nothing until
+/// go_on().
 ///
 /// The communication thread's, but for what says otherwise.
 class MpiServer {

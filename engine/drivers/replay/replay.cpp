@@ -315,7 +315,7 @@ Position Replay::position(std::int64_t gradients, std::int64_t exchanges) const 
 Position Replay::position_at_mark(double time) const {
   Position here = position(order_.last_mark().commits, order_.last_mark().exchanges);
   here.normalised_time = time;
-  here.bytes += ensemble_.bytes_beside(spec_.method);
+  here.bytes += ensemble_.bytes_sent_again(spec_.method) + ensemble_.bytes_of_visits();
   return here;
 }
 
@@ -369,7 +369,7 @@ void Replay::save_cut(double time) {
 
 Outcome Replay::finish(const GradientRecords& notes) {
   Totals end = totals(position(), order_.exchanges());
-  end.position.bytes += ensemble_.bytes_beside(spec_.method);
+  end.position.bytes += ensemble_.bytes_sent_again(spec_.method) + ensemble_.bytes_of_visits();
   std::vector<bool> lost;
   for (int w = 0; w < spec_.workers; ++w) lost.push_back(order_.is_lost(w));
   Outcome outcome = conclude(ensemble_, sampler_, end.position.normalised_time, end, notes, lost);

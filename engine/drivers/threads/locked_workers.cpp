@@ -15,7 +15,7 @@ LockedWorkers::LockedWorkers(const Run& run)
 Position LockedWorkers::position(std::int64_t gradients) const {
   Position here =
       spec_.after_exchanges(gradients, seconds(), exchanges_.load(), ensemble_.dimension());
-  here.bytes += beside_.load();
+  here.bytes += sent_again_.load() + ensemble_.bytes_of_visits();
   return here;
 }
 
@@ -73,7 +73,7 @@ void LockedWorkers::exchange(const DueEdge& edge) {
   const std::int64_t before = sent_again();
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
-  beside_.fetch_add(sent_again() - before);
+  sent_again_.fetch_add(sent_again() - before);
   log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
   log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
   const double until = seconds();

@@ -44,11 +44,6 @@ class LockedWorkers {
   std::int64_t exchanges() const { return exchanges_.load(); }
   /// A server has heard another message: its number, from 1.
   std::int64_t arrive() { return exchanges_.fetch_add(1) + 1; }
-  /// A hub has visited the server above.
-  void count_visit() {
-    beside_.fetch_add(
-        static_cast<std::int64_t>(spec_.method.bytes_per_visit(ensemble_.dimension())));
-  }
   double now() const { return static_cast<double>(commits()) / static_cast<double>(spec_.workers); }
   double seconds() const { return run_.clock.seconds() - started_seconds_; }  // spent on the run
   double trained_seconds() const { return trained_seconds_.load(); }  // at the latest commit
@@ -94,7 +89,7 @@ class LockedWorkers {
     if constexpr (Archive::kReads) {
       commits_.store(commits);
       exchanges_.store(exchanges);
-      beside_.store(ensemble_.bytes_beside(spec_.method));
+      sent_again_.store(ensemble_.bytes_sent_again(spec_.method));
       trained_seconds_.store(spent);
       started_seconds_ -= spent;
     }
@@ -110,8 +105,8 @@ class LockedWorkers {
   std::unique_ptr<Own[]> own_;
   std::atomic<std::int64_t> commits_{0};  // changes only under a worker's mutex
   std::atomic<std::int64_t> exchanges_{
-      0};                                // changes only under two workers' mutexes, or a server's
-  std::atomic<std::int64_t> beside_{0};  // Ensemble::bytes_beside; likewise
+      0};  // changes only under two workers' mutexes, or a server's
+  std::atomic<std::int64_t> sent_again_{0};  // bytes; likewise
   std::atomic<double> trained_seconds_{0};
 };
 

@@ -27,7 +27,7 @@ class RoundWorkers {
   /// With it, while no worker hears anything.
   Position position_of_all(std::int64_t legs) const {
     Position here = position(legs);
-    here.bytes += ensemble_.bytes_beside(run_.spec.method);
+    here.bytes += ensemble_.bytes_sent_again(run_.spec.method);
     return here;
   }
   const PeerSchedule& peers() const { return peers_; }

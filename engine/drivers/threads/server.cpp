@@ -83,7 +83,6 @@ void ThreadsServer::arrive(int w, int h, double t) {
   MutexLock lock(mutexes_[static_cast<std::size_t>(servers.size())]);
   at.arrival = workers_.arrive();
   visit(servers, h, t, messages_);
-  workers_.count_visit();
 }
 
 void ThreadsServer::hear(int w, double t) {

@@ -108,7 +108,7 @@ void VirtualExchanges::finish(const DueEdge& edge) {
 }
 
 std::int64_t VirtualExchanges::take_sent_again() {
-  const std::int64_t all = player_.ensemble().bytes_beside(run_.spec.method);
+  const std::int64_t all = player_.ensemble().bytes_sent_again(run_.spec.method);
   return all - std::exchange(sent_again_, all);
 }
 
