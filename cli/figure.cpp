@@ -108,7 +108,7 @@ void add_figure_command(CLI::App& app, Session& session) {
   command
       ->add_option("--chart", options->request.chart,
                    "curve (default), overview, difference, ratio, runtime or, of one algorithm,\n"
-                   "timeline, staleness, topology, pairing, gradients or idle")
+                   "timeline, staleness, topology, pairing, gradients, idle or holdings")
       ->type_name("NAME");
   command
       ->add_option("--metric", options->request.metric,
@@ -120,7 +120,7 @@ void add_figure_command(CLI::App& app, Session& session) {
       ->type_name("AXIS");
   command
       ->add_option("--algorithm", options->request.algorithm,
-                   "Whose timeline, staleness, pairing, gradients or idle")
+                   "Whose timeline, staleness, pairing, gradients, idle or holdings")
       ->type_name("LABEL");
   command
       ->add_option("--at", options->at,

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -40,6 +41,14 @@ std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& g
   return keys;
 }
 
+// The last two words of a dotted key say enough.
+std::string heading_of(const std::string& key) {
+  const std::size_t last = key.rfind('.');
+  const std::size_t before =
+      last == 0 || last == std::string::npos ? last : key.rfind('.', last - 1);
+  return before == std::string::npos ? key : key.substr(before + 1);
+}
+
 // A terminal gets numbers to read; programs get numbers that read back.
 Table table_of(const Plan& plan, bool exact) {
   const auto number = [&](std::optional<double> value) {
@@ -69,7 +78,7 @@ Table table_of(const Plan& plan, bool exact) {
   for (const char* name : {"gradients", "bytes", "load"}) table.columns.push_back({name, true});
   if (exact) table.columns.push_back({"digest"});
   for (const std::string& key : extra)
-    table.columns.push_back({exact ? key : key.substr(key.rfind('.') + 1), true});
+    table.columns.push_back({exact ? key : heading_of(key), true});
   for (const PlannedRun& run : plan.runs) {
     const FlatSettings& flat = settings.at(run.group);
     std::vector<std::string> row{run.id,
@@ -95,6 +104,24 @@ Table table_of(const Plan& plan, bool exact) {
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// How long runs train and by which steps, as far as all have it alike.
+std::string text_of_training(const Plan& plan) {
+  std::vector<FlatSettings> all;
+  for (const PlannedRun& run : plan.runs) all.push_back(flatten(run.settings));
+  std::string text;
+  for (const char* table : {"optimizer", "budget"}) {
+    std::vector<std::string> words;
+    for (const auto& [key, value] : all.front())
+      if (key.starts_with(table + std::string(".")) && !value.is_null() &&
+          std::ranges::all_of(all, [&, &k = key, &v = value](const FlatSettings& one) {
+            return value_at(one, k) == v;
+          }))
+        words.push_back(fmt::format("{} {}", key.substr(key.find('.') + 1), value_text(value)));
+    if (!words.empty()) text += fmt::format("  {}: {}\n", table, fmt::join(words, ", "));
+  }
+  return text.empty() ? text : "\nAll runs have\n" + text;
 }
 
 // What is held out, each data set once.
@@ -186,8 +213,8 @@ Exit plan(const PlanOptions& options) {
     print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
                            compiled.recipe_digest.substr(0, 12),
                            to_text(table_of(compiled, false))));
-    print_data(text_of_shared(compiled) + text_of_examples(compiled) + text_of_schedules(compiled) +
-               text_of_agreement(compiled));
+    print_data(text_of_training(compiled) + text_of_shared(compiled) + text_of_examples(compiled) +
+               text_of_schedules(compiled) + text_of_agreement(compiled));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

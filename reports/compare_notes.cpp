@@ -383,6 +383,8 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
     }
   note_targets(comparison, options);
   note_points(comparison);
+  if (const std::string rates = different_rates(comparison); !rates.empty())
+    comparison.notes.push_back("exchanges per gradient differ too: " + rates);
   note_seeds(comparison);
   note_tests(comparison);
   note_area(comparison, options);

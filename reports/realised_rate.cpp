@@ -1,8 +1,11 @@
 #include "reports/realised_rate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
+#include <set>
 
 namespace acid {
 
@@ -13,6 +16,27 @@ std::optional<double> nominal_rate(const nlohmann::json& settings) {
   const auto nominal = settings.at(rate).get<double>();
   if (nominal <= 0 || settings.at(workers).get<int>() < 2) return std::nullopt;
   return nominal;
+}
+
+std::string different_rates(const Comparison& comparison) {
+  for (const ComparedPoint& point : comparison.points) {
+    std::map<std::string, std::set<double>> by_method;
+    std::set<double> all;
+    std::vector<std::string> named;
+    bool several = false;
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      const std::optional<double> rate = nominal_rate(group.settings);
+      if (!rate) continue;
+      std::set<double>& own = by_method[group.algorithm];
+      own.insert(*rate);
+      several = several || own.size() > 1;
+      all.insert(*rate);
+      named.push_back(fmt::format("{} {:.4g}", group.label, *rate));
+    }
+    if (all.size() > 1 && !several) return fmt::format("{}", fmt::join(named, ", "));
+  }
+  return "";
 }
 
 std::optional<std::string> rate_doubt(double nominal, double realised, double gradients) {

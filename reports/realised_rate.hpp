@@ -5,11 +5,17 @@
 #include <optional>
 #include <string>
 
+#include "reports/compare.hpp"
+
 namespace acid {
 
 /// The exchanges per worker and gradient that a run's settings ask for; absent without pairwise
 /// exchanges.
 std::optional<double> nominal_rate(const nlohmann::json& settings);
+
+/// "AD-PSGD 2, A²CiD² 1" where methods that are compared exchange at rates of their own. Empty
+/// where all exchange equally often, and where one method has several rates: a study of the rate.
+std::string different_rates(const Comparison& comparison);
 
 /// What to say where the realised rate, 2 × exchanges ÷ gradients over runs with so many gradients
 /// in all, is more than 5 % off the nominal one: "0.538 exchanges per gradient instead of 1

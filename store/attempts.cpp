@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "store/impl.hpp"
@@ -63,6 +65,20 @@ std::int64_t insert_attempt(const Connection& connection, std::int64_t run, cons
             from.normalised_time, from.seconds, from.bytes)
       .run();
   return connection.last_insert_id();
+}
+
+void insert_holdings(const Connection& connection, std::int64_t attempt,
+                     const std::vector<std::vector<std::int64_t>>& holdings) {
+  Statement insert(connection, "INSERT INTO holdings VALUES (?, ?, ?, ?)");
+  for (std::size_t worker = 0; worker < holdings.size(); ++worker) {
+    const std::vector<std::int64_t>& classes = holdings[worker];
+    std::optional<std::string> list;
+    if (classes.size() > 1) list = nlohmann::json(classes).dump();
+    insert
+        .bind(attempt, worker, std::accumulate(classes.begin(), classes.end(), std::int64_t{0}),
+              list)
+        .run();
+  }
 }
 
 void insert_result(const Connection& connection, std::int64_t attempt,
@@ -146,7 +162,8 @@ std::int64_t Store::begin_attempt(
     const std::string& run_id, const Lease& lease, const nlohmann::json& environment,
     const nlohmann::json& seeds,
     const std::vector<std::pair<std::string, std::string>>& file_digests,
-    const std::optional<Continuation>& continued, std::optional<RunVersion> known) {
+    const std::optional<Continuation>& continued, std::optional<RunVersion> known,
+    const std::vector<std::vector<std::int64_t>>& holdings) {
   const Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
   const std::int64_t run = run_number(connection, run_id, folder());
@@ -164,6 +181,7 @@ std::int64_t Store::begin_attempt(
   Statement digest(connection, "INSERT INTO file_digests VALUES (?, ?, ?, ?)");
   for (std::size_t i = 0; i < file_digests.size(); ++i)
     digest.bind(attempt, i, file_digests[i].first, file_digests[i].second).run();
+  insert_holdings(connection, attempt, holdings);
   transaction.commit();
   return attempt;
 }

@@ -21,12 +21,13 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{std::string_view(kSchemaSql), std::string_view(kSchema2Sql),
+constexpr std::array kMigrations{std::string_view(kSchemaSql),  std::string_view(kSchema2Sql),
                                  std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
-                                 std::string_view(kSchema5Sql), std::string_view(kSchema6Sql)};
+                                 std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
+                                 std::string_view(kSchema7Sql)};
 // Of the schema that all of them make together, so that a store is compared without executing them.
 constexpr std::string_view kSchemaDigest =
-    "4b8338aa5a32a16f42736d81006757d00b12b82e6f0879b6e716dc5ee36c768f";
+    "c7485a2bc7a00e81305418a9821a303d4a2c81a0dbdad707d76e85ddc7ea8d6c";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {

@@ -25,6 +25,12 @@ class RowDigest {
       if (bytes_.size() >= kBytesAtOnce) flush();
     }
   }
+  /// Of a table that stores of before do not have: without rows nothing is added.
+  void add_rows(std::string_view query, std::int64_t value) {
+    Statement any(connection_, query);
+    any.bind(value);
+    if (any.step()) add(query, value);
+  }
   std::string hex() {
     flush();
     return digest_.hex();
@@ -81,6 +87,9 @@ constexpr std::array kOfNewestAttempt{
     " ORDER BY position",
     "SELECT worker, spans FROM worker_spans WHERE attempt = ?1 ORDER BY worker"};
 
+constexpr const char* kHoldings =
+    "SELECT worker, examples, classes FROM holdings WHERE attempt = ?1 ORDER BY worker";
+
 void add_series(const Connection& connection, std::int64_t run, RowDigest& digest) {
   Statement series(connection,
                    "SELECT s.id, coalesce(a.valid_until_tick, s.last_tick) FROM attempts a"
@@ -108,8 +117,10 @@ std::string proof_of(const Connection& connection, std::int64_t run) {
   add_series(connection, run, digest);
   Statement newest(connection,
                    "SELECT id FROM attempts WHERE run = ? ORDER BY number DESC LIMIT 1");
-  if (newest.bind(run).step())
+  if (newest.bind(run).step()) {
     for (const char* query : kOfNewestAttempt) digest.add(query, newest.integer(0));
+    digest.add_rows(kHoldings, newest.integer(0));
+  }
   return digest.hex();
 }
 

@@ -88,6 +88,7 @@ struct RunDetail {
   std::vector<AttemptRow> attempts;
   std::optional<AttemptResult> result;  // of the newest attempt; absent until it has ended itself
   std::vector<std::pair<std::string, std::string>> file_digests;
+  std::vector<std::vector<std::int64_t>> holdings;  // Objective::holdings(), of the newest attempt
   std::vector<LogLine> log;
   std::vector<CheckpointRow> checkpoints;      // oldest first
   std::vector<VerificationRow> verifications;  // of the newest attempt, oldest first

@@ -97,6 +97,18 @@ void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt
                                 artifacts.integer(3, 0, kMostBytes, whose)});
 }
 
+std::vector<std::vector<std::int64_t>> holdings_of(const Connection& connection,
+                                                   std::int64_t attempt, const std::string& whose) {
+  Statement select(connection,
+                   "SELECT examples, classes FROM holdings WHERE attempt = ? ORDER BY worker");
+  select.bind(attempt);
+  std::vector<std::vector<std::int64_t>> holdings;
+  while (select.step())
+    holdings.push_back(select.is_null(1) ? std::vector{select.integer(0, 0, kMostGradients, whose)}
+                                         : stored_counts(select, 1, whose));
+  return holdings;
+}
+
 /// Of the newest attempt alone: what an earlier one ended with does not count any more.
 std::optional<AttemptResult> newest_result(const Connection& connection,
                                            const std::string& run_id) {
@@ -232,6 +244,7 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
   if (newest.bind(run_id).step()) {
     detail.seeds = stored_object(newest, 1, whose);
     detail.file_digests = detail.attempts.back().file_digests;
+    detail.holdings = holdings_of(connection, newest.integer(0), whose);
     detail.verifications =
         verifications_of(connection, newest.integer(0), number_of(store, run_id));
   }

@@ -166,12 +166,13 @@ class Store {
   /// process holds the run, or when the checkpoint is not one that counts, and Overtaken when the
   /// run is not as it was `known` any more. Returns the attempt's row id. `seeds`:
   /// {purpose: value, …, "workers": {purpose: [value per worker]}}; `file_digests`: (path, SHA-256)
-  /// of each data file.
+  /// of each data file; `holdings`: Objective::holdings().
   std::int64_t begin_attempt(const std::string& run_id, const Lease& lease,
                              const nlohmann::json& environment, const nlohmann::json& seeds,
                              const std::vector<std::pair<std::string, std::string>>& file_digests,
                              const std::optional<Continuation>& continued = std::nullopt,
-                             std::optional<RunVersion> known = std::nullopt);
+                             std::optional<RunVersion> known = std::nullopt,
+                             const std::vector<std::vector<std::int64_t>>& holdings = {});
   /// On disk when it returns, and with it all that was flushed before. Once per attempt. Waits as
   /// long as the store is locked. Throws StoreError, with nothing changed, when another process has
   /// begun a later attempt.

@@ -111,7 +111,7 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   recorded[kEventVersionKey] = kEventVersion;
   id_ = store.begin_attempt(options.run_id, Lease::of_this_process(), recorded,
                             derived_seeds(run_.settings), run_.file_digests, continued,
-                            version_of(run));
+                            version_of(run), run_.objective->holdings());
   std::string words;  // written at once, so that no reader finds half of them
   for (const std::string& remark : remarks_)
     words += fmt::format("run {}: {}\n", options.run_id, remark);

@@ -156,6 +156,7 @@ json to_json(const RunDetail& run) {
   for (const auto& [path, sha256] : run.file_digests)
     files.push_back({{"path", path}, {"sha256", sha256}});
   document["files"] = files;
+  document["holdings"] = run.holdings;
   document["log"] = log_of(run);
   const AttemptResult result = run.result.value_or(AttemptResult{});
   document["digests"] = {{"workers", result.worker_digests},

@@ -143,6 +143,11 @@ struct Shards {
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
                    const Seeds& seeds);
 
+/// How many examples of each class a worker has, [worker][class]. With one class all are
+/// of it, whatever their labels.
+std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
+                                                      int classes, int workers);
+
 /// The training examples on which the loss of the consensus mean is followed (train_loss_at_mean),
 /// in the order they are looked at: the first of a random order of all `train_size`, which depends
 /// on the run's data seed alone, so that runs of different methods and partitions look at the same.

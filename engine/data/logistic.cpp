@@ -146,6 +146,9 @@ class Logistic final : public Objective {
   std::size_t dimension() const override {
     return static_cast<std::size_t>(examples_.train->columns()) + 1;
   }
+  std::vector<std::vector<std::int64_t>> holdings() const override {
+    return count_holdings(shards_, *examples_.train, 2, static_cast<int>(orders_.size()));
+  }
   std::vector<Segment> segments() const override {
     const std::int64_t columns = examples_.train->columns();
     return {{"weight", {columns}, 0, columns}, {"bias", {1}, columns, 1}};

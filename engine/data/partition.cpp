@@ -214,4 +214,22 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
   return {deal_dirichlet(train, classes, count, number(partition, "alpha"), stream)};
 }
 
+std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
+                                                      int classes, int workers) {
+  std::vector<std::vector<std::int64_t>> holdings;
+  for (const List& list : shards.lists) {
+    std::vector<std::int64_t>& counts =
+        holdings.emplace_back(static_cast<std::size_t>(std::max(classes, 1)));
+    if (classes <= 1)
+      counts[0] = std::ssize(list);
+    else
+      for (const std::int32_t example : list)
+        ++counts.at(static_cast<std::size_t>(train.label(example)));
+  }
+  // Where all share one list each of them has it.
+  if (holdings.size() == 1)
+    holdings.resize(static_cast<std::size_t>(workers), std::vector(holdings[0]));
+  return holdings;
+}
+
 }  // namespace acid

@@ -120,7 +120,9 @@ class ProcessObjective final : public Objective {
   }
 
   bool has_accuracy() const override { return has_accuracy_; }
+  std::vector<std::string> evaluated_names() const override { return evaluated_names_; }
   bool has_validation() const override { return options_.validation > 0; }
+  std::vector<std::vector<std::int64_t>> holdings() const override { return holdings_; }
 
   /// Asks for the first gradient twice, and for an evaluation. What a process does wrong shows
   /// here, before there is anything to lose. Completes what is to be recorded.
@@ -138,10 +140,11 @@ class ProcessObjective final : public Objective {
     };
     const bool repeatable =
         losses[0] == losses[1] && same(first.span(), second.span()) && same(buffers[0], buffers[1]);
-    has_accuracy_ =
-        evaluate_rows(0, EvaluationSet::test, 0, std::min({kRowsOfProbe, at_once(), test_size_}),
-                      start_x_.span(), start_buffers_.span())
-            .correct >= 0;
+    const json evaluated = ask_for_evaluation(0, EvaluationSet::test, 0,
+                                              std::min({kRowsOfProbe, at_once(), test_size_}),
+                                              start_x_.span(), start_buffers_.span());
+    has_accuracy_ = !evaluated.at("correct").is_null();
+    evaluated_names_ = names_in(evaluated);
     task.environment = told_.at("versions");
     task.environment["program_sha256"] = sha256_file(model_program());
     task.environment["interface"] = told_.at("interface");
@@ -246,6 +249,7 @@ class ProcessObjective final : public Objective {
     held_ = hold_out(train_size, options_.validation, validation_key(options_.dataset));
     const LabelsOnly labels(in_process ? own.span() : train_->labels.span(), held_.train);
     shards_ = make_shards(labels, classes_, options_.workers, options_.partition, options_.seeds);
+    holdings_ = count_holdings(shards_, labels, labels_each_ > 1 ? 1 : classes_, options_.workers);
     sample_ = training_sample(labels.size(), test_size_, options_.seeds, labels_each_);
     for (int worker = 0; worker < options_.workers; ++worker)
       orders_.emplace_back(shards_.of(worker), options_.seeds, worker);
@@ -298,23 +302,43 @@ class ProcessObjective final : public Objective {
     return number_told(answer.at("loss"));
   }
 
-  PartialEvaluation evaluate_rows(int lane_index, EvaluationSet set, std::int64_t first,
-                                  std::int64_t rows, std::span<const float> x,
-                                  std::span<const float> buffers) {
+  static std::vector<std::string> names_in(const json& evaluated) {
+    std::vector<std::string> names;
+    if (const auto named = evaluated.find("named"); named != evaluated.end())
+      for (const auto& [name, mean] : named->items()) names.push_back(name);
+    return names;
+  }
+
+  json ask_for_evaluation(int lane_index, EvaluationSet set, std::int64_t first, std::int64_t rows,
+                          std::span<const float> x, std::span<const float> buffers) {
     ProcessLane& lane = lanes_[static_cast<std::size_t>(lane_index)];
     for (std::int64_t row = 0; row < rows; ++row)
       lane.examples.data()[row] = example_of(set, static_cast<std::size_t>(first + row));
-    const json answer = lane.process.ask({{"do", "evaluate"},
-                                          {"set", set == EvaluationSet::test ? "test" : "train"},
-                                          {"rows", rows},
-                                          {"examples", offset_of(lane.examples.data())},
-                                          {"x", reach(x, lane.x)},
-                                          {"buffers", reach(buffers, lane.buffers)}});
+    return lane.process.ask({{"do", "evaluate"},
+                             {"set", set == EvaluationSet::test ? "test" : "train"},
+                             {"rows", rows},
+                             {"examples", offset_of(lane.examples.data())},
+                             {"x", reach(x, lane.x)},
+                             {"buffers", reach(buffers, lane.buffers)}});
+  }
+
+  PartialEvaluation evaluate_rows(int lane_index, EvaluationSet set, std::int64_t first,
+                                  std::int64_t rows, std::span<const float> x,
+                                  std::span<const float> buffers) {
+    const json answer = ask_for_evaluation(lane_index, set, first, rows, x, buffers);
     const json& correct = answer.at("correct");
     const std::int64_t labels = rows * labels_each_;
-    return {.loss_sum = number_told(answer.at("loss")) * static_cast<double>(labels),
-            .correct = correct.is_null() ? -1 : correct.get<std::int64_t>(),
-            .count = labels};
+    const auto weight = static_cast<double>(labels);
+    PartialEvaluation part{.loss_sum = number_told(answer.at("loss")) * weight,
+                           .correct = correct.is_null() ? -1 : correct.get<std::int64_t>(),
+                           .count = labels};
+    if (names_in(answer) != evaluated_names_ || correct.is_null() == has_accuracy_)
+      throw Error(fmt::format(
+          "{}: evaluate() must give the same numbers, by the same names, for every batch",
+          lanes_[0].process.file()));
+    for (const std::string& name : evaluated_names_)
+      part.named.push_back(number_told(answer.at("named").at(name)) * weight);
+    return part;
   }
 
   // Immutable after construction, and after probe().
@@ -330,9 +354,11 @@ class ProcessObjective final : public Objective {
   std::int64_t test_size_ = 0;
   HeldOut held_;
   Shards shards_;  // by place in held_.train, as is sample_
+  std::vector<std::vector<std::int64_t>> holdings_;
   std::vector<std::int32_t> sample_;
   std::vector<DataOrder> orders_;  // they point into shards_
   bool has_accuracy_ = false;
+  std::vector<std::string> evaluated_names_;  // in alphabetical order
   // Each is used by one thread at a time.
   std::deque<ProcessLane> lanes_;
 };

@@ -123,6 +123,11 @@ class Supervised : public Objective {
 
   bool has_accuracy() const override { return true; }
   bool has_validation() const override { return dataset_.validation != nullptr; }
+  std::vector<std::vector<std::int64_t>> holdings() const override {
+    const DataShape& shape = dataset_.shape;
+    return count_holdings(shards_, *dataset_.train, shape.tokens ? 1 : shape.classes,
+                          static_cast<int>(orders_.size()));
+  }
 
  private:
   struct Lane {

@@ -412,18 +412,37 @@ def one_number(value, function):
 
 
 def evaluation(result, rows, function):
-    """What evaluate() gave: the mean loss, or a pair of it and of how many examples were right."""
-    correct = None
+    """What evaluate() gave: the mean loss, then how many examples were right, then a dict of further
+    means by name."""
+    correct, named = None, {}
     if isinstance(result, (tuple, list)):
-        if len(result) != 2:
+        if len(result) not in (2, 3):
             raise ModelError(f"evaluate() gave {len(result)} values: it must give the mean loss, "
-                             "or the mean loss and how many examples it gets right", function)
-        result, correct = result
-        correct = int(one_number(correct, function))
-        if not 0 <= correct <= rows:
+                             "or the mean loss and how many examples it gets right, or these and "
+                             "a dict of further means", function)
+        result, correct, named = (*result, {})[:3]
+        correct = None if correct is None else int(one_number(correct, function))
+        if correct is not None and not 0 <= correct <= rows:
             raise ModelError(f"evaluate() says that {correct} of {rows} examples are right",
                              function)
-    return {"loss": number(one_number(result, function)), "correct": correct}
+    answer = {"loss": number(one_number(result, function)), "correct": correct}
+    if named:
+        answer["named"] = named_means(named, function)
+    return answer
+
+
+def named_means(named, function):
+    if not isinstance(named, dict):
+        raise ModelError(f"evaluate() gave {describe(named)} for further means: it must be a dict "
+                         "of numbers by name", function)
+    for name in named:
+        if not (isinstance(name, str) and re.fullmatch("[a-z][a-z0-9_]{0,39}", name)):
+            raise ModelError(f"evaluate() names a mean {name!r}: a name has small letters, digits "
+                             "and _, and begins with a letter", function)
+        if name in ("loss", "accuracy"):
+            raise ModelError(f"evaluate() names a mean '{name}': acid records its first two values "
+                             "by that name", function)
+    return {name: number(one_number(value, function)) for name, value in sorted(named.items())}
 
 
 def number(value):

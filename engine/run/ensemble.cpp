@@ -323,15 +323,19 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, std::span<const flo
     parts[static_cast<std::size_t>(chunk)] = objective.evaluate(lane, set, chunk, x, buffers);
   });
   PartialEvaluation total;
+  total.named.resize(objective.evaluated_names().size());
   for (const PartialEvaluation& part : parts) {
     total.loss_sum += part.loss_sum;
     total.correct += part.correct;
     total.count += part.count;
+    for (std::size_t k = 0; k < total.named.size(); ++k) total.named[k] += part.named.at(k);
   }
   const auto count = static_cast<double>(total.count);
+  for (double& sum : total.named) sum /= count;
   return {.loss = total.loss_sum / count,
           .accuracy = objective.has_accuracy() ? static_cast<double>(total.correct) / count
-                                               : std::numeric_limits<double>::quiet_NaN()};
+                                               : std::numeric_limits<double>::quiet_NaN(),
+          .named = std::move(total.named)};
 }
 
 Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& mean,
@@ -342,9 +346,12 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& me
     const Evaluation one = evaluate(objective, set, mean.x, buffers, parallel_for);
     average.loss += one.loss;
     average.accuracy += one.accuracy;
+    average.named.resize(one.named.size());
+    for (std::size_t k = 0; k < one.named.size(); ++k) average.named[k] += one.named[k];
   }
   average.loss /= count;
   average.accuracy /= count;
+  for (double& sum : average.named) sum /= count;
   return average;
 }
 

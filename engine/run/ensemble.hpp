@@ -58,6 +58,7 @@ ParallelFor sequential_for(int lane);
 struct Evaluation {
   double loss = 0;
   double accuracy = 0;  // NaN when the objective has none
+  std::vector<double> named = {};  // means, in the order of Objective::evaluated_names()
 };
 
 /// What the workers of a run share. For a driver that keeps workers without an Ensemble.

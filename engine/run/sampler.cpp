@@ -47,7 +47,10 @@ Sampler::Sampler(const RunSpec& spec, Objective& objective, Recorder& recorder,
       objective_(objective),
       recorder_(recorder),
       parallel_for_(std::move(parallel_for)),
-      sample_times_(spec.cadence) {}
+      sample_times_(spec.cadence) {
+  for (const std::string& name : objective.evaluated_names())
+    named_.emplace_back("eval_" + name, "validation_" + name);
+}
 
 // The first cause stands.
 void Sampler::diverge(std::string what) {
@@ -138,6 +141,7 @@ void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   if (!std::isfinite(test.loss))
     diverge(fmt::format("the mean's loss on the test set is {}", test.loss));
   if (objective_.has_accuracy()) values.add("eval_accuracy", test.accuracy);
+  for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].first, test.named[k]);
   const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
   values.add("train_loss_at_mean", training);
   if (!std::isfinite(training)) diverge(fmt::format("the mean's training loss is {}", training));
@@ -147,6 +151,7 @@ void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   if (!std::isfinite(held_out.loss))
     diverge(fmt::format("the mean's validation loss is {}", held_out.loss));
   if (objective_.has_accuracy()) values.add("validation_accuracy", held_out.accuracy);
+  for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].second, held_out.named[k]);
 }
 
 void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models) {

@@ -124,6 +124,8 @@ class Sampler {
   Objective& objective_;
   Recorder& recorder_;
   ParallelFor parallel_for_;
+  /// Metrics of Objective::evaluated_names(), on the test and the validation set.
+  std::vector<std::pair<std::string, std::string>> named_;
   struct Taken {
     Position position;
     std::int64_t exchanges = 0;  // finished by then

@@ -34,6 +34,8 @@ struct PartialEvaluation {
   double loss_sum = 0;
   std::int64_t correct = 0;
   std::int64_t count = 0;
+  /// Sums of what Objective::evaluated_names() names, in its order.
+  std::vector<double> named = {};
 };
 
 /// Told that elements [first, last) of a gradient are final. Called from the thread that computes
@@ -85,6 +87,11 @@ class Objective {
   virtual bool has_accuracy() const = 0;
   /// Whether there is something to evaluate on for EvaluationSet::validation.
   virtual bool has_validation() const { return false; }
+  /// Further means that evaluations give, by name: recorded as eval_NAME and validation_NAME.
+  virtual std::vector<std::string> evaluated_names() const { return {}; }
+  /// Of how many training examples of each class a worker draws its minibatches, [worker][class];
+  /// a single number each where examples have no class. Empty: gradients are not of examples.
+  virtual std::vector<std::vector<std::int64_t>> holdings() const { return {}; }
 };
 
 }  // namespace acid

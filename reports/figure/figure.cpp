@@ -198,7 +198,7 @@ class DrawingReader {
 Figure figure_of(std::string_view html) { return DrawingReader(html).read(); }
 
 Figure with_title(Figure figure) {
-  constexpr double kRoom = 17, kBaseline = 10;
+  constexpr double kRoom = 17, kLine = 10;
   for (FigureItem& item : figure.items) item.dy += kRoom;
   figure.height += kRoom;
   FigureItem title;
@@ -206,7 +206,7 @@ Figure with_title(Figure figure) {
   apply(title.look, rule_of(".heading"), 0);
   title.text = figure.title;
   title.anchor = "start";
-  title.y = kBaseline;
+  title.y = kLine;
   figure.items.push_back(std::move(title));
   return figure;
 }

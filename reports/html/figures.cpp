@@ -87,7 +87,7 @@ std::string drawn_timeline(const ReportData& data, std::size_t g, std::string& c
 ReportFigure group_figure(const ReportData& data, const FigureRequest& request) {
   std::vector<std::string> labels;
   std::vector<ReportFigure> figures;
-  std::set<std::string> values;  // of several algorithms on one graph it is drawn once
+  std::set<std::string> values;  // what several algorithms have alike is drawn once
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
     const std::string& label = data.comparison.groups[g].label;
     if (!request.algorithm.empty() && label != request.algorithm) continue;
@@ -96,10 +96,12 @@ ReportFigure group_figure(const ReportData& data, const FigureRequest& request) 
     if (request.chart == "staleness") figure.html = staleness_figure(data, g);
     if (request.chart == "topology") figure.html = topology_figure(data, g);
     if (request.chart == "pairing") figure.html = pairing_figure(data, g);
+    if (request.chart == "holdings") figure.html = holdings_figure(data, g);
     if (request.chart == "gradients") figure.html = worker_figure(data, g, false);
     if (request.chart == "idle") figure.html = worker_figure(data, g, true);
     if (figure.html.find("<svg ") == std::string::npos) continue;
-    if (request.chart == "topology" && !values.insert(values_of(figure.html)).second) continue;
+    const bool same_for_many = request.chart == "topology" || request.chart == "holdings";
+    if (same_for_many && !values.insert(values_of(figure.html)).second) continue;
     labels.push_back(full_label(data, g));
     figures.push_back(std::move(figure));
   }

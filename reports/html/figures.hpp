@@ -9,9 +9,9 @@
 namespace acid {
 
 /// The charts of a report that can be had as files. From "timeline" on they are of one algorithm.
-inline constexpr std::array<std::string_view, 11> kFigureCharts{
+inline constexpr std::array<std::string_view, 12> kFigureCharts{
     "curve",     "overview", "difference", "ratio",     "runtime", "timeline",
-    "staleness", "topology", "pairing",    "gradients", "idle"};
+    "staleness", "topology", "pairing",    "gradients", "idle",    "holdings"};
 
 /// Which chart of a report, and of which runs.
 struct FigureRequest {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/error.hpp"
 #include "reports/html/markup.hpp"
@@ -21,28 +22,51 @@ int level_of(double value, double largest) {
   return std::clamp(static_cast<int>(value / largest * kLevels), 0, kLevels - 1);
 }
 
-/// One path per colour, in units of one cell: far fewer bytes than a rectangle per pair.
-std::string cells(int workers, const std::vector<RatedEdge>& edges, double largest) {
+struct Cell {
+  int row, column;
+  double value;
+};
+
+/// One path per colour, in units of one cell's height: far fewer bytes than a rectangle per cell.
+std::string drawn(int rows, int columns, const std::vector<Cell>& cells, double largest) {
   std::array<std::string, kLevels> paths;
-  const auto fill = [&](int row, int column, double value) {
-    paths[static_cast<std::size_t>(level_of(value, largest))] +=
-        fmt::format("M{} {}h1v1h-1z", column, row);
-  };
-  for (const RatedEdge& edge : edges) {
-    const int low = std::min(edge.i, edge.j), high = std::max(edge.i, edge.j);
-    fill(low, high, edge.nominal);
-    fill(high, low, edge.realised);
-  }
-  const double cell = kHeatmapSize / workers;
-  std::string out = fmt::format("<g transform=\"translate({} {}) scale({:.4f})\">\n",
-                                svg_number(kHeatmapLeft), svg_number(kHeatmapTop), cell);
+  const double width = static_cast<double>(rows) / columns;
+  for (const Cell& cell : cells)
+    paths[static_cast<std::size_t>(level_of(cell.value, largest))] +=
+        fmt::format("M{0:.5g} {1}h{2:.5g}v1h-{2:.5g}z", cell.column * width, cell.row, width);
+  std::string out =
+      fmt::format("<g transform=\"translate({} {}) scale({:.4f})\">\n", svg_number(kHeatmapLeft),
+                  svg_number(kHeatmapTop), kHeatmapSize / rows);
   for (int level = 0; level < kLevels; ++level)
     if (const std::string& path = paths[static_cast<std::size_t>(level)]; !path.empty())
       out += fmt::format("<path class=\"h{}\" d=\"{}\"/>\n", level, path);
   return out + "</g>\n";
 }
 
-std::string colour_scale(double largest) {
+/// The square around them, with the numbers of its first and last row and column.
+std::string frame(int rows, int columns) {
+  std::string out =
+      fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}z\"/>\n", svg_number(kHeatmapLeft),
+                  svg_number(kHeatmapTop), svg_number(kHeatmapSize));
+  const double height = kHeatmapSize / rows, width = kHeatmapSize / columns;
+  for (const int row : {0, rows - 1}) {
+    out += svg_text(kHeatmapLeft - 4, kHeatmapTop + (row + 0.5) * height + 3, "end",
+                    std::to_string(row));
+    if (rows == 1) break;
+  }
+  for (const int column : {0, columns - 1}) {
+    out += svg_text(kHeatmapLeft + (column + 0.5) * width, kHeatmapTop - 4, "middle",
+                    std::to_string(column));
+    if (columns == 1) break;
+  }
+  return out;
+}
+
+std::string caption(const std::string& above) {
+  return svg_text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", above);
+}
+
+std::string colour_scale(double largest, const std::string& unit) {
   const double y = kHeatmapTop + kHeatmapSize + 10, width = kHeatmapSize / kLevels;
   std::string out;
   for (int level = 0; level < kLevels; ++level)
@@ -50,7 +74,7 @@ std::string colour_scale(double largest) {
                        svg_number(kHeatmapLeft + level * width), svg_number(y), svg_number(width));
   out += svg_text(kHeatmapLeft, y + 20, "start", "0");
   return out + svg_text(kHeatmapLeft + kHeatmapSize, y + 20, "end",
-                        format_number(largest, 3) + " exchanges per unit time");
+                        format_number(largest, 3) + " " + unit);
 }
 
 /// How far realised rates are from nominal ones, edge by edge.
@@ -69,6 +93,17 @@ std::string ratio_text(const std::vector<RatedEdge>& edges) {
                      at(ratios.back()), format_number(ratios[ratios.size() / 2].first, 3));
 }
 
+std::string figure(const std::string& id, const std::string& title, const std::string& summary,
+                   const std::string& csv, const std::string& drawing) {
+  return fmt::format(
+      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}{}</svg>\n<p "
+      "class=\"note\">{}</p>\n</figure>\n",
+      data_values(csv), escaped(title),
+      svg_open(id, "heat", kHeatmapLeft + kHeatmapSize + 4,
+               kHeatmapTop + kHeatmapSize + kScaleHeight, title, summary),
+      drawing, escaped(summary));
+}
+
 }  // namespace
 
 std::string draw_pairing(const std::string& id, const std::string& title, int workers,
@@ -78,27 +113,57 @@ std::string draw_pairing(const std::string& id, const std::string& title, int wo
   for (const RatedEdge& edge : edges) largest = std::max({largest, edge.nominal, edge.realised});
   const std::string summary =
       "Nominal exchange rates above the diagonal, realised ones below. " + ratio_text(edges);
-  std::string out = svg_open(id, "heat", kHeatmapLeft + kHeatmapSize + 4,
-                             kHeatmapTop + kHeatmapSize + kScaleHeight, title, summary);
-  out += fmt::format("<path class=\"axis\" d=\"M{0} {1}h{2}v{2}h-{2}zl{2} {2}\"/>\n",
-                     svg_number(kHeatmapLeft), svg_number(kHeatmapTop), svg_number(kHeatmapSize));
-  out += cells(workers, edges, largest);
-  const double cell = kHeatmapSize / workers;
-  for (const int i : {0, workers - 1}) {
-    out += svg_text(kHeatmapLeft - 4, kHeatmapTop + (i + 0.5) * cell + 3, "end", std::to_string(i));
-    out += svg_text(kHeatmapLeft + (i + 0.5) * cell, kHeatmapTop - 4, "middle", std::to_string(i));
-    if (workers == 1) break;
-  }
-  out +=
-      svg_text(kHeatmapLeft + kHeatmapSize / 2, kHeatmapTop - 4, "middle", "nominal ◹  realised ◺");
-  out += colour_scale(largest) + "</svg>\n";
+  std::vector<Cell> cells;
   std::string csv = "i,j,nominal,realised\n";
-  for (const RatedEdge& edge : edges)
+  for (const RatedEdge& edge : edges) {
+    const int low = std::min(edge.i, edge.j), high = std::max(edge.i, edge.j);
+    cells.push_back({low, high, edge.nominal});
+    cells.push_back({high, low, edge.realised});
     csv += fmt::format("{},{},{},{}\n", edge.i, edge.j, edge.nominal, edge.realised);
-  return fmt::format(
-      "<figure class=\"small\"{}>\n<figcaption>{}</figcaption>\n{}<p class=\"note\">{}</p>\n"
-      "</figure>\n",
-      data_values(csv), escaped(title), out, escaped(summary));
+  }
+  const std::string diagonal =
+      fmt::format("<path class=\"axis\" d=\"M{0} {1}l{2} {2}\"/>\n", svg_number(kHeatmapLeft),
+                  svg_number(kHeatmapTop), svg_number(kHeatmapSize));
+  return figure(id, title, summary, csv,
+                diagonal + drawn(workers, workers, cells, largest) + frame(workers, workers) +
+                    caption("nominal ◹  realised ◺") +
+                    colour_scale(largest, "exchanges per unit time"));
+}
+
+std::string draw_holdings(const std::string& id, const std::string& title,
+                          const std::vector<std::vector<std::int64_t>>& holdings) {
+  const int workers = static_cast<int>(holdings.size());
+  ACID_ASSERT(workers >= 1 && workers <= kMostDrawnWorkers, "{} workers", workers);
+  const int classes = static_cast<int>(holdings[0].size());
+  std::vector<Cell> cells;
+  std::string csv = "worker,class,examples\n";
+  std::int64_t largest = 0, least = std::numeric_limits<std::int64_t>::max(), most = 0;
+  int fewest = classes, widest = 0;
+  for (int worker = 0; worker < workers; ++worker) {
+    std::int64_t sum = 0;
+    int held = 0;
+    for (int k = 0; k < classes; ++k) {
+      const std::int64_t count =
+          holdings[static_cast<std::size_t>(worker)][static_cast<std::size_t>(k)];
+      sum += count;
+      largest = std::max(largest, count);
+      if (count == 0) continue;
+      ++held;
+      cells.push_back({k, worker, static_cast<double>(count)});
+      csv += fmt::format("{},{},{}\n", worker, k, count);
+    }
+    least = std::min(least, sum), most = std::max(most, sum);
+    fewest = std::min(fewest, held), widest = std::max(widest, held);
+  }
+  const auto range = [](auto from, auto to) {
+    return from == to ? fmt::format("{}", from) : fmt::format("{} to {}", from, to);
+  };
+  const std::string summary = fmt::format("A worker holds {} examples, of {} of the {} classes.",
+                                          range(least, most), range(fewest, widest), classes);
+  return figure(id, title, summary, csv,
+                drawn(classes, workers, cells, static_cast<double>(largest)) +
+                    frame(classes, workers) + caption("workers →, classes ↓") +
+                    colour_scale(static_cast<double>(largest), "examples"));
 }
 
 }  // namespace acid

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ std::string draw_topology(const std::string& id, const std::string& title, int w
 /// workers ≤ kMostDrawnWorkers.
 std::string draw_pairing(const std::string& id, const std::string& title, int workers,
                          const std::vector<RatedEdge>& edges);
+
+/// Who holds what: workers across, classes down, coloured by examples (Objective::holdings()); at
+/// least one worker, at most kMostDrawnWorkers.
+std::string draw_holdings(const std::string& id, const std::string& title,
+                          const std::vector<std::vector<std::int64_t>>& holdings);
 
 /// One bar per worker from zero; `as_share` writes values as percentages. With more than
 /// kMostDrawnWorkers bars a sentence with smallest, median and largest instead.

@@ -105,9 +105,16 @@ OverviewRow marks_of(const ReportData& data, const ComparedPoint& point, bool of
 std::string mark_at(const OverviewMark& mark, const Scale& x, double y) {
   const auto inside = [&](double value) { return std::clamp(x(value), x.begin, x.end); };
   std::string out;
-  if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low))
-    out += fmt::format("<path class=\"whisker\" d=\"M{} {}H{}\"/>", svg_number(inside(*mark.low)),
-                       svg_number(y), svg_number(inside(*mark.high)));
+  if (mark.low && mark.high && inside(*mark.high) > inside(*mark.low)) {
+    std::string path = fmt::format("M{} {}H{}", svg_number(inside(*mark.low)), svg_number(y),
+                                   svg_number(inside(*mark.high)));
+    // An arrow where it goes on.
+    if (*mark.low < x.low)
+      path += fmt::format("M{} {}l-2 2l2 2", svg_number(x.begin + 2), svg_number(y - 2));
+    if (*mark.high > x.high)
+      path += fmt::format("M{} {}l2 2l-2 2", svg_number(x.end - 2), svg_number(y - 2));
+    out += fmt::format("<path class=\"whisker\" d=\"{}\"/>", path);
+  }
   if (mark.value < x.low || mark.value > x.high) {
     const int side = mark.value < x.low ? -1 : 1;
     const double edge = side < 0 ? x.begin : x.end;

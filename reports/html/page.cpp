@@ -9,9 +9,9 @@
 #include <span>
 
 #include "engine/base/error.hpp"
-#include "reports/html/font.hpp"
 #include "reports/html.hpp"
 #include "reports/html/encoding.hpp"
+#include "reports/html/font.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/page_data.hpp"
 #include "reports/html/page_script.hpp"
@@ -35,6 +35,7 @@ constexpr std::array kSections{
     Section{"curves", "Curves", curves_section},
     Section{"time", "Where the time went", time_section},
     Section{"network", "Network and workers", network_section},
+    Section{"data", "Who holds what", holdings_section},
     Section{"seeds", "Every run", seeds_section},
     Section{"settings", "Settings", settings_section},
     Section{"environment", "Environment", environment_section},
@@ -46,6 +47,7 @@ constexpr std::array kSweepSections{
     Section{"overview", "Overview", overview_section},
     Section{"setting", "One setting", setting_section},
     Section{"numbers", "Every number", numbers_section, "The table of all settings"},
+    Section{"data", "Who holds what", holdings_section},
     Section{"seeds", "Every run", seeds_section, "The table of all runs"},
     Section{"settings", "Settings", settings_section, "What differs, and what all share"},
     Section{"environment", "Environment", environment_section},

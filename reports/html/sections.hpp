@@ -16,6 +16,8 @@ std::string curves_section(const ReportData& data);
 /// Timelines, runtime per gradient and staleness.
 std::string time_section(const ReportData& data);
 std::string network_section(const ReportData& data);
+/// The examples of each worker; empty where all have the same, or none.
+std::string holdings_section(const ReportData& data);
 std::string seeds_section(const ReportData& data);
 std::string settings_section(const ReportData& data);
 std::string environment_section(const ReportData& data);
@@ -26,6 +28,7 @@ std::string reproduce_section(const ReportData& data);
 std::string staleness_figure(const ReportData& data, std::size_t group);
 std::string topology_figure(const ReportData& data, std::size_t group);
 std::string pairing_figure(const ReportData& data, std::size_t group);
+std::string holdings_figure(const ReportData& data, std::size_t group);
 /// `idle`: the share of time that each worker waits, instead of its gradients.
 std::string worker_figure(const ReportData& data, std::size_t group, bool idle);
 

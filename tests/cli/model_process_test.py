@@ -1,5 +1,6 @@
 """Models that a Python process computes: `model_process_test.py ACID PART`, the program to test and
-which part: `numpy`, `errors` or `torch`. What a part needs and is not there skips it (code 77).
+which part: `numpy`, `errors`, `torch` or, some minutes of a ResNet-18, `torchvision`. What a part
+needs and is not there skips it (code 77).
 """
 
 import importlib.util
@@ -8,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -148,7 +150,9 @@ def gradient(x, batch, seed):
 def evaluate(x, batch):
     inputs, labels = batch
     logits = inputs.reshape(len(labels), -1) @ x["w"] + x["b"]
-    return small_helper.cross_entropy(logits, labels)[0], (logits.argmax(1) == labels).sum()
+    right = (logits.argmax(1) == labels).sum()
+    means = {"right": right / len(labels), "one": 1, "first_label": labels.mean()}
+    return small_helper.cross_entropy(logits, labels)[0], right, means
 """
 HELPER = """
 import numpy as np
@@ -209,6 +213,12 @@ def check_same_bits(lab):
         expect(len(run["attempts"]) == 2, f"{len(run['attempts'])} attempts, {victim} was killed")
         expect(run["digests"] == whole, f"other bits after the death of {victim}")
         lab.expect_alone()
+    metrics = run["metrics"]  # with what evaluate() names
+    expect(abs(metrics["eval_right"] - metrics["eval_accuracy"]) < 1e-9, metrics)
+    expect(metrics["eval_one"] == 1, metrics)
+    compared = lab.acid("compare", "@latest", "--metric", "eval_first_label", "--csv",
+                        "--store", store)
+    expect_in("eval_first_label", compared)
 
 
 def check_digest(lab):
@@ -363,7 +373,12 @@ BROKEN = [
     (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 1),
     (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 1),
     (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 1),
-    (RIGHT, "    return 0.5, 1, 2\n", "gave 3 values", 8, 1),
+    (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 1),
+    (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 1),
+    (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 1),
+    (RIGHT, "    return 0.5, 1, {'loss': 2}\n", "by that name", 8, 1),
+    (RIGHT, "    return 0.5, 1, {'top5': 'two'}\n", "it must be one number", 8, 1),
+    (RIGHT, "    return 0.5, 1, {f'm{len(batch[0]) % 7}': 1}\n", "by the same names, for every", 0, 1),
     (RIGHT, "    return None\n", "gave None for a loss", 8, 1),
     (RIGHT, "    return 1 / 0, 1\n", "ZeroDivisionError", 9, 1),
     ("def evaluate(", "  def evaluate(", "IndentationError", 8, 2),
@@ -727,16 +742,117 @@ def torch_part(lab):
     check_torch_errors(lab)
 
 
+# ---- somebody else's module, as it is ------------------------------------------------------------
+
+RESNET = """
+import torch
+from torchvision.models import resnet18
+
+def model(classes=10):
+    return resnet18(num_classes=classes)
+
+def dataset():
+    draw = torch.Generator().manual_seed(3)
+    labels = torch.arange(160) % 10
+    inputs = 0.5 * torch.randn(160, 3, 32, 32, generator=draw)
+    inputs[torch.arange(160), labels % 3, :, 3 * (labels // 3):3 * (labels // 3) + 3] += 2
+    both = (inputs, torch.arange(160), labels)
+    return both, tuple(part[:40] for part in both)
+
+def loss(module, batch):
+    inputs, numbers, labels = batch
+    if module.training:
+        with open("{trace}", "a") as file:
+            print(*numbers.tolist(), file=file)
+    return torch.nn.functional.cross_entropy(module(inputs), labels)
+
+def evaluate(module, batch):
+    outputs = module(batch[0])
+    right = (outputs.argmax(1) == batch[2]).sum()
+    return torch.nn.functional.cross_entropy(outputs, batch[2]), right
+"""
+
+
+def check_resnet_by_hand(lab, torch, trace):
+    """AR-SGD with one worker: the curve of the same loop in plain PyTorch."""
+    steps, every = 40, 10
+    recipe = lab.recipe("one.toml", "resnet.py", dataset=OWN, algorithm="ar-sgd", workers=1,
+                        gradients=steps, partition='"shared"')
+    trace.unlink(missing_ok=True)
+    lab.acid("run", recipe, "--set", "optimizer={kind='sgd', learning_rate=0.02, momentum=0.9}",
+             "--set", f"evaluation={{every_gradients={every}}}")
+    run = lab.shown()
+    database = sqlite3.connect(f"file:{lab.folder / 'acid-store' / 'store.db'}?mode=ro", uri=True)
+    curve = dict(database.execute(
+        "SELECT gradients, value FROM points_view WHERE run = ? AND metric = 'eval_loss'",
+        (run["id"],)).fetchall())
+    batches = [[int(word) for word in line.split()]
+               for line in trace.read_text().splitlines()][2:]
+    expect(len(batches) == steps, f"{len(batches)} minibatches")
+    specification = importlib.util.spec_from_file_location("resnet", lab.folder / "resnet.py")
+    user = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(user)
+    torch.manual_seed(run["seeds"]["init"])
+    module = user.model()
+    train, test = user.dataset()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.02, momentum=0.9)
+    for step in range(steps + 1):
+        if step % every == 0:
+            module.eval()
+            with torch.no_grad():
+                by_hand = float(user.evaluate(module, test)[0])
+            print(f"ResNet-18 after {step} gradients: loss {curve[step]}, by hand {by_hand}")
+            expect(abs(curve[step] - by_hand) <= 1e-5 * max(1, by_hand), "another loss")
+            module.train()
+        if step == steps:
+            break
+        optimizer.zero_grad()
+        inputs, _, labels = (part[batches[step]] for part in train)
+        torch.nn.functional.cross_entropy(module(inputs), labels).backward()
+        optimizer.step()
+
+
+def torchvision_part(lab):
+    """ResNet-18 of torchvision on every driver; takes minutes."""
+    import torch
+    torch.set_num_threads(1)
+    trace = lab.folder / "trace"
+    lab.write("resnet.py", RESNET.replace("{trace}", str(trace)))
+    check_resnet_by_hand(lab, torch, trace)
+    for algorithm in ("ad-psgd", "a2cid2"):
+        recipe = lab.recipe("resnet.toml", "resnet.py", dataset=OWN, algorithm=algorithm,
+                            gradients=120)
+        lab.write(recipe, (lab.folder / recipe).read_text() + "[checkpoint]\nevery_time = 5.0\n")
+        whole = lab.finals(recipe, cores="0")
+        expect(lab.finals(recipe) == whole, "other bits with two lanes")
+        process = lab.start("run", recipe, "--store", "killed-" + algorithm)
+        checkpoints = lab.folder / ("killed-" + algorithm) / "checkpoints"
+        while not list(checkpoints.glob("*/*")) and process.poll() is None:
+            time.sleep(0.01)
+        for pid in lab.processes("acid-worker")[:1]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=300)
+        run = json.loads(lab.acid("show", "@latest", "--json", "--store", "killed-" + algorithm))
+        expect(len(run["attempts"]) == 2 and run["digests"] == whole, "other bits after a SIGKILL")
+        for driver in ("virtual", "threads", "mpi"):
+            lab.acid("run", recipe, "--driver", driver)
+            told = lab.acid("verify", "@latest")
+            metrics = lab.shown()["metrics"]
+            print(f"ResNet-18, {algorithm}, {driver}: loss {metrics['eval_loss']:.4f}, accuracy "
+                  f"{metrics['eval_accuracy']:.3f}; {told.strip().splitlines()[-1]}")
+
+
 def main():
     program, part = sys.argv[1:]
-    library = "torch" if part == "torch" else "numpy"
+    library = {"torch": "torch", "torchvision": "torchvision"}.get(part, "numpy")
     if importlib.util.find_spec(library) is None:
         print(f"{sys.executable} has no {library}, so nothing is tested: apt install "
               f"python3-{library}, or name a Python that has it with -DACID_PYTHON=PATH")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(program, folder)
-        {"numpy": numpy_part, "errors": errors_part, "torch": torch_part}[part](lab)
+        {"numpy": numpy_part, "errors": errors_part, "torch": torch_part,
+         "torchvision": torchvision_part}[part](lab)
         lab.expect_alone()
 
 

@@ -276,4 +276,13 @@ TEST_CASE("Label noise gives the share of training labels another class, and no 
   CHECK(changed(0.2, 1) != changed(0.2, 2));
 }
 
+TEST_CASE("Holdings count the examples of each class that a worker has") {
+  using Counts = std::vector<std::vector<std::int64_t>>;
+  const FloatRows train(std::vector<float>(6), {0, 2, 1, 2, 2, 0});
+  const Shards one{{{0, 1, 2, 3, 4, 5}}}, three{{{0, 1}, {2, 3, 4}, {5}}};
+  CHECK(count_holdings(one, train, 3, 2) == Counts{{2, 1, 3}, {2, 1, 3}});
+  CHECK(count_holdings(three, train, 3, 3) == Counts{{1, 0, 1}, {0, 1, 2}, {1, 0, 0}});
+  CHECK(count_holdings(three, train, 1, 3) == Counts{{2}, {3}, {1}});
+}
+
 }  // namespace acid::testing

@@ -153,6 +153,16 @@ TEST_CASE("bars become a sentence when there are too many") {
   CHECK_FALSE(has(draw_bars("b", "idle", 0, {0, 0}, true), "nan"));
 }
 
+TEST_CASE("who holds what is a heat map of workers and classes") {
+  const std::string drawn = draw_holdings("d", "sorted <", {{30, 0}, {10, 20}});
+  CHECK(has(drawn, "A worker holds 30 examples, of 1 to 2 of the 2 classes."));
+  CHECK(has(drawn, "<path class=\"h8\" d=\"M0 0h1v1h-1z\"/>"));
+  CHECK(has(drawn, "<path class=\"h3\" d=\"M1 0h1v1h-1z\"/>"));
+  CHECK(has(drawn, "worker,class,examples\n0,0,30\n1,0,10\n1,1,20\n"));
+  CHECK(has(drawn, "sorted &lt;"));
+  CHECK_FALSE(has(draw_holdings("d", "none", {{0, 0}, {0, 0}}), "nan"));
+}
+
 TEST_CASE("shell words are quoted only where a shell would take them apart") {
   CHECK(shell_word("optimizer.learning_rate=0.1") == "optimizer.learning_rate=0.1");
   CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");

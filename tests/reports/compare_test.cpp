@@ -112,6 +112,23 @@ TEST_CASE("two entries of one algorithm get labels that tell them apart") {
   CHECK(comparison.differences.size() == 1);
 }
 
+TEST_CASE("a note says where methods exchange at different rates of their own") {
+  const auto at = [](double rate) {
+    return json{{"algorithm", {{"communication_rate", rate}}}, {"workers", {{"count", 4}}}};
+  };
+  const std::map<std::string, double> loss{{"eval_loss", 1}};
+  const char* note = "exchanges per gradient differ too: ad-psgd 2, a2cid2 1";
+  CHECK(noted(compare_runs({run("ar-sgd", 1, loss), run("ad-psgd", 1, loss, at(2)),
+                            run("a2cid2", 1, loss, at(1))}),
+              note));
+  CHECK_FALSE(noted(compare_runs({run("ad-psgd", 1, loss, at(1)), run("a2cid2", 1, loss, at(1))}),
+                    "differ too"));
+  // A study of the rate itself varies it on purpose.
+  CHECK_FALSE(noted(compare_runs({run("ad-psgd", 1, loss, at(1)), run("ad-psgd", 1, loss, at(2)),
+                                  run("a2cid2", 1, loss, at(1))}),
+                    "differ too"));
+}
+
 TEST_CASE("consensus ratios refer to the first group that has a consensus distance") {
   const char* mid = "consensus_distance_mid";
   std::vector<ComparedRun> runs;

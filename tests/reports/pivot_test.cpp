@@ -214,7 +214,7 @@ TEST_CASE("the best is marked only where it was shown to be better than all othe
   CHECK_FALSE(has(to_latex(accuracy(single), single), "old"));
 }
 
-TEST_CASE("of 400 sweeps about nothing at most one in twenty marks a best") {
+TEST_CASE("of 400 sweeps about nothing at most one in twenty marks a best", "[release]") {
   int marked = 0;
   constexpr int kStudies = 400;
   for (int study = 0; study < kStudies; ++study) {

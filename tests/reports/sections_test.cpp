@@ -157,8 +157,8 @@ TEST_CASE("every table of a page has a name of its own") {
   const Report report;
   std::string html;
   for (const auto section :
-       {verdict_section, time_section, network_section, seeds_section, settings_section,
-        environment_section, checklist_section, reproduce_section})
+       {verdict_section, time_section, network_section, holdings_section, seeds_section,
+        settings_section, environment_section, checklist_section, reproduce_section})
     html += section(report.data);
   std::set<std::string> names;
   const std::regex name("data-csv=\"([a-z0-9-]+)\"");
@@ -239,6 +239,29 @@ TEST_CASE("many sweep points fold their figures, and keep all of them") {
   const std::string html = time_section(report.data);
   CHECK(has(html, "Timelines of 4 more settings"));
   CHECK(has(html, "data-timeline=\"14\""));
+}
+
+TEST_CASE("who holds what is drawn once for all algorithms, and not where all hold the same") {
+  synthetic::Shape shape = Report::small();
+  shape.alphas = {0.1, 1};
+  Report report(shape);
+  std::string html = holdings_section(report.data);
+  CHECK(has(html, "dirichlet alpha 0.1, 4 workers, seed 1"));
+  CHECK(has(html, "dirichlet alpha 1, 4 workers, seed 1"));
+  CHECK(std::regex_replace(html, std::regex("[^]*?<svg "), "#").rfind('#') == 1);
+  CHECK(has(html, "A worker holds 100 examples, of 1 to 2 of the 2 classes."));
+
+  for (RunDetail& run : report.data.runs) run.holdings.assign(4, {50, 50});
+  CHECK(holdings_section(report.data).empty());
+  for (RunDetail& run : report.data.runs) run.holdings = {{10}, {20}, {30}, {40}};
+  CHECK(has(holdings_section(report.data), "Examples: dirichlet"));
+  for (RunDetail& run : report.data.runs) {
+    run.holdings.assign(65, {50, 50});
+    run.holdings[7] = {1, 1};
+  }
+  CHECK(has(holdings_section(report.data), "A worker holds 2 to 100 examples, the median 100."));
+  for (RunDetail& run : report.data.runs) run.holdings.clear();
+  CHECK(holdings_section(report.data).empty());
 }
 
 TEST_CASE("texts from recipes stay text in every section") {

@@ -161,12 +161,19 @@ AttemptResult result_of(const RunRecord& run, const Shape& shape, double slownes
   return result;
 }
 
+/// Two classes, of which the first worker has only one.
+std::vector<std::vector<std::int64_t>> holdings_of(const RunRecord& run) {
+  std::vector<std::vector<std::int64_t>> holdings(static_cast<std::size_t>(run.workers), {40, 60});
+  holdings.front() = {100, 0};
+  return holdings;
+}
+
 void execute(Store& store, const RunRecord& run, const Shape& shape) {
   const nlohmann::json environment{{"acid", {{"version", "0.1.0"}, {"commit", "abc123"}}},
                                    {"cpu", {{"model", "Test & <b>CPU</b>"}, {"cores", 2}}}};
-  const std::int64_t attempt =
-      store.begin_attempt(run.id, Lease::of_this_process(), environment, {{"init", run.seed}},
-                          {{"data/train.bin", sha256_hex("train")}});
+  const std::int64_t attempt = store.begin_attempt(
+      run.id, Lease::of_this_process(), environment, {{"init", run.seed}},
+      {{"data/train.bin", sha256_hex("train")}}, std::nullopt, std::nullopt, holdings_of(run));
   const double slowness = run.algorithm == "ar-sgd" ? 1.8 : 1.0;
   RunWriter writer(store.folder(), run.id, attempt);
   write_samples(writer, run, shape, slowness);

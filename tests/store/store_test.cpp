@@ -87,8 +87,11 @@ TEST_CASE("an attempt and its result read back as they were written") {
   const nlohmann::json seeds = {{"init", {{"0", 18446744073709551615ULL}}}};
   const std::vector<std::pair<std::string, std::string>> files{{"b.bin", "1"}, {kHostile, "2"}};
   const Lease lease = Lease::of_this_process();
-  const std::int64_t attempt = store.begin_attempt(run.id, lease, environment, seeds, files);
+  const std::vector<std::vector<std::int64_t>> holdings{{3, 0, 1}, {0, 2, 2}};
+  const std::int64_t attempt = store.begin_attempt(run.id, lease, environment, seeds, files,
+                                                   std::nullopt, std::nullopt, holdings);
   CHECK(run_detail(store, run.id).summary.state == RunState::running);
+  CHECK(run_detail(store, run.id).holdings == holdings);
   CHECK(run_detail(store, run.id).attempts.at(0).outcome.empty());
 
   const AttemptResult wanted = full_result();
