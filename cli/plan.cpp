@@ -75,7 +75,11 @@ Table table_of(const Plan& plan, bool exact) {
               {}};
   for (const Shown& each : shown)
     table.columns.push_back({std::string(exact ? each.key : each.symbol), true});
-  for (const char* name : {"gradients", "bytes", "load"}) table.columns.push_back({name, true});
+  for (const char* name : {"gradients", "bytes"}) table.columns.push_back({name, true});
+  const bool load = exact || std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
+                      return run.largest_load > 0;
+                    });
+  if (load) table.columns.push_back({"load", true});
   if (exact) table.columns.push_back({"digest"});
   for (const std::string& key : extra)
     table.columns.push_back({exact ? key : heading_of(key), true});
@@ -95,7 +99,7 @@ Table table_of(const Plan& plan, bool exact) {
     }
     row.push_back(fmt::format("{}", run.budget_gradients));
     row.push_back(exact ? exact_digits(run.bytes) : format_bytes(run.bytes));
-    row.push_back(number(run.largest_load));
+    if (load) row.push_back(number(run.largest_load));
     if (exact) row.push_back(run.digest);
     for (const std::string& key : extra) {
       const nlohmann::json& value = value_at(flat, key);

@@ -755,7 +755,8 @@ def dataset():
     draw = torch.Generator().manual_seed(3)
     labels = torch.arange(160) % 10
     inputs = 0.5 * torch.randn(160, 3, 32, 32, generator=draw)
-    inputs[torch.arange(160), labels % 3, :, 3 * (labels // 3):3 * (labels // 3) + 3] += 2
+    for image, label in zip(inputs, labels):
+        image[label % 3, :, 3 * label:3 * label + 3] += 2
     both = (inputs, torch.arange(160), labels)
     return both, tuple(part[:40] for part in both)
 
@@ -779,7 +780,7 @@ def check_resnet_by_hand(lab, torch, trace):
     recipe = lab.recipe("one.toml", "resnet.py", dataset=OWN, algorithm="ar-sgd", workers=1,
                         gradients=steps, partition='"shared"')
     trace.unlink(missing_ok=True)
-    lab.acid("run", recipe, "--set", "optimizer={kind='sgd', learning_rate=0.02, momentum=0.9}",
+    lab.acid("run", recipe, "--set", "optimizer={kind='sgd', learning_rate=0.002, momentum=0.9}",
              "--set", f"evaluation={{every_gradients={every}}}")
     run = lab.shown()
     database = sqlite3.connect(f"file:{lab.folder / 'acid-store' / 'store.db'}?mode=ro", uri=True)
@@ -795,7 +796,9 @@ def check_resnet_by_hand(lab, torch, trace):
     torch.manual_seed(run["seeds"]["init"])
     module = user.model()
     train, test = user.dataset()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.02, momentum=0.9)
+    # torch.optim.SGD rounds once where this and acid round twice. A difference of 1e-7 in the start
+    # point becomes one of 0.004 in the loss within ten steps of this network, so it is written out.
+    momentum = [torch.zeros_like(p) for p in module.parameters()]
     for step in range(steps + 1):
         if step % every == 0:
             module.eval()
@@ -806,10 +809,13 @@ def check_resnet_by_hand(lab, torch, trace):
             module.train()
         if step == steps:
             break
-        optimizer.zero_grad()
+        module.zero_grad()
         inputs, _, labels = (part[batches[step]] for part in train)
         torch.nn.functional.cross_entropy(module(inputs), labels).backward()
-        optimizer.step()
+        with torch.no_grad():
+            for p, m in zip(module.parameters(), momentum):
+                m.mul_(0.9).add_(p.grad)
+                p.sub_(0.002 * m)
 
 
 def torchvision_part(lab):
@@ -821,8 +827,9 @@ def torchvision_part(lab):
     check_resnet_by_hand(lab, torch, trace)
     for algorithm in ("ad-psgd", "a2cid2"):
         recipe = lab.recipe("resnet.toml", "resnet.py", dataset=OWN, algorithm=algorithm,
-                            gradients=120)
-        lab.write(recipe, (lab.folder / recipe).read_text() + "[checkpoint]\nevery_time = 5.0\n")
+                            gradients=80)
+        text = (lab.folder / recipe).read_text().replace("rate = 0.05", "rate = 0.002")
+        lab.write(recipe, text + "[checkpoint]\nevery_time = 5.0\n")
         whole = lab.finals(recipe, cores="0")
         expect(lab.finals(recipe) == whole, "other bits with two lanes")
         process = lab.start("run", recipe, "--store", "killed-" + algorithm)

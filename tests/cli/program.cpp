@@ -126,6 +126,8 @@ Result acid(const Folder& folder, const std::vector<std::string>& arguments,
   return Running(folder, arguments, environment).wait();
 }
 
+bool there_is_torch() { return std::filesystem::exists(BINARY_ROOT "/acid-torch.so"); }
+
 bool there_is_mpi() {
   const bool found = fs::exists(std::string(BINARY_ROOT) + "/acid-mpi.so") &&
                      std::system("command -v mpirun >/dev/null 2>&1") == 0;

@@ -69,6 +69,8 @@ Result acid(const Folder& folder, const std::vector<std::string>& arguments,
 
 /// Whether runs under MPI can be tried here; says so on standard error when they cannot.
 bool there_is_mpi();
+/// Whether this build has models.
+bool there_is_torch();
 
 /// A recipe on an analytic task that takes milliseconds: two seeds of three algorithms.
 inline constexpr const char* kSmallRecipe = R"(

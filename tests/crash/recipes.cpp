@@ -80,6 +80,16 @@ pauses = [{ worker = 0, at_seconds = 3.0, for_seconds = 9.0 },
 network = { latency_seconds = 0.005, gradient_seconds = 0.05 }
 )";
 
+// Random changes of images, another order of examples for each worker, wrong labels.
+constexpr const char* kImages = R"(batch_size = 4
+model = "linear"
+augmentation = { crop_padding = 2, flip = true, resized_crop = 0.5 }
+label_noise = 0.1
+partition = { kind = "dirichlet", alpha = 0.3 })";
+constexpr const char* kText = R"(batch_size = 2
+model = { kind = "transformer-lm", width = 16, heads = 2, layers = 1 }
+partition = "contiguous")";
+
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
@@ -89,7 +99,7 @@ constexpr const char* kMpi = "[execution]\ndriver = \"mpi\"\n";
 
 std::vector<Variant> virtual_variants() {
   const std::string several = "seeds = [1, 2]\n";
-  return {
+  std::vector<Variant> variants{
       {"ar-sgd with momentum", recipe({.algorithms = algorithm("ar-sgd"), .rest = kNetwork})},
       {"a2cid2 with momentum and messages under way",
        recipe({.algorithms = algorithm("a2cid2", 1), .rest = kNetwork})},
@@ -114,6 +124,21 @@ std::vector<Variant> virtual_variants() {
                          .rest = kNetwork,
                          .gradients = 8'000})},
   };
+  if (!there_is_torch()) return variants;
+  variants.push_back({"a2cid2 on images that are changed at random",
+                      recipe({.algorithms = algorithm("a2cid2", 1),
+                              .dataset = "{ kind = \"glyphs\", train = 300, test = 30 }",
+                              .rest = kNetwork,
+                              .gradients = 4'000,
+                              .batch = kImages})});
+  variants.push_back(
+      {"ad-psgd with a language model",
+       recipe({.algorithms = algorithm("ad-psgd", 1),
+               .dataset = "{ kind = \"text\", file = \"" SOURCE_ROOT "/LICENSE\", sequence = 8 }",
+               .optimizer = "kind = \"adam\"\nlearning_rate = 0.001",
+               .gradients = 900,
+               .batch = kText})});
+  return variants;
 }
 
 std::vector<Variant> threads_variants() {

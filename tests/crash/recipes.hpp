@@ -5,7 +5,7 @@
 
 namespace acid::test {
 
-/// A recipe that is run, killed and run again. All are analytic, take about half a second (see
+/// A recipe that is run, killed and run again. They take about half a second (see
 /// kSanitized) and save more than ten checkpoints meanwhile, keeping two.
 struct Variant {
   std::string name;
