@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "engine/drivers/driver.hpp"
 #include "engine/drivers/replay/replay.hpp"
 #include "engine/environment/environment.hpp"
 #include "store/existing_store.hpp"
@@ -179,6 +180,8 @@ class Reexecution {
     const CheckpointRow& row = recording_.cuts[static_cast<std::size_t>(from_)];
     const Store store(store_folder_, Store::Access::read);
     file_ = std::make_unique<CheckpointFile>(checked_path(store, row.path), row.sha256);
+    check_layout(*file_, driver(run_.driver()).state_layout(run_.spec),
+                 "'acid verify' without --from reads no checkpoint");
   }
 
   Outcome execute_again() {

@@ -4,15 +4,14 @@
 
 namespace acid {
 
-void check_layout(const CheckpointFile& file, std::string_view layout) {
+void check_layout(const CheckpointFile& file, std::string_view layout, std::string_view remedy) {
   const auto found = file.metadata().find(kLayoutKey);
   const std::string has = found == file.metadata().end() ? "none" : found->second;
   if (has != layout)
     throw UsageError(
-        fmt::format("the checkpoint {} holds the state '{}', not '{}': it was written "
-                    "by another version of acid; 'acid run RECIPE --force' starts "
-                    "again",
-                    file.path(), has, layout));
+        fmt::format("the checkpoint {} holds the state '{}', not '{}': it was written by another "
+                    "version of acid; {}",
+                    file.path(), has, layout, remedy));
 }
 
 }  // namespace acid

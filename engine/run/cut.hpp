@@ -60,8 +60,9 @@ struct Checkpointing {
 };
 
 /// Throws UsageError when the checkpoint's state is not of this layout: it was written by another
-/// driver or by an acid that kept another state.
-void check_layout(const CheckpointFile& file, std::string_view layout);
+/// driver or by an acid that kept another state. `remedy`: what to do then.
+void check_layout(const CheckpointFile& file, std::string_view layout,
+                  std::string_view remedy = "'acid run RECIPE --force' starts again");
 
 /// Fills `state` from a checkpoint. Throws Error when it does not hold exactly that.
 template <class State>

@@ -1,6 +1,7 @@
 // What a run leaves in its store, for those who check it without acid.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -39,6 +40,8 @@ every_time = 0.5
 [execution]
 driver = "threads"
 )";
+
+constexpr const char* kAlgorithm = "kind = \"a2cid2\"\ncommunication_rate = 1.0";
 
 struct RecordedRun {
   Folder folder;
@@ -193,6 +196,41 @@ TEST_CASE("a last sample that events follow does not pass verification") {
   INFO(verified.out);
   CHECK(verified.code == 4);
   CHECK_THAT(verified.out, ContainsSubstring("was not recorded"));
+}
+
+TEST_CASE("a checkpoint of another layout is neither gone on from nor verified") {
+  std::string recipe = kRecorded;
+  for (const auto& [from, to] : {std::pair{kAlgorithm, "kind = \"a-psgd\""},
+                                 {"= 64", "= 16384"},  // long enough for a checkpoint
+                                 {"= 600", "= 3000"},
+                                 {"0.34", "100"},
+                                 {"0.5", "100"}})
+    recipe.replace(recipe.find(from), std::strlen(from), to);
+  const RecordedRun run(recipe);
+  const auto checkpoint = run.show()["checkpoints"].back();
+  const std::string number = checkpoint["number"].dump();
+  CHECK(run.verify({"--from", number}).code == 0);
+  const std::string path = run.one("SELECT path FROM checkpoints ORDER BY id DESC LIMIT 1");
+  std::string content = run.folder.read("acid-store/" + path);
+  const std::size_t at = content.find("threads-server/");
+  REQUIRE(at != std::string::npos);
+  content[at + 15] = '1';
+  run.folder.write("acid-store/" + path, content);
+  run.alter(fmt::format("UPDATE checkpoints SET sha256 = '{}' WHERE path = '{}'",
+                        sha256_hex(std::string_view(content)), path));
+  const auto refused = run.verify({"--from", number});
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring(path) &&
+                              ContainsSubstring("'threads-server/1', not 'threads-server/2'") &&
+                              ContainsSubstring("without --from"));
+  run.alter(
+      "UPDATE attempts SET outcome = 'interrupted'; DELETE FROM results;"
+      " DELETE FROM worker_results; DELETE FROM edges; DELETE FROM artifacts");
+  const auto resumed = acid(run.folder, {"resume", run.id});
+  INFO(resumed.out);
+  CHECK(resumed.code == 2);
+  CHECK_THAT(resumed.err, ContainsSubstring("'threads-server/1', not 'threads-server/2'") &&
+                              ContainsSubstring("--force"));
 }
 
 }  // namespace acid::test

@@ -52,7 +52,8 @@ class BrokenScript : public Error {
 ///
 /// With Checkpointing::resume it starts at that checkpoint, and what it reports does too. The first
 /// sample then has no values of gradients, because some of them were before the checkpoint. The
-/// state of the checkpoint must begin with Ensemble::persist.
+/// state of the checkpoint must begin with Ensemble::persist: its layout is the caller's to check,
+/// who knows which driver wrote it.
 ///
 /// `complete` false: the recorded run was interrupted, and its workers' events may break off
 /// anywhere; replays them as far as they lead and returns Ending::stopped.
