@@ -31,12 +31,13 @@ void for_each_compared(const std::vector<StateVectors>& vectors, Visit visit) {
 
 CutDigests digests_of(const std::vector<StateVectors>& vectors) {
   CutDigests digests;
-  for (std::size_t w = 0; w < vectors.front().values.size(); ++w) {
+  const std::size_t workers = vectors.front().values.size();
+  for (std::size_t w = 0; w < workers; ++w) {
     digests.workers.push_back(sha256_hex(vectors.front().values[w]));
     auto& tensors = digests.tensors.emplace_back();
     for_each_compared(vectors, [&](const StateVectors& vector, const Segment& segment) {
-      // What is the server's counts for every worker.
-      const std::span<const float> own = vector.values[std::min(w, vector.values.size() - 1)];
+      // What is a server's counts for every worker of it, which Method::server_of() says.
+      const std::span<const float> own = vector.values[w * vector.values.size() / workers];
       tensors.push_back(leading_bytes(sha256_hex(own.subspan(
           static_cast<std::size_t>(segment.offset), static_cast<std::size_t>(segment.size)))));
     });

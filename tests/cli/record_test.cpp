@@ -233,4 +233,22 @@ TEST_CASE("a checkpoint of another layout is neither gone on from nor verified")
                               ContainsSubstring("--force"));
 }
 
+TEST_CASE("what is a hub's counts in the digests of its own workers") {
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find("\"threads\""), 9, "\"virtual\"");
+  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm),
+                 "kind = \"halos\"\nhubs = 2\nsteps = 2\nevery = 2");
+  const RecordedRun run(recipe);  // workers 0 and 1 have the first hub, worker 2 the second
+  CHECK(run.verify().code == 0);
+  const auto alike = [&](int one, int other) {  // but for x and phi, the workers' own
+    return run.one(fmt::format(
+        "SELECT substr(a.tensors, 17) = substr(b.tensors, 17) FROM cut_digests a, cut_digests b"
+        " WHERE a.checkpoint = b.checkpoint AND a.worker = {} AND b.worker = {}"
+        " ORDER BY a.checkpoint DESC LIMIT 1",
+        one, other));
+  };
+  CHECK(alike(0, 1) == "1");
+  CHECK(alike(1, 2) == "0");
+}
+
 }  // namespace acid::test
