@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "engine/base/error.hpp"
@@ -20,7 +21,8 @@ Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overl
       spec_(run.spec),
       post_(post),
       overloaded_(std::move(overloaded)),
-      workers_(static_cast<std::size_t>(run.spec.workers)) {}
+      workers_(static_cast<std::size_t>(run.spec.workers)),
+      halves_(static_cast<std::size_t>(run.spec.method.servers(run.spec.workers))) {}
 
 void Coordinator::begin(const std::vector<std::int64_t>& committed,
                         const std::vector<std::int64_t>& exchanges, std::int64_t cut,
@@ -39,11 +41,11 @@ void Coordinator::begin(const std::vector<std::int64_t>& committed,
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
-// Each is counted by both its workers.
+// Each is counted by both its workers, or twice by the one that comes to a server.
 void Coordinator::add_exchanges() {
-  std::int64_t halves = 0;
-  for (const Own& one : workers_) halves += one.exchanges;
-  exchanges_.store(halves / 2);
+  halves_.assign(halves_.size(), 0);
+  for (int w = 0; w < spec_.workers; ++w) halves_[server_of(w)] += own(w).exchanges;
+  exchanges_.store(std::accumulate(halves_.begin(), halves_.end(), std::int64_t{0}) / 2);
 }
 
 std::int64_t Coordinator::first_grant(int worker) {
@@ -82,7 +84,7 @@ void Coordinator::deliver(const Mail& mail) {
       return end(by_person);
     }
     case MailKind::cut_wanted:
-      reader(cut_is_sample_);
+      reader(asked_.is_sample);
       return ask_cut();
     case MailKind::shut_down_wanted:
       return post_.send_to_all(mail_header(MailKind::shut_down));
@@ -109,8 +111,8 @@ void Coordinator::progress(int from, MailReader& reader) {
 
 // Of a lost worker nothing is expected; without its state a checkpoint comes to nothing.
 void Coordinator::ask_cut() {
-  if (promises_missing_ > 0 || ending_.load()) return;
-  promises_missing_ = spec_.workers - lost();
+  if (asked_.promises_missing > 0 || ending_.load()) return;
+  asked_.promises_missing = spec_.workers - lost();
   for (Own& one : workers_) one.promised = one.lost;
   post_.send_to_all(mail_header(MailKind::ask_cut));
 }
@@ -119,10 +121,10 @@ void Coordinator::ask_cut() {
 // the latest of all clocks.
 void Coordinator::promise(int from, std::int64_t count) {
   own(from).promised = true;
-  highest_promise_ = std::max(highest_promise_, count);
-  if (--promises_missing_ > 0) return;
-  if (!cut_is_sample_) cut_ = highest_promise_;
-  post_.send_to_all(mail_header(MailKind::cut, highest_promise_, cut_is_sample_));
+  asked_.highest_promise = std::max(asked_.highest_promise, count);
+  if (--asked_.promises_missing > 0) return;
+  if (!asked_.is_sample) cut_ = asked_.highest_promise;
+  post_.send_to_all(mail_header(MailKind::cut, asked_.highest_promise, asked_.is_sample));
 }
 
 void Coordinator::end(bool by_person) {
@@ -190,19 +192,9 @@ void Coordinator::tell(int worker, std::int64_t granted) {
   Own& one = own(worker);
   one.told_total = gradients_.load();
   one.told_grant = granted;
+  // What its server has heard, as far as is known; of no use where there is none.
   post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted,
-                                 heard_by_server_of(worker)));
-}
-
-// As far as is known; of no use where there is none.
-std::int64_t Coordinator::heard_by_server_of(int worker) const {
-  if (!spec_.method.hubs) return exchanges_.load();
-  const auto server_of = [&](int w) { return spec_.method.server_of(w, spec_.workers); };
-  std::int64_t halves = 0;
-  for (int w = 0; w < spec_.workers; ++w)
-    if (server_of(w) == server_of(worker))
-      halves += workers_[static_cast<std::size_t>(w)].exchanges;
-  return halves / 2;
+                                 halves_[server_of(worker)] / 2));
 }
 
 Life Coordinator::life(int worker) const {
@@ -221,7 +213,7 @@ void Coordinator::lose(const Mail& mail, const Life& life) {
   permits_->take_back(mail.from, one.committed);
   note_loss(mail, life);
   // Nothing is expected of the lost worker any more.
-  if (promises_missing_ > 0 && !one.promised) promise(mail.from, 0);
+  if (asked_.promises_missing > 0 && !one.promised) promise(mail.from, 0);
   if (!ending_.load()) {
     if (gradients_.load() >= spec_.budget.gradients) end(false);
   } else if (not_closed_ > 0 && !one.closed && --not_closed_ == 0) {

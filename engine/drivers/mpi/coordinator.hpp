@@ -69,7 +69,9 @@ class Coordinator {
   void tell(int worker, std::int64_t granted);
   std::int64_t grant(int worker, double now);
   void add_exchanges();
-  std::int64_t heard_by_server_of(int worker) const;
+  std::size_t server_of(int w) const {
+    return static_cast<std::size_t>(spec_.method.server_of(w, spec_.workers));
+  }
   Own& own(int w) { return workers_[static_cast<std::size_t>(w)]; }
 
   const Run& run_;
@@ -78,12 +80,18 @@ class Coordinator {
   const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
   std::vector<Own> workers_;
+  std::vector<std::int64_t> halves_;  // Own::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;
   double spread_seconds_ = 0;  // when last
-  int promises_missing_ = 0, not_closed_ = 0;
+  int not_closed_ = 0;
   std::int64_t cut_ = -1;  // the last checkpoint's count
-  bool cut_is_sample_ = false;
-  std::int64_t highest_promise_ = 0;
+  /// What all workers are asked to come to a common time for.
+  struct Asked {
+    bool is_sample = false;
+    int promises_missing = 0;
+    std::int64_t highest_promise = 0;
+  };
+  Asked asked_;
   std::int64_t highest_known_ = 0;  // gradients of all, by any worker that has closed
   std::atomic<std::int64_t> gradients_{0}, exchanges_{0}, sent_again_{0}, waiting_{0};
   std::atomic<int> lost_{0};
