@@ -88,10 +88,17 @@ void LockedWorkers::waited(int w, double since) {
   timeline_.add(w, SpanKind::wait, since, until);
 }
 
-void LockedWorkers::waited_at_server(int w, double since, double begun) {
-  own(w).idle_seconds += begun - since;
-  timeline_.add(w, SpanKind::wait, since, begun);
-  timeline_.add(w, SpanKind::exchange, begun, seconds());
+double LockedWorkers::waited_at_server(int w, double since) {
+  const double until = seconds();
+  own(w).idle_seconds += until - since;
+  timeline_.add(w, SpanKind::wait, since, until);
+  return until;
+}
+
+double LockedWorkers::was_at_server(int w, double since) {
+  const double until = seconds();
+  timeline_.add(w, SpanKind::exchange, since, until);
+  return until;
 }
 
 GradientRecords LockedWorkers::collect_notes() {

@@ -59,30 +59,30 @@ void ThreadsServer::say(int w, double t) {
   ensemble.worker(w).offer(t, messages_.said(w));
   const double since = workers_.seconds();
   const int h = ensemble.servers().of(w);
-  double begun = 0;
   {
     MutexLock lock(mutexes_[static_cast<std::size_t>(h)]);
-    begun = workers_.seconds();
-    arrive(w, h, t);
+    arrive(w, h, t, workers_.waited_at_server(w, since));
   }
   workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
                      static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
-  workers_.waited_at_server(w, since, begun);
 }
 
-// The mutex of server h is held.
-void ThreadsServer::arrive(int w, int h, double t) {
+// The mutex of server h is held, since `begun`.
+void ThreadsServer::arrive(int w, int h, double t, double begun) {
   Walk& at = walks_[static_cast<std::size_t>(w)];
   Servers& servers = workers_.ensemble().servers();
   serve(servers.server(h), t, messages_.said(w), messages_.reply(w),
         servers.arrive(w, at.learning_rate));
+  const double left = workers_.was_at_server(w, begun);
   if (!servers.leave(h)) {
     at.arrival = workers_.arrive();
     return;
   }
   MutexLock lock(mutexes_[static_cast<std::size_t>(servers.size())]);
+  const double entered = workers_.waited_at_server(w, left);
   at.arrival = workers_.arrive();
   visit(servers, h, t, messages_);
+  workers_.was_at_server(w, entered);
 }
 
 void ThreadsServer::hear(int w, double t) {
