@@ -19,31 +19,28 @@ class UseCheck {
   // What a gradient changed while a message was on its way must not be overwritten by it.
   void check_lost_updates() {
     if (!listing_.meets() && !shape_.steps_while_heard && !listing_.is_visit()) return;
-    Names stepped, assigned;
+    Names stepped;
     for (const Statement& statement : listing_.step) stepped.insert(statement.target);
     if (listing_.is_visit())
       stepped.insert(listing_.served.hub_assigns->begin(), listing_.served.hub_assigns->end());
-    std::map<std::string, Names> made_of;  // what is assigned here, temporaries too
+    std::map<std::string, Names> made_of;  // what was there before, of what is assigned here
+    std::map<std::string, std::size_t> last;
     for (std::size_t i = 0; i < listing_.hear.size(); ++i) {
-      const Statement& statement = listing_.hear[i];
-      Names read;
-      any_of(statement.value, [&](const Expression& one) {
-        if (one.operation != Operation::name) return false;
-        read.insert(one.name);
-        if (const auto made = made_of.find(one.name); made != made_of.end())
-          read.insert(made->second.begin(), made->second.end());
-        return false;
-      });
-      const bool is_first = assigned.insert(statement.target).second;
-      const bool loses = is_first && stepped.contains(statement.target) &&
-                         !read.contains(statement.target) && listing_.keeps(statement.target);
-      made_of[statement.target] = std::move(read);
-      if (!loses) continue;
-      report(fmt::format("hear.{}", i), statement.column,
-             fmt::format("it loses the steps that '{}' took while the message was on its way",
-                         statement.target),
-             say_how_it_changes(statement.target));
+      const std::string& target = listing_.hear[i].target;
+      Names names = origins(listing_.hear[i].value, made_of);
+      if (listing_.hear[i].condition) {  // or it stays as it is
+        const Names stays = origins({.operation = Operation::name, .name = target}, made_of);
+        std::erase_if(names, [&](const std::string& name) { return !stays.contains(name); });
+      }
+      made_of[target] = std::move(names);
+      last[target] = i;
     }
+    for (const auto& [target, i] : last)
+      if (stepped.contains(target) && listing_.keeps(target) && !made_of[target].contains(target))
+        report(fmt::format("hear.{}", i), listing_.hear[i].column,
+               fmt::format("it loses the steps that '{}' took while the message was on its way",
+                           target),
+               say_how_it_changes(target));
   }
 
   void check_use() {
@@ -78,6 +75,20 @@ class UseCheck {
   }
 
  private:
+  // Names of what a value is made of; those in `made_of` stand for what they are made of.
+  static Names origins(const Expression& value, const std::map<std::string, Names>& made_of) {
+    Names names;
+    any_of(value, [&](const Expression& one) {
+      if (one.operation != Operation::name) return false;
+      if (const auto made = made_of.find(one.name); made != made_of.end())
+        names.insert(made->second.begin(), made->second.end());
+      else
+        names.insert(one.name);
+      return false;
+    });
+    return names;
+  }
+
   // What reads a message that is not always sent does so under the message's condition.
   void check_conditions(const std::string& path, const Statement& statement) {
     const auto check = [&](const Expression& one) {
