@@ -297,9 +297,14 @@ TEST_CASE("processes with a server go on from a checkpoint, and both attempts ar
     test::Processes processes{.spec = run.spec, .task = run.task};
     processes.before_gradient = test::waiting_for(folder, 350, 1);
     test::MemoryRecorder recorder, rest, again, later;
+    std::int64_t told = 0;
+    recorder.when_progress = [&told](const Position& here) { told = here.bytes; };
     const Outcome whole = processes.run(recorder, {.checkpoints = &folder});
     check_no_errors(processes);
     test::check_replays(run, recorder, whole);
+    CHECK(told <= whole.position.bytes);
+    if (run.spec.method.hubs)  // visits are among them
+      CHECK(told > whole.position.gradients * run.spec.bytes_per_exchange(whole.mean.size()));
     REQUIRE(!folder.saved().empty());
 
     for (int w = 0; w < 3; ++w) {

@@ -26,8 +26,9 @@ Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overl
 
 void Coordinator::begin(const std::vector<std::int64_t>& committed,
                         const std::vector<std::int64_t>& exchanges, std::int64_t cut,
-                        double started_seconds) {
+                        double started_seconds, const Ensemble& ensemble) {
   started_seconds_ = started_seconds;
+  ensemble_ = &ensemble;
   cut_ = cut;
   std::int64_t total = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -62,7 +63,7 @@ Position Coordinator::position() const {
   const std::int64_t gradients = gradients_.load();
   Position here = spec_.after_exchanges(gradients, run_.clock.seconds() - started_seconds_,
                                         exchanges_.load(), run_.objective.dimension());
-  here.bytes += sent_again_.load();
+  here.bytes += sent_again_.load() + ensemble_->bytes_of_visits();
   return here;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/drivers/mpi/clock.hpp"
 #include "engine/drivers/mpi/post.hpp"
 #include "engine/drivers/mpi/report.hpp"
+#include "engine/run/ensemble.hpp"
 #include "engine/run/run.hpp"
 
 namespace acid {
@@ -25,9 +26,9 @@ class Coordinator {
 
   /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
   /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
-  /// on the clock.
+  /// on the clock. The `ensemble`, whose servers' visits count as they come, outlives it.
   void begin(const std::vector<std::int64_t>& committed, const std::vector<std::int64_t>& exchanges,
-             std::int64_t cut, double started_seconds);
+             std::int64_t cut, double started_seconds, const Ensemble& ensemble);
   /// Gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   /// Takes a message of the kinds that are meant for it.
@@ -47,7 +48,7 @@ class Coordinator {
   bool diverged() const { return diverged_.load(); }
   bool ending() const { return ending_.load(); }
   int lost() const { return lost_.load(); }  // workers
-  Position position() const;
+  Position position() const;                 // once the run has begun
   /// One at a time. `sample`: all are only to be measured there.
   void request_cut(bool sample) { post_.submit(0, mail_header(MailKind::cut_wanted, sample)); }
   /// `by_person`: the run is to go on later.
@@ -79,6 +80,7 @@ class Coordinator {
   Post& post_;
   const std::function<bool()> overloaded_;
   double started_seconds_ = 0;
+  const Ensemble* ensemble_ = nullptr;
   std::vector<Own> workers_;
   std::vector<std::int64_t> halves_;  // Own::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;

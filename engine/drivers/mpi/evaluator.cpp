@@ -59,7 +59,8 @@ void Evaluator::begin() {
       exchanges[w] = kept_.reports[w].exchanges;
     }
   }
-  coordinator_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_);
+  coordinator_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_,
+                     ensemble_);
   std::vector<Life> lives;
   for (std::size_t w = 0; w < committed.size(); ++w) lives.push_back({committed[w], exchanges[w]});
   collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
@@ -101,8 +102,7 @@ Outcome Evaluator::run_to_end(const std::function<bool()>& failed) {
 
 void Evaluator::check_limits() {
   if (coordinator_.ending()) return;
-  Position here = coordinator_.position();
-  here.bytes += ensemble_.bytes_of_visits();
+  const Position here = coordinator_.position();
   if (spec_.budget.spent(here) || sampler_.diverged() || sampler_.target_reached())
     return coordinator_.request_end(false);
   if (cut_requested_) return;
