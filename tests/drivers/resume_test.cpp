@@ -6,6 +6,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
+#include "tests/drivers/replay_fixture.hpp"
 #include "tests/waiting.hpp"
 
 namespace acid::test {
@@ -183,6 +184,41 @@ TEST_CASE("CORRECTNESS 15, 16: virtual runs resume from any cut with the same bi
         check_same_run(plain, whole, resumed, resumed.run());
       }
     }
+}
+
+// As in server_test.cpp: each hub leaves at 2 s, is above at 4.5 s and back at 7 s.
+TEST_CASE("virtual runs resume from any moment of a hub's visit with the same bits") {
+  const auto setup = [](Setup& one) {
+    noisy_task(one);
+    one.workers = 4;
+    one.entry = &served_by_hubs();
+    one.virtual_time.compute = {};
+    one.virtual_time.network.hubs = LinkCost{2.5, 0};
+    one.spec.budget.gradients = 60;
+  };
+  CutFiles cuts(1);
+  Setup plain, watched;
+  setup(plain);
+  setup(watched);
+  const Outcome whole = plain.run();
+  REQUIRE(whole.ending == Ending::finished);
+  watched.checkpointing.checkpoints = &cuts;
+  check_same_run(plain, whole, watched, watched.run());
+  int leaving = 0, returning = 0;
+  for (std::size_t k = 0; k < cuts.files.size(); ++k) {
+    const double seconds = cuts.positions[k].seconds;
+    leaving += seconds > 2 && seconds < 4.5 ? 1 : 0;
+    returning += seconds > 4.5 && seconds < 7 ? 1 : 0;
+    INFO("from the cut at " << seconds << " s");
+    const CheckpointFile from(cuts.files[k]);
+    Setup resumed;
+    setup(resumed);
+    resumed.checkpointing.resume = &from;
+    resumed.recorder.events_may_start_late();
+    check_same_run(plain, whole, resumed, resumed.run());
+  }
+  CHECK(leaving > 0);
+  CHECK(returning > 0);
 }
 
 TEST_CASE("a stopped virtual run leaves a cut from which it ends with the same bits") {
