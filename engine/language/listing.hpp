@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -112,6 +113,12 @@ std::optional<Listing> read_listing(const nlohmann::json& table, std::vector<Fin
 /// The listing without what changes nothing: names, comments and spelling. read_listing() of it
 /// gives an equal one. Values of parameters are not in it.
 nlohmann::json canonical(const Listing& listing);
+
+/// Whether there may be so many, and at least so many: of fragments, turns, hubs, their messages.
+inline constexpr double kMostCount = 10'000;
+inline bool is_count(double value, double least) {
+  return value >= least && value <= kMostCount && value == std::round(value);
+}
 
 /// Whether one of Listing::OfGraph::needs is of lambda_min, and not of parameters.
 bool is_of_graph(const Expression& need);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "engine/language/listed_programs.hpp"
 #include "engine/language/listing_check.hpp"
 
 namespace acid {
@@ -41,6 +42,23 @@ class UseCheck {
                fmt::format("it loses the steps that '{}' took while the message was on its way",
                            target),
                say_how_it_changes(target));
+  }
+
+  // Where they are numbers; those of parameters are known when a recipe has set these.
+  void check_counts() {
+    const auto check = [&](const std::string& path, const Expression& value, double least) {
+      const auto is_name = [](const Expression& one) { return one.operation == Operation::name; };
+      if (any_of(value, is_name) || is_count(formula_value(value, {}), least)) return;
+      report(path, value.column, fmt::format("there are {:g} of them", formula_value(value, {})),
+             fmt::format("a whole number from {} to {} is wanted", least, kMostCount));
+    };
+    if (listing_.fragments) check("fragments", *listing_.fragments, 1);
+    for (std::size_t i = 0; i < listing_.turns.size(); ++i)
+      check(fmt::format("peers.{}", i), listing_.turns[i].count, 0);
+    if (const auto& hubs = listing_.served.hubs) {
+      check("hubs", hubs->count, 1);
+      check("visit.every", hubs->every, 1);
+    }
   }
 
   void check_use() {
@@ -203,6 +221,7 @@ void check_messages_of_server(const Listing& listing, std::vector<Finding>& find
 void check_use(Listing& listing, const RoundShape& shape, std::vector<Finding>& findings) {
   UseCheck check(listing, shape, findings);
   check.check_lost_updates();
+  check.check_counts();
   check.check_use();
 }
 

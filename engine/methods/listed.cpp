@@ -172,12 +172,10 @@ class ListedEntry {
 
   std::size_t count(const Expression& formula, const ParameterValues& values, double least,
                     const char* what) const {
-    constexpr double kMost = 10'000;
     const double value = formula_value(formula, values);
-    if (value >= least && value <= kMost && value == std::round(value))
-      return static_cast<std::size_t>(value);
+    if (is_count(value, least)) return static_cast<std::size_t>(value);
     throw UsageError(fmt::format("{} has {:g} {}: a whole number from {} to {} is wanted",
-                                 entry_.name, value, what, least, kMost));
+                                 entry_.name, value, what, least, kMostCount));
   }
 
   std::shared_ptr<const Listing> listing_;
