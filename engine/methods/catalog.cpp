@@ -94,15 +94,22 @@ std::size_t period_of(const std::vector<double>& sequence) {
 
 }  // namespace
 
-std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry) {
+std::optional<Unfit> unfit(std::string_view codec, const AlgorithmEntry& entry) {
   if (codec != "lattice") return std::nullopt;
-  const auto refused = [&](const char* why) {
-    return fmt::format("on a lattice a worker understands another's message by its own; {} has {}",
-                       entry.name, why);
+  const auto refused = [&](const char* has, const char* remedy) {
+    return Unfit{
+        fmt::format("on a lattice a worker understands another's message by its own; {} has {}",
+                    entry.name, has),
+        remedy};
   };
-  if (entry.peers == Peers::server) return refused("a server, which says nothing of its own");
+  if (entry.peers == Peers::server)
+    return refused("a server, which says nothing of its own",
+                   "use another codec, such as \"bf16\", or a method without a server");
   if (entry.peers == Peers::all || (entry.listing != nullptr && entry.listing->sums()))
-    return refused("exchanges with all workers, which have the sum of all messages");
+    return refused("exchanges with all workers, of which all take one mean",
+                   "exchange with neighbours on topology.kind = \"complete\", which is the same "
+                   "mean (d-psgd, or in a listing peers = \"neighbours\"), or use another codec, "
+                   "such as \"bf16\"");
   return std::nullopt;
 }
 
@@ -119,7 +126,7 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
     method.reduces_gradients = false;
   }
   method.kind = entry.name;
-  if (const auto reason = unfit(text(*found, "kind"), entry)) throw UsageError(*reason);
+  if (const auto refused = unfit(text(*found, "kind"), entry)) throw UsageError(refused->why);
   method.codec = codec_of(*found);
   method.rules = coded(method.rules, *method.codec);
   return method;
@@ -155,7 +162,8 @@ void require_schedule_fits(const Method& method, const Topology& topology) {
     refuse(
         "a worker hears others that do not hear it, and on a lattice neither knows what the "
         "other lacks",
-        "use graphs in which both hear each other, or another codec");
+        "use a graph in which both hear each other (one-peer-exponential does with directed = "
+        "false), or another codec, such as \"bf16\"");
   if (topology.schedule()->stochastic() == Stochastic::columns && method.message().scalars == 0)
     refuse(fmt::format("the weights of what a worker hears do not sum to 1, and {} sends no number "
                        "to divide by",

@@ -163,8 +163,11 @@ struct AlgorithmEntry {
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
 
-/// Why a kind of codec cannot be used with it; nothing: it can.
-std::optional<std::string> unfit(std::string_view codec, const AlgorithmEntry& entry);
+/// Why a kind of codec cannot be used with it, and what to do instead; nothing: it can.
+struct Unfit {
+  std::string why, remedy;
+};
+std::optional<Unfit> unfit(std::string_view codec, const AlgorithmEntry& entry);
 /// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
 /// method, its codec or the graph.
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,

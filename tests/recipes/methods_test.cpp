@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
@@ -128,17 +129,22 @@ TEST_CASE("a lattice needs a message of the receiver's own, and a spacing") {
   const std::string lattice = "\ncodec = { kind = \"lattice\", spacing = 1e-3 }\n";
   for (const char* kind : {"a2cid2", "ad-psgd", "swarm-sgd", "swarm-sgd-fixed", "d-psgd"})
     CHECK(errors("kind = \"" + std::string(kind) + "\"" + lattice).empty());
-  for (const auto& [kind, why] : {std::pair("gossip-pga", "the sum of all messages"),
-                                  {"ar-sgd", "the sum of all messages"},
-                                  {"a-psgd", "a server"}}) {
+  const std::string instead = "neighbours on topology.kind = \"complete\"";
+  for (const auto& [kind, why, remedy] : {std::tuple("gossip-pga", "all take one mean", instead),
+                                          {"ar-sgd", "all take one mean", instead},
+                                          {"halos", "a server", "a method without a server"},
+                                          {"a-psgd", "a server", "a method without a server"}}) {
     const auto refused = errors("kind = \"" + std::string(kind) + "\"" + lattice);
     REQUIRE(refused.size() == 1);
     CHECK(refused[0].line == 3);
     CHECK(refused[0].message.find(why) != std::string::npos);
+    CHECK(refused[0].remedy.find(remedy) != std::string::npos);
   }
+  CHECK(errors("kind = \"d-psgd\"" + lattice + "set.topology = { kind = \"complete\" }\n").empty());
   const auto one_way = errors("kind = \"d-psgd\"" + lattice +
                               "set.topology = { kind = \"one-peer-exponential\" }\n");
   REQUIRE(one_way.size() == 1);
+  CHECK(one_way[0].message.find("directed = false") != std::string::npos);
   CHECK(one_way[0].message.find("hears others that do not hear it") != std::string::npos);
   CHECK(errors("kind = \"a2cid2\"\ncodec = \"lattice\"\n").size() == 1);
   CHECK(compiled("[[algorithms]]\nkind = \"a2cid2\"" + lattice).warnings.empty());
