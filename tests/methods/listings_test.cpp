@@ -1,4 +1,4 @@
-// What is exact of listings, in double precision (CORRECTNESS 33 to 36).
+// What is exact of listings, in double precision (CORRECTNESS 28, 33 to 36).
 #include <cmath>
 
 #include "engine/methods/listed.hpp"
@@ -55,6 +55,20 @@ TEST_CASE("the listings of methods with kernels of their own give the same numbe
   adam.weight_decay = 0.1;
   CHECK(difference(walk("ar-sgd", json::object(), adam),
                    walk_listing(listing_of("ar-sgd"), json::object(), adam)) == 0);
+}
+
+TEST_CASE("CORRECTNESS 28: local SGD with one step and nothing outside of it is AR-SGD") {
+  const json plain = {{"steps", 1}, {"eta", 1.0}, {"beta", 0.0}};
+  CHECK(difference(walk("local-sgd", {{"steps", 1}}), walk("ar-sgd")) < 1e-13);
+  CHECK(difference(walk("diloco", plain), walk("ar-sgd")) < 1e-13);
+  CHECK(difference(walk("slowmo", {{"steps", 1}, {"alpha", 1.0}, {"beta", 0.0}}), walk("ar-sgd")) <
+        1e-13);
+  for (const auto& [key, value] : {std::pair{"steps", 2.0}, {"eta", 0.5}, {"beta", 0.5}}) {
+    INFO(key << " = " << value);
+    json other = plain;
+    other[key] = value;
+    CHECK(difference(walk("diloco", other), walk("ar-sgd")) > 1e-3);
+  }
 }
 
 TEST_CASE("CORRECTNESS 33: who ends in D-PSGD's fixed point, who beside it, who in the optimum",
