@@ -73,21 +73,25 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
   const RunSummary& summary = recording.run.summary;
   const json& environment = recording.run.attempts.back().environment;
   const int version = recording.event_version();
-  if (version < kEventVersion && summary.driver == "virtual")
+  const bool is_virtual = summary.driver == "virtual", has_server = run.spec.method.has_server();
+  if (version < 2 && is_virtual)
     throw UsageError(fmt::format(
         "run {} was simulated by acid {}, whose simulated seconds were others than those of this "
         "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
         "with the acid that recorded it, or run its recipe again with --force",
         summary.id, environment.value("acid_version", "of an unknown version")));
   if (version == kEventVersion || !run.spec.method.is_asynchronous()) return;
-  if (version < kEventVersion && !run.spec.method.rules.floats->drifts() && from == 0) return;
+  if (version == 2 && (is_virtual || !has_server)) return;
+  const bool drifts = run.spec.method.rules.floats->drifts() || has_server;
+  if (version < 2 && !drifts && from == 0) return;
   throw UsageError(fmt::format(
-      "run {} was recorded by acid {} with events of version {}, in which a gradient may begin at "
-      "other parameters than in those of version {} that this acid executes: it cannot be "
-      "repeated here; verify it {}with the acid that recorded it, or run its recipe again with "
-      "--force",
+      "run {} was recorded by acid {} with events of version {}, in which {} than in those of "
+      "version {} that this acid executes: it cannot be repeated here; verify it {}with the acid "
+      "that recorded it, or run its recipe again with --force",
       summary.id, environment.value("acid_version", "of an unknown version"), version,
-      kEventVersion, run.spec.method.rules.floats->drifts() ? "" : "without --from, or "));
+      has_server ? "messages to a server are numbered otherwise"
+                 : "a gradient may begin at other parameters",
+      kEventVersion, drifts || version > kEventVersion ? "" : "without --from, or "));
 }
 
 int index_of_cut(const Recording& recording, int number) {

@@ -38,10 +38,11 @@ const char* event_name(EventKind kind);
 struct Event {
   EventKind kind = EventKind::begin_gradient;
   double time = 0;  // normalised
-  /// exchange, offer, apply: number of the edge in the drawn list, or, where there is a server, of
-  /// the message's arrival there, from 1 (in `virtual` of apply alone). Commits where there is a
-  /// server: the gradient's staleness (in `virtual` 0). lost: of its last marks, those that were
-  /// taken without it.
+  /// exchange, offer, apply: number of the edge in the drawn list. Where there is a server, offer:
+  /// of the message's arrival there, from 1; apply: that ÷ 4096, so that both together have 24 bits
+  /// of it, since others may come thousands of times meanwhile (in `virtual` the number stands in
+  /// apply). Commits where there is a server: the gradient's staleness (in `virtual` 0). lost: of
+  /// its last marks, those that were taken without it.
   std::uint64_t exchange = 0;
   std::uint32_t fingerprint = 0;  // of the worker's x after the event
   template <class Archive>
@@ -88,7 +89,8 @@ EventBytes encode_event(const Event& event, int worker, std::int64_t number);
 /// The event as decoded; of `exchange` only the 12 lowest bits are known.
 /// Throws DamagedEvent when the check fails or the kind is not one.
 Event decode_event(std::span<const std::byte, kEventBytes> bytes, int worker, std::int64_t number);
-inline constexpr std::uint64_t kExchangeMask = 0xFFF;
+inline constexpr int kExchangeBits = 12;
+inline constexpr std::uint64_t kExchangeMask = (1 << kExchangeBits) - 1;
 
 /// A stored event was altered.
 class DamagedEvent : public Error {

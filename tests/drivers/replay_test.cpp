@@ -89,6 +89,25 @@ TEST_CASE("replay: bits, events and samples are those of the recorded run with a
     }
 }
 
+TEST_CASE("replay: a worker may come to a server after thousands of messages of others") {
+  for (const Replayable::Settings& kind : kinds()) {
+    Replayable run(
+        {.algorithm = kind.algorithm, .entry = kind.entry, .gradients = 20'000, .dimension = 10});
+    if (!run.spec.method.has_server()) continue;
+    INFO(run.spec.method.kind);
+    run.spec.schedule.learning_rate = 0.01;
+    std::atomic<std::int64_t> done = 0;
+    run.before_gradient = [&done](int worker, std::int64_t step) {
+      if (worker == 0 && step == 10) comes_true([&done] { return done >= 18'000; });
+    };
+    MemoryRecorder recorder, again;
+    recorder.when_progress = [&done](const Position& here) { done = here.gradients; };
+    const Outcome recorded = run.record(recorder);
+    check_same_end(run.replay(script_of(recorder, 3), again), recorded);
+    CHECK(difference(again, recorder, 3) == "");
+  }
+}
+
 TEST_CASE("replay: a single worker, slow workers and exchange threads") {
   Replayable alone({.algorithm = "ad-psgd", .workers = 1});
   check_replay(alone);

@@ -27,7 +27,7 @@ class Evaluator {
   Outcome run_to_end(const std::function<bool()>& failed);
 
   static std::string_view layout(const Method& method) {
-    return method.has_server() ? "mpi-server/2" : "mpi-async/6";
+    return method.has_server() ? "mpi-server/3" : "mpi-async/6";
   }
   /// Null where the method has none.
   MpiServer* server() { return server_ ? &*server_ : nullptr; }

@@ -87,7 +87,7 @@ bool ServerVisits::hear(double t) {
   }
   if (awaiting_) return false;
   hear_reply(worker_.state(), t, messages_.said(0), messages_.reply(0));
-  worker_.log().add(rank_, EventKind::apply, t, worker_.state(), number_);
+  worker_.log().add(rank_, EventKind::apply, t, worker_.state(), number_ >> kExchangeBits);
   return true;
 }
 

@@ -22,6 +22,9 @@ class Arrivals {
   /// The worker's event, which is no mark. Nothing where others arrive first. Throws BrokenScript.
   std::optional<ReplayStep> step_of(int worker);
   std::int64_t count() const { return count_; }  // so far
+  /// Where nobody can go on: the next to arrive may be somebody whose events break off before they
+  /// have the whole number. False where nobody fits.
+  bool let_go();
 
  private:
   struct Walk {
@@ -30,13 +33,16 @@ class Arrivals {
     bool has_gradient = false;        // one has been computed
   };
   bool arrive(int worker, ReplayStep& step);
+  static std::optional<std::uint64_t> number_of(const ScriptCursors::Cursor& offer);
 
   const RunSpec& spec_;
   ScriptCursors& workers_;
   CommitClocks& clocks_;
   std::vector<Walk> walks_;
   std::int64_t count_ = 0;
-  std::map<std::uint64_t, int> waiting_;  // workers, by what is known of the number they wait for
+  std::map<std::uint64_t, int> waiting_;  // workers, by the number that they wait for
+  std::vector<int> unnumbered_;           // workers of whose number only the lowest bits are known
+  int let_go_ = -1;                       // of these, the one that is next
 };
 
 }  // namespace acid

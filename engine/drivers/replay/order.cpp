@@ -19,7 +19,7 @@ std::optional<ReplayStep> ReplayOrder::next() {
   do {
     while (const auto w = workers_.next_turn())
       if (const auto step = step_of(*w)) return step;
-  } while (may_break_off() && clocks_.break_off());
+  } while ((arrivals_ && arrivals_->let_go()) || (may_break_off() && clocks_.break_off()));
   if (at_mark_ > 0 && at_mark_ == awaited_at_mark()) return mark_step();
   if (ended_ < workers_.size() && !may_break_off()) stuck();
   if (complete_) check_end();

@@ -272,7 +272,8 @@ void Replay::arrive(const ReplayStep& step) {
 
 void Replay::hear_reply(const ReplayStep& step) {
   const int w = step.worker;
-  player_.hear(w, step.time, messages_->said(w), messages_->reply(w), step.exchange);
+  player_.hear(w, step.time, messages_->said(w), messages_->reply(w),
+               step.exchange >> kExchangeBits);
 }
 
 void Replay::mark_alone(const ReplayStep& step) {

@@ -100,7 +100,7 @@ class Player {
     pool_.submit(chain_of(h), ChainPool::kNoChain, ChainPool::Weight::light,
                  [this, h, t, said, reply](int) { servers().hear_above(h, t, said, reply); });
   }
-  /// Worker w hears the reply to what it has said, its arrival number `number` at the server.
+  /// Worker w hears the reply to what it has said; the log has it with `number`.
   void hear(int w, double t, std::span<const float> own, std::span<const float> reply,
             std::uint64_t number) {
     pool_.submit(w, workers_ + w, ChainPool::Weight::light, [this, w, t, own, reply, number](int) {

@@ -26,7 +26,7 @@ class ThreadsAsync {
   Outcome execute();
 
   static std::string_view layout(const Method& method) {
-    return method.has_server() ? "threads-server/2" : "threads-async/4";
+    return method.has_server() ? "threads-server/3" : "threads-async/4";
   }
 
   /// The state, the vectors apart, while nothing happens: no exchange is in flight, and the caller
