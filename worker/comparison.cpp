@@ -220,10 +220,16 @@ std::size_t Comparison::accounted_for(const Series& series) const {
   if (next != next_point_.end()) return next->second;
   if (from_ < 0) return 0;
   const Position& start = recording_.cuts[static_cast<std::size_t>(from_)].position;
-  return static_cast<std::size_t>(
-      std::find_if(series.points.begin(), series.points.end(),
-                   [&](const SeriesPoint& point) { return before(start, point.position); }) -
-      series.points.begin());
+  auto left = std::ranges::find_if(
+      series.points, [&](const SeriesPoint& point) { return before(start, point.position); });
+  // Of gradients a replay's first sample, which may be its last, says nothing.
+  constexpr std::array<std::string_view, 4> kOfGradients{"train_loss", "staleness", "gradient_norm",
+                                                         "learning_rate"};
+  const bool is_replay = !simulated_ && !recording_.events.empty();
+  if (is_replay && left != series.points.end() &&
+      std::ranges::find(kOfGradients, series.metric) != kOfGradients.end())
+    ++left;
+  return static_cast<std::size_t>(left - series.points.begin());
 }
 
 void Comparison::expect_nothing_left(const Position& end, bool nor_after_it) {
