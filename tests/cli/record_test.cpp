@@ -139,6 +139,22 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
              ContainsSubstring("was simulated by acid") && ContainsSubstring(simulated.id));
 }
 
+TEST_CASE("a run whose messages to a server were numbered otherwise is refused by verify") {
+  constexpr const char* kOlder =
+      "UPDATE attempts SET environment = json_set(environment, '$.event_version', 2)";
+  const RecordedRun without;
+  without.alter(kOlder);
+  CHECK(without.verify().code == 0);
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm), "kind = \"a-psgd\"");
+  const RecordedRun served(recipe);
+  CHECK(served.verify().code == 0);
+  served.alter(kOlder);
+  const auto refused = served.verify();
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("numbered otherwise") && ContainsSubstring(served.id));
+}
+
 TEST_CASE("another version of OpenBLAS than then is among what changed") {
   const RecordedRun run;
   run.alter(
@@ -196,6 +212,19 @@ TEST_CASE("a last sample that events follow does not pass verification") {
   INFO(verified.out);
   CHECK(verified.code == 4);
   CHECK_THAT(verified.out, ContainsSubstring("was not recorded"));
+}
+
+TEST_CASE("a run is verified from a checkpoint that no sample but the last follows") {
+  std::string recipe = kRecorded;
+  for (const auto& [from, to] : {std::pair{"= 64", "= 16384"},  // long enough for a checkpoint
+                                 {"= 600", "= 3000"},
+                                 {"0.34", "1000"},
+                                 {"0.5", "100"}})
+    recipe.replace(recipe.find(from), std::strlen(from), to);
+  const RecordedRun run(recipe);
+  const auto verified = run.verify({"--from", run.show()["checkpoints"].back()["number"].dump()});
+  INFO(verified.out);
+  CHECK(verified.code == 0);
 }
 
 TEST_CASE("a checkpoint of another layout is neither gone on from nor verified") {
