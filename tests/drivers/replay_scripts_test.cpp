@@ -54,8 +54,13 @@ struct Recorded {
   Replayable run;
   MemoryRecorder recorder;
   ReplayScript script;
-  explicit Recorded(int workers, std::int64_t gradients = 300)
-      : run({.workers = workers, .gradients = gradients, .dimension = kLongVector}) {
+  explicit Recorded(int workers, std::int64_t gradients = 300,
+                    const AlgorithmEntry* entry = nullptr)
+      : run({.entry = entry,
+             .workers = workers,
+             .gradients = gradients,
+             .dimension = kLongVector}) {
+    if (entry != nullptr) run.spec.schedule.learning_rate = 0.01;
     run.record(recorder);
     script = script_of(recorder, workers);
     run.task["dimension"] = 20;
@@ -233,13 +238,15 @@ TEST_CASE("replay: an empty script of a complete run is a run without gradients"
 }
 
 TEST_CASE("replay: what breaks off is replayed as far as it leads") {
-  Recorded recorded(4, 600);
+  const AlgorithmEntry* const entry =
+      GENERATE(as<const AlgorithmEntry*>(), nullptr, &test::served_late(), &test::served_by_hubs());
+  Recorded recorded(4, 600, entry);
   const ReplayScript& whole = recorded.script;
   MemoryRecorder intact;
   recorded.run.replay(whole, intact);
   Stream random(Seeds(3).derived(Purpose::data_order, 0));
   for (int round = 0; round < 50; ++round) {
-    INFO("round " << round);
+    INFO(recorded.run.spec.method.kind << ", round " << round);
     ReplayScript script = whole;
     for (auto& events : script.workers) events.resize(1 + random.below(events.size()));
     MemoryRecorder again;
@@ -266,6 +273,27 @@ TEST_CASE("replay: offers and applies at one time are the exchange") {
       }
   check_same_end(recorded.run.replay(split, twice), whole);
   CHECK(other_series(twice, once) == "");
+}
+
+TEST_CASE("replay: scripts of servers altered at random end, one way or the other") {
+  for (const AlgorithmEntry* const entry : {&test::served_late(), &test::served_by_hubs()}) {
+    INFO(entry->name);
+    Recorded recorded(3, 100, entry);
+    int broken = 0;
+    for (std::uint32_t round = 0; round < 1000; ++round) {
+      INFO("round " << round);
+      Stream random(Seeds(6).derived(Purpose::data_order, round));
+      ReplayScript script = recorded.script;
+      alter(script, random);
+      MemoryRecorder again;
+      try {
+        recorded.run.replay(script, again, 1, {}, random.below(2) == 0);
+      } catch (const BrokenScript&) {
+        ++broken;
+      }
+    }
+    CHECK(broken > 300);
+  }
 }
 
 TEST_CASE("replay: scripts altered at random end, one way or the other") {

@@ -57,7 +57,7 @@ std::optional<ReplayStep> Arrivals::step_of(int worker) {
     at = {at.leg + 1, 0, at.arrival, at.has_gradient};
   c.last_change = event.time;
   workers_.proceed(worker);
-  step.computes = phase == Phase::gradient && c.at < c.last_commit;
+  step.computes = phase == Phase::gradient && c.at < c.last_use;
   return step;
 }
 

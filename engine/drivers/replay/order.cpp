@@ -96,7 +96,7 @@ ReplayStep ReplayOrder::gradient_step(int worker) {
   c.last_change = event.time;
   c.in_flight = event.kind != EventKind::commit_gradient;
   workers_.proceed(worker);
-  step.computes = c.in_flight && c.at < c.last_commit;
+  step.computes = c.in_flight && c.at < c.last_use;
   return step;
 }
 

@@ -23,7 +23,7 @@ ScriptCursors::ScriptCursors(int workers, const ReplayScript& script)
     c.events = &script.workers[static_cast<std::size_t>(w)];
     for (std::size_t index = 0; index < c.events->size(); ++index) {
       const EventKind kind = (*c.events)[index].kind;
-      if (is_commit(kind)) c.last_commit = index + 1;
+      if (is_commit(kind) || kind == EventKind::offer) c.last_use = index + 1;
       c.all_gradients += is_commit(kind) ? 1 : 0;
       c.all_halves += kind == EventKind::exchange || kind == EventKind::apply ? 1 : 0;
       c.marks += is_mark(kind) ? 1 : 0;
@@ -64,7 +64,7 @@ ScriptCursors::Standing ScriptCursors::standing(int worker) const {
   return {.events = static_cast<std::int64_t>(c.at),
           .gradients = c.gradients,
           .last_change = c.last_change,
-          .computing = c.in_flight && c.at < c.last_commit};
+          .computing = c.in_flight && c.at < c.last_use};
 }
 
 std::optional<int> ScriptCursors::next_turn() {

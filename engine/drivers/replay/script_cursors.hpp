@@ -18,7 +18,8 @@ class ScriptCursors {
   enum class State { ready, at_clock, at_exchange, at_apply, at_mark, ended };
   struct Cursor {
     const std::vector<Event>* events = nullptr;
-    std::size_t at = 0, last_commit = 0;  // last_commit: index + 1; 0 when there is none
+    std::size_t at = 0;
+    std::size_t last_use = 0;  // of a gradient: index + 1 of a commit, or of what may say it; or 0
     State state = State::ready;
     bool in_flight = false;  // a gradient
     std::int64_t gradients = 0;
@@ -36,7 +37,7 @@ class ScriptCursors {
     std::int64_t events = 0;  // executed
     std::int64_t gradients = 0;
     double last_change = 0;  // when a gradient or an exchange changed its x or mixed it
-    bool computing = false;  // a gradient is in flight that the script commits later
+    bool computing = false;  // a gradient is in flight that the script says or commits later
   };
 
   /// The script outlives it. Throws BrokenScript.
