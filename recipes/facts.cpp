@@ -1,10 +1,12 @@
 #include "recipes/facts.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/base/digest.hpp"
 #include "engine/data/analytic.hpp"
 #include "engine/data/dataset.hpp"
+#include "engine/data/image_list.hpp"
 #include "engine/models/layout.hpp"
 
 namespace acid {
@@ -75,7 +77,9 @@ const MixingNumbers& Facts::mixing(int workers, const nlohmann::json& options, b
 }
 
 const std::string& Facts::file_digest(const std::string& path) {
-  return once(digests_, path, [&] { return sha256_file(path); });
+  return once(digests_, path, [&] {
+    return std::filesystem::is_directory(path) ? image_folder_digest(path) : sha256_file(path);
+  });
 }
 
 }  // namespace acid

@@ -42,7 +42,7 @@ class Facts {
   const ScheduleNumbers& schedule(int workers, const nlohmann::json& topology);
   /// Of the weights of a method of rounds: workers ≥ 2.
   const MixingNumbers& mixing(int workers, const nlohmann::json& topology, bool uniform);
-  /// SHA-256 of a file's content.
+  /// SHA-256 of a file's content, or of a folder of images (image_folder_digest).
   const std::string& file_digest(const std::string& path);
 
  private:

@@ -48,7 +48,7 @@ std::int64_t count_records(const std::string& path, const CifarFormat& format) {
 
 struct Records {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<std::int32_t> labels;
 };
 
 void append_records(const std::string& path, const CifarFormat& format, Records& records) {

@@ -37,7 +37,9 @@ struct DataInfo {
   DataShape shape;
   std::int64_t train_size = 0;
   std::int64_t test_size = 0;
-  std::vector<std::string> files;  // absolute or as given; digested when a run starts
+  /// Absolute or as given; digested when a run starts. A folder stands for all images in it
+  /// (image_folder_digest).
+  std::vector<std::string> files;
 };
 
 /// Labelled examples. Immutable; any thread may read.

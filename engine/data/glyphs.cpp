@@ -72,9 +72,10 @@ std::shared_ptr<const Split> draw_glyphs_split(const nlohmann::json& options, Da
   const auto count = static_cast<std::size_t>(size);
   const auto noise = static_cast<float>(number(options, "noise"));
   const std::uint64_t key = data_key(options.at("seed").get<std::uint64_t>(), part);
-  std::vector<std::uint8_t> pixels(count * kGlyphPixels), labels(count);
+  std::vector<std::uint8_t> pixels(count * kGlyphPixels);
+  std::vector<std::int32_t> labels(count);
   for (std::size_t e = 0; e < count; ++e) {
-    labels[e] = static_cast<std::uint8_t>(e % kDigits);
+    labels[e] = static_cast<std::int32_t>(e % kDigits);
     draw_glyph(labels[e], noise, Stream(key, e),
                std::span(pixels).subspan(e * kGlyphPixels, kGlyphPixels));
   }

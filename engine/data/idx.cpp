@@ -99,7 +99,7 @@ void expect_same_size(const Images& train, const Images& test, const ByteFile& t
                    fmt::format("{} × {}", test.height, test.width));
 }
 
-std::vector<std::uint8_t> read_labels(ByteFile& file, std::int64_t count) {
+std::vector<std::int32_t> read_labels(ByteFile& file, std::int64_t count) {
   read_label_header(file, count);
   const std::int64_t begin = file.offset();
   std::vector<std::uint8_t> labels(static_cast<std::size_t>(count));
@@ -109,7 +109,7 @@ std::vector<std::uint8_t> read_labels(ByteFile& file, std::int64_t count) {
     if (labels[i] >= kClasses)
       file.fail(begin + static_cast<std::int64_t>(i), "a label from 0 to 9",
                 fmt::format("{}", labels[i]));
-  return labels;
+  return {labels.begin(), labels.end()};
 }
 
 std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& images,
@@ -120,7 +120,7 @@ std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& imag
   image_file.read(pixels, "pixels");
   image_file.expect_end();
   ByteFile label_file(label_path, kIdxRemedy);
-  std::vector<std::uint8_t> labels = read_labels(label_file, images.count);
+  std::vector<std::int32_t> labels = read_labels(label_file, images.count);
   return std::make_shared<ByteImages>(DataShape{1, images.height, images.width, kClasses},
                                       std::move(pixels), std::move(labels),
                                       std::span(&statistics, 1));

@@ -94,7 +94,7 @@ Dataset hold_out(Dataset dataset, std::int64_t count, std::uint64_t key) {
 }
 
 ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
-                       std::vector<std::uint8_t> labels,
+                       std::vector<std::int32_t> labels,
                        std::span<const ChannelStatistics> statistics)
     : channel_size_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
       pixels_(std::move(pixels)),
@@ -103,8 +103,9 @@ ByteImages::ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
               "{} bytes for {} of {}", pixels_.size(), labels_.size(), shape.features());
   ACID_ASSERT(std::ssize(statistics) == shape.channels, "{} statistics for {} channels",
               statistics.size(), shape.channels);
-  for (const std::uint8_t label : labels_)
-    ACID_ASSERT(label < shape.classes, "label {} of {} classes", label, shape.classes);
+  for (const std::int32_t label : labels_)
+    ACID_ASSERT(label >= 0 && label < shape.classes, "label {} of {} classes", label,
+                shape.classes);
   for (const ChannelStatistics& channel : statistics)
     channels_.push_back({1 / (255 * channel.deviation), -channel.mean / channel.deviation});
 }

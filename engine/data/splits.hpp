@@ -15,7 +15,7 @@ class ByteImages final : public Split {
   /// `pixels` holds labels.size() × shape.features() bytes; one statistic per channel; labels are
   /// below shape.classes (asserted).
   ByteImages(const DataShape& shape, std::vector<std::uint8_t> pixels,
-             std::vector<std::uint8_t> labels, std::span<const ChannelStatistics> statistics);
+             std::vector<std::int32_t> labels, std::span<const ChannelStatistics> statistics);
 
   std::int64_t size() const override { return std::ssize(labels_); }
   int label(std::int64_t example) const override;
@@ -32,7 +32,7 @@ class ByteImages final : public Split {
   };
   std::size_t channel_size_;
   std::vector<std::uint8_t> pixels_;
-  std::vector<std::uint8_t> labels_;
+  std::vector<std::int32_t> labels_;
   std::vector<Affine> channels_;
 };
 

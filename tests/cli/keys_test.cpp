@@ -18,7 +18,7 @@
 #include "recipes/plan.hpp"
 #include "recipes/sections.hpp"
 #include "tests/catch.hpp"
-#include "tests/data/arrays.hpp"
+#include "tests/cli/data_files.hpp"
 #include "worker/compose.hpp"
 
 using namespace acid;
@@ -100,6 +100,7 @@ const std::map<std::string, const char*> kNotExecuted{
     {"task.partition.classes_per_worker", "of two classes one is the only choice: the same"},
     {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},
     {"task.model.timeout", "the same"},
+    {"task.dataset.decode_threads", "changes no pixel: tests/data/image_folder_test.cpp"},
     {"task.dataset.interpreter", "the same"},
     {"task.dataset.timeout", "the same"},
     {"checkpoint", "saving changes nothing that is computed: tests/cli/resume_test.cpp"},
@@ -304,29 +305,6 @@ Compiled compiled(const Overrides& overrides) {
   return result;
 }
 
-/// What says where a data set's files are; grey images of two rows and three columns.
-std::string files_of(const std::string& kind) {
-  using namespace acid::testing;
-  static const ScratchFolder folder;
-  const std::vector<std::uint8_t> pixels{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, labels{0, 1};
-  std::vector<NamedTensor> tensors;
-  for (const std::string part : {"train", "test"}) {
-    folder.write(part + "_inputs.npy", npy("|u1", {2, 1, 2, 3}, pixels));
-    folder.write(part + "_labels.npy", npy("|u1", {2}, labels));
-    tensors.push_back(
-        {part + "_inputs", TensorType::u8, {2, 1, 2, 3}, {pixels.begin(), pixels.end()}});
-    tensors.push_back({part + "_labels", TensorType::u8, {2}, {labels.begin(), labels.end()}});
-  }
-  folder.write("tensors", safetensors(tensors));
-  const std::string tokens(40000, 'a');
-  folder.write("t.safetensors", safetensors({{"tokens", TensorType::u8, {40000}, tokens}}));
-  if (kind == "text") return ",file=\"" SOURCE_ROOT "/LICENSE\"";
-  if (kind == "tokens")
-    return fmt::format(",vocabulary=100,file=\"{}\"", folder.path("t.safetensors"));
-  if (kind == "npy") return fmt::format(",root=\"{}\"", folder.root());
-  return kind == "safetensors" ? fmt::format(",path=\"{}\"", folder.path("tensors")) : "";
-}
-
 Overrides with_model(const Overrides& context, const Key& key) {
   const bool is_model = key.path == "task.model";
   if (!is_model && (key.path != "task.dataset" || find_dataset(key.kind) == nullptr))
@@ -336,7 +314,7 @@ Overrides with_model(const Overrides& context, const Key& key) {
                             : data == "text" || data == "tokens" ? "transformer-lm"
                                                                  : "linear";
   return {fmt::format("task={{dataset={{kind=\"{}\"{}}},model={{kind=\"{}\"}},batch_size=1}}", data,
-                      files_of(data), model),
+                      testing::files_of(data), model),
           "execution.virtual={}"};
 }
 

@@ -1,9 +1,12 @@
 // Data of a person's own, from files to a verified run.
+#include <csignal>
 #include <cstdint>
+#include <thread>
 
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/data/arrays.hpp"
+#include "tests/data/images.hpp"
 
 namespace {
 
@@ -94,4 +97,116 @@ TEST_CASE("what is wrong with arrays is said before anything runs, else as the r
   CHECK(ran.code == 1);
   CHECK_THAT(ran.err, ContainsSubstring("train_inputs.npy") && ContainsSubstring("in example 2"));
   CHECK(acid::test::acid(folder, {"doctor", "--store"}).code == 0);
+}
+
+namespace {
+
+/// Dark and light images, some of each in either format and of another size than is asked for.
+struct OwnImages : acid::test::Folder {
+  OwnImages() {
+    using namespace acid::testing;
+    for (const std::string part : {"train", "test"})
+      for (int k = 0; k < 16; ++k) {
+        const bool light = k % 2 == 1;
+        const std::string name =
+            fmt::format("photos/{}/{}/{:02}.", part, light ? "light" : "dark", k);
+        std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+        const auto grey = static_cast<std::uint8_t>((light ? 200 : 20) + k);
+        const Pixels pixels = plain(6 + k, 9, {grey, static_cast<std::uint8_t>(grey / 2), 0});
+        if (k < 8)
+          write(name + "png", png(6 + k, 9, pixels));
+        else
+          write(name + "jpg", jpeg(6 + k, 9, pixels));
+      }
+    write("own.toml", recipe("photos"));
+  }
+  static std::string recipe(const std::string& root) {
+    std::string text = kRecipe;
+    const std::string arrays = R"({ kind = "npy", root = "data" })";
+    return text.replace(text.find(arrays), arrays.size(),
+                        "{ kind = \"image-folder\", root = \"" + root +
+                            "\", height = 4, width = 5, mean = [0.4, 0.2, 0.0] }");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("images of files train, wherever they lie and by any number of threads the same run") {
+  const OwnImages folder;
+  const auto ran = acid::test::acid(folder, {"run", "own.toml"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const auto compared = acid::test::acid(folder, {"compare", "own", "--json"}).json();
+  CHECK(compared["groups"][0]["metrics"]["eval_accuracy"]["mean"] == 1);
+  CHECK(acid::test::acid(folder, {"verify", "own"}).code == 0);
+  const auto planned = [&](const std::string& setting) {
+    return acid::test::acid(folder, {"plan", "own.toml", "--json", "--set", setting})
+        .json()["runs"][0]["id"];
+  };
+  const auto before = planned("seeds=[1]");
+  CHECK(planned("task.dataset.decode_threads=1") == before);
+  CHECK(planned("task.dataset.height=5") != before);
+  std::filesystem::rename(folder.path("photos"), folder.path("moved"));
+  folder.write("own.toml", OwnImages::recipe("moved"));
+  CHECK(planned("seeds=[1]") == before);
+  // The whole run is there already.
+  CHECK_THAT(acid::test::acid(folder, {"run", "own.toml"}).err, !ContainsSubstring("resuming"));
+  CHECK(acid::test::acid(folder, {"list", "--json"}).json()["runs"].size() == 1);
+  std::filesystem::rename(folder.path("moved/test/dark/00.png"),
+                          folder.path("moved/test/dark/a.png"));
+  CHECK(planned("seeds=[1]") != before);
+}
+
+TEST_CASE("what is wrong with a folder of images is said with its place, by plan or by run") {
+  const OwnImages folder;
+  std::filesystem::rename(folder.path("photos/test/light"), folder.path("photos/test/bright"));
+  const auto planned = acid::test::acid(folder, {"plan", "own.toml"});
+  CHECK(planned.code == 2);
+  CHECK_THAT(planned.err, ContainsSubstring("own.toml:5") &&
+                              ContainsSubstring("the class 'light' is in") &&
+                              ContainsSubstring("add the folder"));
+  std::filesystem::rename(folder.path("photos/test/bright"), folder.path("photos/test/light"));
+  const std::string whole = folder.read("photos/train/light/09.jpg");
+  folder.write("photos/train/light/09.jpg", whole.substr(0, whole.size() / 2));
+  folder.write("photos/train/dark/00.png", "");
+  CHECK(acid::test::acid(folder, {"plan", "own.toml"}).code == 0);
+  const auto ran = acid::test::acid(folder, {"run", "own.toml"});
+  CHECK(ran.code == 1);
+  CHECK_THAT(ran.err, ContainsSubstring("2 of 16 images cannot be used") &&
+                          ContainsSubstring("photos/train/dark/00.png: the file is empty") &&
+                          ContainsSubstring("photos/train/light/09.jpg: the JPEG image is") &&
+                          ContainsSubstring("remove it"));
+  CHECK(acid::test::acid(folder, {"doctor", "--store"}).code == 0);
+}
+
+TEST_CASE("a run on images goes on after an interruption, also where their folder was moved") {
+  const OwnImages folder;
+  const auto call = [&](const std::vector<std::string>& arguments) {
+    return acid::test::acid(folder, arguments);
+  };
+  const std::vector<std::string> long_run = {"run",   "own.toml",
+                                             "--set", "budget.gradients=1000000000",
+                                             "--set", "checkpoint.every_time=50"};
+  acid::test::Running running(folder, long_run);
+  while (!folder.has("acid-store/checkpoints") ||
+         std::filesystem::is_empty(folder.path("acid-store/checkpoints")))
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(running.pid(), SIGTERM);
+  CHECK(running.wait().code == 130);
+  std::filesystem::rename(folder.path("photos"), folder.path("moved"));
+  folder.write("own.toml", OwnImages::recipe("moved"));
+  acid::test::Running again(folder, long_run);
+  while (again.err().find("resuming from gradient") == std::string::npos &&
+         !acid::test::has_ended(again))
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  kill(again.pid(), SIGTERM);
+  const auto ended = again.wait();
+  CHECK(ended.code == 130);
+  CHECK_THAT(ended.err, ContainsSubstring("resuming from gradient"));
+  const auto runs = call({"list", "--json"}).json()["runs"];
+  REQUIRE(runs.size() == 1);
+  const auto shown = call({"show", runs[0]["id"], "--json"}).json();
+  REQUIRE(shown["attempts"].size() == 2);
+  CHECK(shown["attempts"][1]["changed"].empty());
 }

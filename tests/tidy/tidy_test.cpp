@@ -80,6 +80,8 @@ const std::map<std::string, Prefixes> kConfined{
     {"httplib.h", {"tests/cli/watch_html_test.cpp"}},
     {"torch/", {"engine/models/torch"}},
     {"ATen/", {"engine/models/torch", "bench/torch_kernels.cpp"}},
+    {"jpeglib.h", {"engine/data/jpeg_file.cpp", "tests/data/images.hpp"}},
+    {"png.h", {"engine/data/png_file.cpp", "tests/data/images.hpp"}},
     {"zip.h", {"exports/zip.cpp"}},
     {"Eigen/", {"engine/topology/", "tests/"}},
     {"Spectra/", {"engine/topology/"}},
