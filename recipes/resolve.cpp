@@ -82,7 +82,7 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
   const json& task = s_["task"];
   const bool process =
       task["model"].is_object() && find_model(text(task["model"], "kind"))->describe != nullptr;
-  for (const char* key : {"label_noise", "augmentation"})
+  for (const char* key : {"label_noise", "feature_shift", "augmentation"})
     if (process && task.contains(key))
       error(fmt::format("task.{}", key),
             fmt::format("task.{} is for acid's own models, and the process of '{}' takes its "
@@ -92,6 +92,14 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
   if (facts.tokens && task.contains("label_noise"))
     error("task.label_noise", "task.label_noise changes classes, and sequences have none",
           "remove label_noise");
+  if (facts.tokens && task.contains("feature_shift"))
+    error("task.feature_shift", "task.feature_shift adds noise to numbers, and tokens are none",
+          "remove feature_shift");
+  if (task.contains("feature_shift") && text(task["partition"], "kind") == "shared")
+    error("task.feature_shift",
+          "task.feature_shift gives each worker's examples a noise of their own, and all workers "
+          "share theirs",
+          "use partition = \"iid\" or another one, or remove feature_shift");
   if (!process && !facts.images && task.contains("augmentation"))
     error("task.augmentation", "task.augmentation changes images, and the examples are none",
           "remove augmentation, or use a data set of images");

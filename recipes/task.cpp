@@ -40,8 +40,18 @@ constexpr Field kLabelNoise = {.name = "label_noise",
                                    "drawn anew for each seed; never those of tests",
                                .minimum = 0,
                                .maximum = 1};
-constexpr std::array<std::string_view, 7> kTaskElsewhere = {
-    "dataset", "model", "batch_size", "partition", "validation", "label_noise", "augmentation"};
+constexpr Field kFeatureShift = {.name = "feature_shift",
+                                 .type = FieldType::number,
+                                 .fallback = "null",
+                                 .help =
+                                     "Gaussian noise on the features of training examples, of this "
+                                     "variance with the last of N workers and of i/N of it with "
+                                     "worker i; the same in every pass, never on those of tests",
+                                 .minimum = 0,
+                                 .maximum = 1e6};
+constexpr std::array<std::string_view, 8> kTaskElsewhere = {
+    "dataset",    "model",       "batch_size",    "partition",
+    "validation", "label_noise", "feature_shift", "augmentation"};
 
 nlohmann::json dataset_of(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(dataset_catalog());
@@ -101,8 +111,10 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
   const Node* validation = node->find("validation");
   task["batch_size"] = task["partition"] = nullptr;
   const Node *noise = node->find("label_noise"), *augmentation = node->find("augmentation");
+  const Node* const shift = node->find("feature_shift");
   if (analytic != nullptr) {
     refuse(checker, noise, *analytic);
+    refuse(checker, shift, *analytic);
     refuse(checker, augmentation, *analytic);
   }
   if (!batches) {
@@ -117,6 +129,9 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
   if (auto asked = checker.value_or_fallback(noise, kLabelNoise, "task");
       analytic == nullptr && !asked.is_null() && asked != 0)
     task["label_noise"] = std::move(asked);
+  if (auto asked = checker.value_or_fallback(shift, kFeatureShift, "task");
+      analytic == nullptr && !asked.is_null() && asked != 0)
+    task["feature_shift"] = std::move(asked);
   if (auto asked = checker.table(augmentation, "task.augmentation", {kAugmentationFields});
       analytic == nullptr && augmentation_of(asked).any())
     task["augmentation"] = std::move(asked);

@@ -24,6 +24,7 @@ TaskSettings task_of(const json& section) {
           .batch_size = optional_of<int>(section.at("batch_size")),
           .validation = section.value("validation", std::int64_t{0}),
           .label_noise = section.value("label_noise", 0.0),
+          .feature_shift = section.value("feature_shift", 0.0),
           .augmentation = section.contains("augmentation")
                               ? augmentation_of(section["augmentation"])
                               : Augmentation{},

@@ -94,6 +94,7 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     data = with_label_noise(std::move(data), task.label_noise,
                             spec.seeds.derived(Purpose::label_noise));
   data.augmentation = task.augmentation;
+  data.feature_shift = task.feature_shift;
   ModelRuntime& runtime = load_model_runtime();
   // So that what is recorded is what is in effect.
   runtime.pin_threads(spec.threads_per_worker);
@@ -166,6 +167,8 @@ nlohmann::json derived_seeds(const RunSettings& settings) {
     all[std::string(purpose_name(Purpose::validation))] = validation_key(dataset);
   if (settings.task.label_noise > 0)
     all[std::string(purpose_name(Purpose::label_noise))] = seeds.derived(Purpose::label_noise);
+  if (settings.task.feature_shift > 0)
+    all[std::string(purpose_name(Purpose::feature_shift))] = seeds.derived(Purpose::feature_shift);
   if (settings.task.augmentation.any()) of_each.push_back(Purpose::augmentation);
   const json& model = settings.task.model;
   if (model.is_object() && find_model(text(model, "kind"))->describe != nullptr)

@@ -61,6 +61,8 @@ std::string_view purpose_name(Purpose purpose) {
       return "validation";
     case Purpose::label_noise:
       return "label_noise";
+    case Purpose::feature_shift:
+      return "feature_shift";
   }
   ACID_ASSERT(false, "purpose {}", static_cast<int>(purpose));
 }

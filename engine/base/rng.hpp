@@ -24,6 +24,7 @@ enum class Purpose : std::uint32_t {
   training_sample = 14,
   validation = 15,
   label_noise = 16,
+  feature_shift = 17,
 };
 std::string_view purpose_name(Purpose purpose);
 

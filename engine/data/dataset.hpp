@@ -66,6 +66,7 @@ struct Dataset {
   std::shared_ptr<const Split> validation = {};  // nullptr: none was held out
   std::vector<FileDigest> files = {};
   Augmentation augmentation = {};  // of the examples of gradients, never of those of evaluations
+  double feature_shift = 0;        // the level of with_feature_shift, once workers have examples
 };
 
 /// Mean and standard deviation of one channel, with bytes 0 … 255 scaled to 0 … 1.
@@ -149,6 +150,14 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
 /// of it, whatever their labels.
 std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
                                                       int classes, int workers);
+
+/// Training examples with noise on their features, of which worker i of n (from 1) has the variance
+/// level · i/n: the noise-based feature imbalance of NIID-Bench (Li et al. 2021, 2102.02079). Drawn
+/// by `key`, for each example once: whoever reads it finds the same. Every example is in one of the
+/// shards, which are not `shared`.
+std::shared_ptr<const Split> with_feature_shift(std::shared_ptr<const Split> train,
+                                                const Shards& shards, double level,
+                                                std::uint64_t key);
 
 /// The training examples on which the loss of the consensus mean is followed (train_loss_at_mean),
 /// in the order they are looked at: the first of a random order of all `train_size`, which depends

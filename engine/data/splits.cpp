@@ -1,6 +1,8 @@
 #include "engine/data/splits.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.hpp"
@@ -53,6 +55,35 @@ class Relabelled final : public Split {
   std::vector<std::int32_t> labels_;
 };
 
+/// A split with noise on its features.
+class ShiftedFeatures final : public Split {
+ public:
+  ShiftedFeatures(std::shared_ptr<const Split> all, std::vector<float> deviations,
+                  std::uint64_t key)
+      : all_(std::move(all)), deviations_(std::move(deviations)), key_(key) {}
+
+  std::int64_t size() const override { return all_->size(); }
+  int label(std::int64_t example) const override { return all_->label(example); }
+  void copy_features(std::int64_t example, std::span<float> out) const override {
+    all_->copy_features(example, out);
+    Stream stream(key_, static_cast<std::uint64_t>(example));
+    const float deviation = deviations_[static_cast<std::size_t>(example)];
+    std::array<double, 256> noise;
+    while (!out.empty()) {
+      const std::size_t some = std::min(out.size(), noise.size());
+      stream.normals(std::span(noise).first(some));
+      for (std::size_t k = 0; k < some; ++k) out[k] += deviation * static_cast<float>(noise[k]);
+      out = out.subspan(some);
+    }
+  }
+  float black(int channel) const override { return all_->black(channel); }
+
+ private:
+  std::shared_ptr<const Split> all_;
+  std::vector<float> deviations_;  // by example
+  std::uint64_t key_;
+};
+
 }  // namespace
 
 Dataset with_label_noise(Dataset dataset, double share, std::uint64_t key) {
@@ -67,6 +98,22 @@ Dataset with_label_noise(Dataset dataset, double share, std::uint64_t key) {
   }
   dataset.train = std::make_shared<Relabelled>(dataset.train, std::move(labels));
   return dataset;
+}
+
+std::shared_ptr<const Split> with_feature_shift(std::shared_ptr<const Split> train,
+                                                const Shards& shards, double level,
+                                                std::uint64_t key) {
+  std::vector<float> deviations(static_cast<std::size_t>(train->size()));
+  std::int64_t shared_out = 0;
+  for (std::size_t worker = 0; worker < shards.lists.size(); ++worker) {
+    const double part = static_cast<double>(worker + 1) / static_cast<double>(shards.lists.size());
+    for (const std::int32_t example : shards.lists[worker])
+      deviations[static_cast<std::size_t>(example)] = static_cast<float>(std::sqrt(level * part));
+    shared_out += std::ssize(shards.lists[worker]);
+  }
+  ACID_ASSERT(level >= 0 && shared_out == train->size(), "level {}, {} of {} examples", level,
+              shared_out, train->size());
+  return std::make_shared<ShiftedFeatures>(std::move(train), std::move(deviations), key);
 }
 
 std::uint64_t validation_key(const nlohmann::json& dataset) {

@@ -39,6 +39,13 @@ std::vector<Segment> segments_of(const std::vector<LayoutTensor>& tensors) {
   return segments;
 }
 
+std::shared_ptr<const Split> training_of(const Dataset& dataset, const Shards& shards,
+                                         const Seeds& seeds) {
+  if (dataset.feature_shift == 0) return dataset.train;
+  return with_feature_shift(dataset.train, shards, dataset.feature_shift,
+                            seeds.derived(Purpose::feature_shift));
+}
+
 class Supervised : public Objective {
  public:
   Supervised(ModelRuntime& runtime, const nlohmann::json& model, Dataset dataset,
@@ -51,6 +58,7 @@ class Supervised : public Objective {
         start_(start_of(model, dataset_.shape, seeds)),
         chunk_rows_(chunk_rows(dataset_.shape)),
         shards_(make_shards(*dataset_.train, dataset_.shape.classes, workers, partition, seeds)),
+        train_(training_of(dataset_, shards_, seeds)),
         seeds_(seeds),
         sample_(training_sample(dataset_.train->size(), dataset_.test->size(), seeds,
                                 dataset_.shape.labels())) {
@@ -110,7 +118,7 @@ class Supervised : public Objective {
     const std::int64_t rows = std::min(chunk_rows_, size_of(set) - first);
     ACID_ASSERT(chunk >= 0 && rows > 0, "chunk {} of {}", chunk, evaluation_chunks(set));
     resize(lane.minibatch, rows);
-    const Split& split = set == EvaluationSet::training     ? *dataset_.train
+    const Split& split = set == EvaluationSet::training     ? *train_
                          : set == EvaluationSet::validation ? *dataset_.validation
                                                             : *dataset_.test;
     for (std::int64_t row = 0; row < rows; ++row)
@@ -163,7 +171,7 @@ class Supervised : public Objective {
       const auto left = static_cast<std::size_t>(batch_size_ - row);
       const auto some = std::span(examples).first(std::min(examples.size(), left));
       orders_[static_cast<std::size_t>(worker)].read(step * batch_size_ + row, some);
-      for (const std::int32_t example : some) copy_example(*dataset_.train, example, out, row++);
+      for (const std::int32_t example : some) copy_example(*train_, example, out, row++);
     }
     if (dataset_.augmentation.any()) augment_rows(worker, step, out);
   }
@@ -197,6 +205,7 @@ class Supervised : public Objective {
   const StoredModel start_;
   const std::int64_t chunk_rows_;  // examples of an evaluation
   const Shards shards_;
+  const std::shared_ptr<const Split> train_;
   const Seeds seeds_;
   const std::vector<std::int32_t> sample_;  // of the training examples, for evaluation
   std::vector<float> black_;                // by channel

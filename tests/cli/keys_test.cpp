@@ -96,6 +96,7 @@ const std::map<std::string, const char*> kNotExecuted{
     {"execution.threads",
      "the order of threads is no function of settings: tests/drivers/threads_test"},
     {"task.augmentation", "batches of LibTorch: tests/models/supervised_test.cpp"},
+    {"task.feature_shift", "the same: tests/data/partition_test.cpp"},
     {"task.label_noise", "the same: tests/data/partition_test.cpp"},
     {"task.partition.classes_per_worker", "of two classes one is the only choice: the same"},
     {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},

@@ -285,4 +285,35 @@ TEST_CASE("Holdings count the examples of each class that a worker has") {
   CHECK(count_holdings(three, train, 1, 3) == Counts{{2}, {3}, {1}});
 }
 
+TEST_CASE("A feature shift is noise whose variance grows with the worker, the same at each look") {
+  constexpr std::int64_t kWidth = 600;  // more than is drawn at once
+  constexpr int kWorkers = 4;
+  std::vector<float> ones(40 * kWidth, 1);
+  const auto plain = std::make_shared<FloatRows>(ones, std::vector<std::int32_t>(40, 1));
+  const Shards shards = make_shards(*plain, 2, kWorkers, {{"kind", "iid"}}, Seeds(1));
+  const auto shifted = with_feature_shift(plain, shards, 0.25, 7);
+  REQUIRE(shifted->size() == 40);
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    double sum = 0, squares = 0;
+    for (const std::int32_t example : shards.of(worker)) {
+      CHECK(shifted->label(example) == 1);
+      const std::vector<float> noisy = features(*shifted, example, kWidth);
+      CHECK(features(*shifted, example, kWidth) == noisy);
+      for (const float value : noisy) {
+        sum += value - 1.0;
+        squares += (value - 1.0) * (value - 1.0);
+      }
+    }
+    // 6,000 numbers each: four standard errors.
+    const double variance = 0.25 * (worker + 1) / kWorkers;
+    CHECK(std::abs(sum / 6000) < 4 * std::sqrt(variance / 6000));
+    CHECK(std::abs(squares / 6000 / variance - 1) < 4 * std::sqrt(2.0 / 6000));
+  }
+  CHECK(features(*shifted, 0, kWidth) != features(*shifted, 1, kWidth));
+  CHECK(features(*with_feature_shift(plain, shards, 0.25, 8), 0, kWidth) !=
+        features(*shifted, 0, kWidth));
+  CHECK(features(*with_feature_shift(plain, shards, 0, 7), 0, kWidth) ==
+        features(*plain, 0, kWidth));
+}
+
 }  // namespace acid::testing

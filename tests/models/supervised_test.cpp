@@ -111,6 +111,28 @@ TEST_CASE("augmented minibatches are functions of worker and step, and evaluatio
     CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
 }
 
+TEST_CASE("shifted features are those of gradients and of the training loss, and not of tests") {
+  EchoRuntime runtime;
+  Dataset dataset = make_dataset(kTiny, 50, 5);
+  const auto make = [&] {
+    return make_supervised(runtime, model_options("linear"), dataset, {{"kind", "iid"}}, 4, 2, 1,
+                           "cpu", Seeds(1), 2, false);
+  };
+  const auto plain = make();
+  dataset.feature_shift = 0.5;
+  const auto task = make();
+  std::vector<float> x(task->dimension(), 1.5F), g(x.size());
+  for (int step = 0; step < 10; ++step) {
+    const double loss = task->gradient(0, 1, step, x, {}, g);
+    CHECK(task->gradient(1, 1, step, x, {}, g) == loss);
+    CHECK(plain->gradient(0, 1, step, x, {}, g) != loss);
+  }
+  CHECK(task->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum ==
+        plain->evaluate(0, EvaluationSet::test, 0, x, {}).loss_sum);
+  CHECK(task->evaluate(0, EvaluationSet::training, 0, x, {}).loss_sum !=
+        plain->evaluate(0, EvaluationSet::training, 0, x, {}).loss_sum);
+}
+
 TEST_CASE("prefetched minibatches are the same, on any lane and in any order of the workers") {
   EchoRuntime runtime;
   const Dataset dataset = make_dataset(kTiny, 50, 5);
