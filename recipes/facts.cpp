@@ -12,6 +12,8 @@
 namespace acid {
 namespace {
 
+constexpr int kClassesOfAnalytic = 2;  // of those that have examples
+
 template <class Map, class Make>
 const typename Map::mapped_type& once(Map& known, const typename Map::key_type& key, Make make) {
   const auto found = known.find(key);
@@ -25,11 +27,17 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
     const std::string kind = text(options, "kind");
     if (const AnalyticEntry* analytic = find_analytic(kind)) {
       const AnalyticEntry::Info info = analytic->inspect(options);
-      return Task{info.dimension, info.train_size, info.test_size, info.files};
+      return Task{info.dimension, info.train_size, info.test_size, info.files, kClassesOfAnalytic};
     }
-    const DataInfo info = find_dataset(kind)->inspect(options);
-    return Task{0,          info.train_size,   info.test_size,
-                info.files, info.shape.tokens, info.shape.height > 1 && info.shape.width > 1};
+    const DatasetEntry& entry = *find_dataset(kind);
+    const DataInfo info = entry.inspect(options);
+    const DataShape& shape = info.shape;
+    return Task{.train_size = info.train_size,
+                .test_size = info.test_size,
+                .files = info.files,
+                .classes = entry.in_process || shape.tokens ? 0 : shape.classes,
+                .tokens = shape.tokens,
+                .images = shape.height > 1 && shape.width > 1};
   });
 }
 

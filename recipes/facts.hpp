@@ -22,6 +22,7 @@ class Facts {
     std::int64_t train_size = 0;  // 0: epochs have no meaning
     std::int64_t test_size = 0;
     std::vector<std::string> files;
+    int classes = 0;      // 0: not known before the run
     bool tokens = false;  // its examples are sequences
     bool images = false;
   };

@@ -32,8 +32,23 @@ void Resolver::look_at_task() {
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task["model"], task["dataset"]); });
   look_at_augmentation(*facts);
+  look_at_partition(*facts);
+  const json& batch = task["batch_size"];
   const json& partition = task["partition"];
-  if (facts->tokens)
+  const std::int64_t share = partition.is_object() && partition["kind"] != "shared"
+                                 ? *train_size_ / std::max(workers_, 1)
+                                 : *train_size_;
+  if (batch.is_number_integer() && share > 0 && batch.get<std::int64_t>() > share)
+    error("task.batch_size",
+          fmt::format("a batch of {} examples is more than a worker has: {}",
+                      batch.get<std::int64_t>(), share),
+          "use a smaller batch, fewer workers or more data");
+}
+
+// Who has which of the examples.
+void Resolver::look_at_partition(const Facts::Task& facts) {
+  const json &task = s_["task"], &partition = task["partition"];
+  if (facts.tokens)
     for (const PartitionEntry& entry : partition_catalog())
       if (entry.by_class && entry.name == text(partition, "kind"))
         error("task.partition",
@@ -47,15 +62,19 @@ void Resolver::look_at_task() {
         "task.partition",
         fmt::format("{} workers cannot share {} examples without overlap", workers_, *train_size_),
         "use partition = \"shared\", fewer workers or more data");
-  const json& batch = task["batch_size"];
-  const std::int64_t share = partition.is_object() && partition["kind"] != "shared"
-                                 ? *train_size_ / std::max(workers_, 1)
-                                 : *train_size_;
-  if (batch.is_number_integer() && share > 0 && batch.get<std::int64_t>() > share)
-    error("task.batch_size",
-          fmt::format("a batch of {} examples is more than a worker has: {}",
-                      batch.get<std::int64_t>(), share),
-          "use a smaller batch, fewer workers or more data");
+  if (!partition.is_object() || partition["kind"] != "classes" || facts.classes == 0) return;
+  const std::int64_t of_each = integer(partition, "classes_per_worker");
+  if (of_each > facts.classes)
+    error(
+        "task.partition",
+        fmt::format("{} classes for each worker, and the data set has {}", of_each, facts.classes),
+        fmt::format("set classes_per_worker to {} at most", facts.classes));
+  else if (of_each * workers_ < facts.classes && draft_.sound({"workers"}))
+    error("task.partition",
+          fmt::format("{} workers with {} of {} classes each leave some to nobody", workers_,
+                      of_each, facts.classes),
+          fmt::format("set classes_per_worker to {} at least, or use more workers",
+                      (facts.classes + workers_ - 1) / std::max(workers_, 1)));
 }
 
 // From here on the training set is what is left of it.

@@ -90,6 +90,7 @@ class Resolver {
   void look_at_task();
   void look_at_validation();
   void look_at_augmentation(const Facts::Task& facts);
+  void look_at_partition(const Facts::Task& facts);
   bool look_at_process(const nlohmann::json& task);
   void look_at_topology();
   void look_at_workers();

@@ -35,4 +35,23 @@ TEST_CASE("shifted features need workers with examples of their own") {
   CHECK(compiled(iid + "feature_shift = 0\n").runs[0].id == plain.runs[0].id);
 }
 
+TEST_CASE("workers have no more classes than there are, and every class has a worker") {
+  const auto with = [](int of_each, int workers) {
+    return kGlyphs + fmt::format(
+                         "partition = {{ kind = \"classes\", classes_per_worker = {} }}\n"
+                         "[workers]\ncount = {}\n",
+                         of_each, workers);
+  };
+  CHECK(compiled(with(10, 2)).runs.size() == 1);
+  CHECK(compiled(with(1, 10)).runs.size() == 1);
+  require_one_error(with(11, 2), 4, "11 classes for each worker, and the data set has 10",
+                    "classes_per_worker to 10 at most");
+  require_one_error(with(2, 4), 4, "4 workers with 2 of 10 classes each leave some to nobody",
+                    "classes_per_worker to 3 at least");
+  require_one_error(
+      "[task]\ndataset = \"logistic\"\n"
+      "partition = { kind = \"classes\", classes_per_worker = 3 }\n",
+      3, "the data set has 2", "to 2 at most");
+}
+
 }  // namespace acid::test
