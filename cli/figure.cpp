@@ -119,8 +119,9 @@ void add_figure_command(CLI::App& app, Session& session) {
                    "A curve's axis: gradients, epochs, normalised_time, seconds or bytes")
       ->type_name("AXIS");
   command
-      ->add_option("--algorithm", options->request.algorithm,
-                   "Whose timeline, staleness, pairing, gradients, idle or holdings")
+      ->add_option(
+          "--algorithm", options->request.algorithm,
+          "Whose timeline, staleness, pairing, gradients, idle or holdings: a label or kind")
       ->type_name("LABEL");
   command
       ->add_option("--at", options->at,

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 
 namespace acid {
@@ -112,7 +113,13 @@ Target parse_target(const std::string& text) {
     throw UsageError(fmt::format(
         "--target: '{}' is not a metric and the value to reach; write eval_accuracy=0.9, say",
         text));
-  return {text.substr(0, equals), *value};
+  const std::string metric = text.substr(0, equals);
+  if (known_metric(metric) == nullptr)
+    throw UsageError(fmt::format(
+        "--target: nobody told acid whether a high or a low '{}' is better, so it cannot tell when "
+        "a run has reached it; targets are of what acid measures itself, such as eval_accuracy",
+        metric));
+  return {metric, *value};
 }
 
 }  // namespace acid

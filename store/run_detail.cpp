@@ -99,13 +99,23 @@ void read_edges_and_artifacts(const Connection& connection, std::int64_t attempt
 
 std::vector<std::vector<std::int64_t>> holdings_of(const Connection& connection,
                                                    std::int64_t attempt, const std::string& whose) {
-  Statement select(connection,
-                   "SELECT examples, classes FROM holdings WHERE attempt = ? ORDER BY worker");
+  Statement select(
+      connection,
+      "SELECT worker, examples, classes FROM holdings WHERE attempt = ? ORDER BY worker");
   select.bind(attempt);
   std::vector<std::vector<std::int64_t>> holdings;
-  while (select.step())
-    holdings.push_back(select.is_null(1) ? std::vector{select.integer(0, 0, kMostGradients, whose)}
-                                         : stored_counts(select, 1, whose));
+  while (select.step()) {
+    const std::int64_t examples = select.integer(1, 0, kMostGradients, whose);
+    std::vector<std::int64_t> counts =
+        select.is_null(2) ? std::vector{examples} : stored_counts(select, 2, whose);
+    std::int64_t sum = 0;
+    for (const std::int64_t count : counts) sum += count;
+    if (select.integer(0) != std::ssize(holdings)) select.refuse(0, whose, "not the next worker");
+    if (counts.empty() || (!holdings.empty() && counts.size() != holdings[0].size()))
+      select.refuse(2, whose, "of another number of classes");
+    if (sum != examples) select.refuse(1, whose, "not the sum over the classes");
+    holdings.push_back(std::move(counts));
+  }
   return holdings;
 }
 

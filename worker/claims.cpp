@@ -137,6 +137,8 @@ std::vector<std::string> false_claims(const Recording& recording, const Composed
     seeds["workers"].erase("data_set");
   }
   check_seeds(detail.seeds, seeds, claims);
+  if (!detail.holdings.empty() && changed.empty() && detail.holdings != run.objective->holdings())
+    claims.untrue.push_back("the workers hold other examples than it says");
   check_files(recording, claims);
   for (const std::string& wrong : recording.wrong_summaries) claims.untrue.push_back(wrong);
   for (const std::string& altered : recording.altered_words) claims.untrue.push_back(altered);

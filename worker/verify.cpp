@@ -81,7 +81,7 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
         "with the acid that recorded it, or run its recipe again with --force",
         summary.id, environment.value("acid_version", "of an unknown version")));
   if (version == kEventVersion || !run.spec.method.is_asynchronous()) return;
-  if (version == 2 && (is_virtual || !has_server)) return;
+  if (version == 2 && (!has_server || (is_virtual && !run.spec.method.hubs))) return;
   const bool drifts = run.spec.method.rules.floats->drifts() || has_server;
   if (version < 2 && !drifts && from == 0) return;
   throw UsageError(fmt::format(

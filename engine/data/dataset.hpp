@@ -146,8 +146,9 @@ struct Shards {
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
                    const Seeds& seeds);
 
-/// How many examples of each class a worker has, [worker][class]. With one class all are
-/// of it, whatever their labels.
+/// How many examples of each class a worker has, [worker][class]. With one class all are of it,
+/// whatever their labels; so it is with more than kMostCountedClasses, which nobody looks at.
+inline constexpr int kMostCountedClasses = 1000;
 std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
                                                       int classes, int workers);
 

@@ -8,7 +8,7 @@
 
 namespace acid {
 
-/// Of one image, so that a header that promises more than there is costs no memory.
+/// Of one image, so that a header that promises more than there is costs 300 MB at most.
 constexpr std::int64_t kMostImagePixels = 100'000'000;
 
 /// An image as bytes, row by row, the channels of a pixel together: grey (1) or red, green, blue.

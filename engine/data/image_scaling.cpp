@@ -53,6 +53,9 @@ std::uint8_t byte_of(double value) {
   return static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
 }
 
+// Half of what is too much, rounded to even as torchvision's CenterCrop does.
+std::int64_t cut_before(std::int64_t excess) { return excess / 2 + (excess % 4 == 3 ? 1 : 0); }
+
 // All channels of the image, one after the other.
 void scale(const DecodedImage& image, const DataShape& shape, std::span<std::uint8_t> out) {
   const std::int64_t height = image.height, width = image.width;
@@ -60,9 +63,9 @@ void scale(const DecodedImage& image, const DataShape& shape, std::span<std::uin
   const std::int64_t scaled_height = height_decides ? shape.height : height * shape.width / width;
   const std::int64_t scaled_width = height_decides ? width * shape.height / height : shape.width;
   const std::vector<Taps> rows =
-      taps_along(height, scaled_height, (scaled_height - shape.height) / 2, shape.height);
+      taps_along(height, scaled_height, cut_before(scaled_height - shape.height), shape.height);
   const std::vector<Taps> columns =
-      taps_along(width, scaled_width, (scaled_width - shape.width) / 2, shape.width);
+      taps_along(width, scaled_width, cut_before(scaled_width - shape.width), shape.width);
 
   // Rows of the image, shortened to the columns asked for; only those that are needed.
   const std::int64_t first = rows.front().first;

@@ -216,6 +216,7 @@ Shards make_shards(const Split& train, int classes, int workers, const nlohmann:
 
 std::vector<std::vector<std::int64_t>> count_holdings(const Shards& shards, const Split& train,
                                                       int classes, int workers) {
+  if (classes > kMostCountedClasses) classes = 1;
   std::vector<std::vector<std::int64_t>> holdings;
   for (const List& list : shards.lists) {
     std::vector<std::int64_t>& counts =

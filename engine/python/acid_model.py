@@ -439,9 +439,9 @@ def named_means(named, function):
         if not (isinstance(name, str) and re.fullmatch("[a-z][a-z0-9_]{0,39}", name)):
             raise ModelError(f"evaluate() names a mean {name!r}: a name has small letters, digits "
                              "and _, and begins with a letter", function)
-        if name in ("loss", "accuracy"):
-            raise ModelError(f"evaluate() names a mean '{name}': acid records its first two values "
-                             "by that name", function)
+        if name in ("loss", "accuracy") or "_at_equal_" in name:
+            raise ModelError(f"evaluate() names a mean '{name}': acid has values of its own by that "
+                             "name", function)
     return {name: number(one_number(value, function)) for name, value in sorted(named.items())}
 
 

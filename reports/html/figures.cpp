@@ -89,8 +89,10 @@ ReportFigure group_figure(const ReportData& data, const FigureRequest& request) 
   std::vector<ReportFigure> figures;
   std::set<std::string> values;  // what several algorithms have alike is drawn once
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
-    const std::string& label = data.comparison.groups[g].label;
-    if (!request.algorithm.empty() && label != request.algorithm) continue;
+    const ComparedGroup& group = data.comparison.groups[g];
+    if (!request.algorithm.empty() && group.label != request.algorithm &&
+        group.algorithm != request.algorithm)
+      continue;
     ReportFigure figure;
     if (request.chart == "timeline") figure.html = drawn_timeline(data, g, figure.csv);
     if (request.chart == "staleness") figure.html = staleness_figure(data, g);
@@ -107,7 +109,7 @@ ReportFigure group_figure(const ReportData& data, const FigureRequest& request) 
   }
   if (figures.size() > 1)
     throw UsageError(
-        fmt::format("a {} is of one algorithm and setting: choose with --algorithm "
+        fmt::format("the chart {} is of one algorithm and setting: choose with --algorithm "
                     "LABEL and --where KEY=VALUE; there are {}",
                     request.chart, fmt::join(labels, ", ")));
   return figures.empty() ? ReportFigure{} : figures.front();

@@ -17,7 +17,7 @@ inline constexpr std::array<std::string_view, 12> kFigureCharts{
 struct FigureRequest {
   std::string chart;
   std::string metric;     // of a curve or difference; empty: the primary outcome
-  std::string algorithm;  // label, of a chart of one algorithm; may be empty where there is one
+  std::string algorithm;  // label or kind, of a chart of one algorithm; empty where there is one
   std::string against;    // axis of a curve: "gradients", "seconds", …; empty: the first
 };
 

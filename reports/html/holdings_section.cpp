@@ -27,11 +27,12 @@ const RunDetail* run_of(const ReportData& data, std::size_t g) {
   return nullptr;
 }
 
-/// "dirichlet alpha 0.1, 16 workers, seed 1".
+/// "glyphs, dirichlet alpha 0.1, 16 workers, seed 1".
 std::string title_of(const RunDetail& run) {
   const FlatSettings flat = flatten(run.settings);
   const auto kind = flat.find(kPartition + std::string("kind"));
-  std::string title = kind == flat.end() ? "partition" : value_text(kind->second);
+  std::string title = value_text(value_at(flat, "task.dataset.kind"));
+  if (kind != flat.end()) title += ", " + value_text(kind->second);
   for (const auto& [key, value] : flat)
     if (key.starts_with(kPartition) && !key.ends_with(".kind") && !value.is_null())
       title +=
@@ -80,25 +81,25 @@ std::string holdings_figure(const ReportData& data, std::size_t group) {
 
 std::string holdings_section(const ReportData& data) {
   std::string figures;
-  std::set<std::string> drawn;  // several algorithms have the same
+  std::set<std::vector<std::vector<std::int64_t>>> drawn;  // several algorithms have the same
+  std::size_t left_out = 0;
   for (std::size_t g = 0; g < data.comparison.groups.size(); ++g) {
     const RunDetail* run = run_of(data, g);
-    if (run == nullptr || !drawn.insert(title_of(*run)).second) continue;
-    if (const std::string figure = holdings_figure(data, g); figure.empty())
-      drawn.erase(title_of(*run));
-    else if (drawn.size() <= kMostFigures)
-      figures += figure;
+    if (run == nullptr || !differ(run->holdings) || !drawn.insert(run->holdings).second) continue;
+    if (drawn.size() <= kMostFigures)
+      figures += holdings_figure(data, g);
+    else
+      ++left_out;
   }
   if (figures.empty()) return "";
   return fmt::format(
       "<section id=\"data\">\n<h2>Who holds what</h2>\n{}<div class=\"smalls\">\n{}</div>\n{}"
       "</section>\n",
       paragraph("The examples that each worker draws its minibatches from, by class."), figures,
-      drawn.size() > kMostFigures
-          ? paragraph(fmt::format("{} more partitions: acid figure … --chart holdings --where "
-                                  "KEY=VALUE draws one.",
-                                  drawn.size() - kMostFigures))
-          : "");
+      left_out > 0 ? paragraph(fmt::format("{} more: acid figure … --chart holdings --where "
+                                           "KEY=VALUE draws one.",
+                                           counted(left_out, "partition")))
+                   : "");
 }
 
 }  // namespace acid

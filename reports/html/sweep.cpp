@@ -119,13 +119,14 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
   comparison.baseline = data.comparison.baseline;
   comparison.primary = data.comparison.primary;
   comparison.metrics = data.comparison.metrics;
-  std::set<std::string> digests;
+  std::set<std::string> digests, runs;  // of groups, and of their runs
   ComparedPoint alone;
   for (const std::size_t g : chosen.groups) {
     if (chosen.baseline == g) alone.baseline = comparison.groups.size();
     alone.groups.push_back(comparison.groups.size());
     comparison.groups.push_back(data.comparison.groups[g]);
     digests.insert(comparison.groups.back().group);
+    runs.insert(comparison.groups.back().runs_group);
     one.curves.push_back(data.curves[g]);
     one.gradients_per_epoch.push_back(data.gradients_per_epoch[g]);
     one.networks.push_back(data.networks[g]);
@@ -139,7 +140,7 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
   for (const ComparedRatio& ratio : data.comparison.ratios)
     if (digests.contains(ratio.group)) comparison.ratios.push_back(ratio);
   for (const RunDetail& run : data.runs)
-    if (digests.contains(run.summary.group)) one.runs.push_back(run);
+    if (runs.contains(run.summary.group)) one.runs.push_back(run);
   return one;
 }
 

@@ -376,7 +376,7 @@ BROKEN = [
     (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 1),
     (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 1),
     (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 1),
-    (RIGHT, "    return 0.5, 1, {'loss': 2}\n", "by that name", 8, 1),
+    (RIGHT, "    return 0.5, 1, {'loss': 2}\n", "of its own by that", 8, 1),
     (RIGHT, "    return 0.5, 1, {'top5': 'two'}\n", "it must be one number", 8, 1),
     (RIGHT, "    return 0.5, 1, {f'm{len(batch[0]) % 7}': 1}\n", "by the same names, for every", 0, 1),
     (RIGHT, "    return None\n", "gave None for a loss", 8, 1),

@@ -134,13 +134,13 @@ TEST_CASE("images are scaled and cut as the sum over their pixels says") {
   for (const Case& each :
        {Case{10, 25, 4, 4, 4, 10}, Case{25, 10, 4, 4, 10, 4}, Case{31, 40, 8, 8, 8, 10},
         Case{5, 6, 13, 9, 13, 15}, Case{7, 100, 3, 5, 3, 42}, Case{9, 9, 9, 3, 9, 9},
-        Case{1, 1, 4, 4, 4, 4}, Case{300, 1, 1, 2, 600, 2}}) {
+        Case{1, 1, 4, 4, 4, 4}, Case{8, 11, 8, 8, 8, 11}, Case{300, 1, 1, 2, 600, 2}}) {
     CAPTURE(each.height, each.width, each.to_height, each.to_width);
     const DecodedImage image{each.height, each.width, 3, pattern(each.height, each.width, 3)};
     const DataShape shape{3, each.to_height, each.to_width, 2};
     const std::vector<std::uint8_t> out = fitted(image, shape);
-    const int top = (each.scaled_height - shape.height) / 2;
-    const int left = (each.scaled_width - shape.width) / 2;
+    const auto top = static_cast<int>(std::nearbyint((each.scaled_height - shape.height) / 2.0));
+    const auto left = static_cast<int>(std::nearbyint((each.scaled_width - shape.width) / 2.0));
     std::size_t k = 0;
     for (int c = 0; c < 3; ++c)
       for (int y = 0; y < shape.height; ++y)

@@ -263,4 +263,6 @@ TEST_CASE("what --at and --target cannot mean is refused, with what they can") {
     CHECK_THROWS_WITH(parse_read_at(text), ContainsSubstring("is not a number of"));
   for (const char* text : {"", "eval_accuracy", "eval_accuracy=", "eval_accuracy=high"})
     CHECK_THROWS_WITH(parse_target(text), ContainsSubstring("eval_accuracy=0.9"));
+  CHECK_THROWS_WITH(parse_target("eval_top2=0.9"),
+                    ContainsSubstring("a high or a low 'eval_top2'"));
 }

@@ -246,15 +246,15 @@ TEST_CASE("who holds what is drawn once for all algorithms, and not where all ho
   shape.alphas = {0.1, 1};
   Report report(shape);
   std::string html = holdings_section(report.data);
-  CHECK(has(html, "dirichlet alpha 0.1, 4 workers, seed 1"));
-  CHECK(has(html, "dirichlet alpha 1, 4 workers, seed 1"));
+  CHECK(has(html, "glyphs, dirichlet alpha 0.1, 4 workers, seed 1"));
+  CHECK(has(html, "glyphs, dirichlet alpha 1, 4 workers, seed 1"));
   CHECK(std::regex_replace(html, std::regex("[^]*?<svg "), "#").rfind('#') == 1);
   CHECK(has(html, "A worker holds 100 examples, of 1 to 2 of the 2 classes."));
 
   for (RunDetail& run : report.data.runs) run.holdings.assign(4, {50, 50});
   CHECK(holdings_section(report.data).empty());
   for (RunDetail& run : report.data.runs) run.holdings = {{10}, {20}, {30}, {40}};
-  CHECK(has(holdings_section(report.data), "Examples: dirichlet"));
+  CHECK(has(holdings_section(report.data), "Examples: glyphs, dirichlet"));
   for (RunDetail& run : report.data.runs) {
     run.holdings.assign(65, {50, 50});
     run.holdings[7] = {1, 1};

@@ -85,6 +85,14 @@ TEST_CASE("one setting has its own groups, runs and differences, adjusted over a
   CHECK(groups.size() == 2);
 }
 
+TEST_CASE("one setting has the runs that were computed once for several settings") {
+  const synthetic::Folder folder;
+  ReportData data = swept(folder, 3);
+  for (ComparedGroup& group : data.comparison.groups)  // as form_groups() tells them apart
+    if (group.algorithm == "ar-sgd") group.group += " at its graph";
+  CHECK(one_setting(data, 4).runs.size() == 9);
+}
+
 TEST_CASE("a page of more than four settings holds each one's details packed") {
   const synthetic::Folder folder;
   const ReportData data = swept(folder, 1);

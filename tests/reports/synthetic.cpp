@@ -164,7 +164,9 @@ AttemptResult result_of(const RunRecord& run, const Shape& shape, double slownes
 /// Two classes, of which the first worker has only one.
 std::vector<std::vector<std::int64_t>> holdings_of(const RunRecord& run) {
   std::vector<std::vector<std::int64_t>> holdings(static_cast<std::size_t>(run.workers), {40, 60});
-  holdings.front() = {100, 0};
+  const auto other = static_cast<std::int64_t>(
+      run.settings["task"].value(nlohmann::json::json_pointer("/partition/alpha"), 0.0));
+  holdings.front() = {100 - other, other};
   return holdings;
 }
 
