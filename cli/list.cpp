@@ -100,7 +100,8 @@ nlohmann::json to_json(const ListedExperiment& experiment) {
           {"states", states},
           {"seeds", experiment.seeds},
           {"drivers", experiment.drivers},
-          {"swept", swept}};
+          {"swept", swept},
+          {"overrides", experiment.summary.overrides}};
 }
 
 std::vector<std::string> row_of(const ListedExperiment& experiment) {
@@ -120,7 +121,10 @@ std::vector<std::string> row_of(const ListedExperiment& experiment) {
           fmt::format("{}", fmt::join(states, ", ")),
           seeds_text(experiment.seeds),
           fmt::format("{}", fmt::join(experiment.drivers, ", ")),
-          swept.empty() ? kDash : fmt::format("{}", fmt::join(swept, ", "))};
+          swept.empty() ? kDash : fmt::format("{}", fmt::join(swept, ", ")),
+          experiment.summary.overrides.empty()
+              ? kDash
+              : fmt::format("{}", fmt::join(experiment.summary.overrides, " "))};
 }
 
 Exit list_all_experiments(const Session& session, const Format& format) {
@@ -132,7 +136,8 @@ Exit list_all_experiments(const Session& session, const Format& format) {
                {"runs"},
                {"seeds"},
                {"driver"},
-               {"swept (values)"}},
+               {"swept (values)"},
+               {"--set"}},
               {}};
   nlohmann::json listed = nlohmann::json::array();
   const std::vector<ExperimentSummary> experiments = list_experiments(store);

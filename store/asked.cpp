@@ -67,8 +67,8 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
   Statement select(connection,
                    "SELECT e.id, e.name, e.created, r.id, r.algorithm, m.label, r.seed,"
                    " r.group_digest, r.driver, r.topology, r.workers,"
-                   " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running') END"
-                   " FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
+                   " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running') END,"
+                   " e.overrides FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
                    " JOIN runs r ON r.number = m.run"
                    " LEFT JOIN attempts a ON a.run = r.number"
                    "  AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)"
@@ -76,7 +76,11 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
   std::vector<ExperimentSummary> experiments;
   while (select.step()) {
     if (experiments.empty() || experiments.back().id != select.text(0))
-      experiments.push_back({select.text(0), select.text(1), select.text(2), {}});
+      experiments.push_back({select.text(0),
+                             select.text(1),
+                             select.text(2),
+                             stored_texts(select, 12, "experiment " + select.text(0)),
+                             {}});
     RunSummary run;
     run.id = stored_run_id(select, 3);
     run.experiment = experiments.back().id;

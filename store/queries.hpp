@@ -122,7 +122,8 @@ std::vector<RunSummary> list_runs(const Store& store, const RunFilter& filter = 
 
 /// An experiment and what became of its runs.
 struct ExperimentSummary {
-  std::string id, name, created;  // created: UTC, when it was first asked for
+  std::string id, name, created;       // created: UTC, when it was first asked for
+  std::vector<std::string> overrides;  // "workers.count=32", as they were given
   /// In the recipe's order; without message, times, budget, progress and metrics.
   std::vector<RunSummary> runs;
 };

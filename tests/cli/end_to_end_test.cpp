@@ -244,8 +244,11 @@ TEST_CASE("list --experiments says what each sweeps and how far it is") {
   CHECK(listed[1]["name"] == "small");
   CHECK(listed[1]["seeds"] == nlohmann::json{1, 2});
   CHECK(listed[1]["swept"].empty());
+  CHECK(listed[0]["overrides"].size() == 3);
+  CHECK(listed[1]["overrides"].empty());
   CHECK_THAT(study.call({"list", "--experiments"}).out,
-             ContainsSubstring("6 finished") && ContainsSubstring("learning_rate (2)"));
+             ContainsSubstring("6 finished") && ContainsSubstring("learning_rate (2)") &&
+                 ContainsSubstring("seeds=[1] "));
   CHECK(study.call({"list", "--experiments", "--state", "finished"}).code == 2);
   CHECK_THAT(study.call({"compare", "swept", "--latex", "--pivot"}).out,
              ContainsSubstring("Learning rate & "));
