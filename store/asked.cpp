@@ -67,8 +67,8 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
   Statement select(connection,
                    "SELECT e.id, e.name, e.created, r.id, r.algorithm, m.label, r.seed,"
                    " r.group_digest, r.driver, r.topology, r.workers,"
-                   " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running') END,"
-                   " e.overrides FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
+                   " CASE WHEN a.id IS NULL THEN 'planned' ELSE coalesce(a.outcome, 'running')"
+                   " END, e.overrides FROM experiments e JOIN experiment_runs m ON m.experiment = e.number"
                    " JOIN runs r ON r.number = m.run"
                    " LEFT JOIN attempts a ON a.run = r.number"
                    "  AND a.number = (SELECT max(number) FROM attempts WHERE run = r.number)"

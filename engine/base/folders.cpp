@@ -24,12 +24,16 @@ bool is_folder(const std::string& path) {
 void create_folders(const std::string& path) {
   if (path.empty() || is_folder(path)) return;
   if (errno != ENOENT) fail_to("look at", path);
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  create_folders(parent);
+  create_folders(std::filesystem::path(path).parent_path().string());
+  create_folder(path);
+}
+
+void create_folder(const std::string& path) {
+  if (is_folder(path)) return;
   // Somebody else may have made it meanwhile.
   if (::mkdir(path.c_str(), 0777) != 0 && (errno != EEXIST || !is_folder(path)))
     fail_to("create", path);
-  sync_folder(parent);
+  sync_folder(std::filesystem::path(path).parent_path().string());
 }
 
 // Some file systems know no fsync of a folder, and a folder that may be written need not be
