@@ -82,7 +82,7 @@ describe("figures", () => {
       assert.match(tool("pdftotext", "-layout", `${chart}.pdf`, "-"), /AD-PSGD/);
       assert.equal(readFileSync(join(folder, `${chart}.csv`), "utf8").split("\n")[0], head);
       assert.throws(() => figure("three", "x.svg", "--chart", chart),
-        new RegExp(`a ${chart} is of one algorithm.*AD-PSGD, A²CiD²`, "s"));
+        new RegExp(`the chart ${chart} is of one algorithm.*AD-PSGD, A²CiD²`, "s"));
     }
     figure("three", "graph.pdf", "--chart", "topology");
     assert.match(tool("pdftotext", "-layout", "graph.pdf", "-"), /ring, 16 workers/);
