@@ -41,14 +41,6 @@ std::vector<std::string> extra_keys(const std::map<std::string, FlatSettings>& g
   return keys;
 }
 
-// The last two words of a dotted key say enough.
-std::string heading_of(const std::string& key) {
-  const std::size_t last = key.rfind('.');
-  const std::size_t before =
-      last == 0 || last == std::string::npos ? last : key.rfind('.', last - 1);
-  return before == std::string::npos ? key : key.substr(before + 1);
-}
-
 // A terminal gets numbers to read; programs get numbers that read back.
 Table table_of(const Plan& plan, bool exact) {
   const auto number = [&](std::optional<double> value) {
@@ -82,7 +74,7 @@ Table table_of(const Plan& plan, bool exact) {
   if (load) table.columns.push_back({"load", true});
   if (exact) table.columns.push_back({"digest"});
   for (const std::string& key : extra)
-    table.columns.push_back({exact ? key : heading_of(key), true});
+    table.columns.push_back({exact ? key : brief_key(key), true});
   for (const PlannedRun& run : plan.runs) {
     const FlatSettings& flat = settings.at(run.group);
     std::vector<std::string> row{run.id,

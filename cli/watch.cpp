@@ -3,11 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/live_screen.hpp"
@@ -21,7 +19,6 @@ namespace acid {
 namespace {
 
 constexpr double kSecondsBetweenLooks = 0.5;
-constexpr int kLooksBetweenRuns = 5;
 // Looking takes at most this share of a core, however much there is to see.
 constexpr double kLargestShare = 0.015;
 // Within this time a page in a browser asks again, and gets what has become of the last run.
@@ -162,15 +159,9 @@ Exit watch(const Session& session, const WatchOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   WatchedRuns watched(store, resolve_runs(store, options.names));
   watched.look();
-  // Between two runs of a recipe nothing runs for a moment.
-  for (int k = 0; k < kLooksBetweenRuns && !options.wait && !options.html; ++k) {
-    if (watched.running() > 0 || watched.waiting() == 0) break;
-    std::this_thread::sleep_for(std::chrono::duration<double>(kSecondsBetweenLooks));
-    watched.look();
-  }
   if (options.html) return watch_in_browser(session, watched, options);
   const bool terminal = !options.format.json && isatty(STDOUT_FILENO) == 1;
-  const bool live = options.wait || (terminal && !options.once && watched.running() > 0);
+  const bool live = options.wait || (terminal && !options.once && !watched.idle());
   return live ? watch_live(watched, options, nullptr) : print(watched, options);
 }
 

@@ -46,6 +46,13 @@ std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& al
 
 bool is_algorithm_key(std::string_view key) { return key.rfind("algorithm.", 0) == 0; }
 
+std::string brief_key(const std::string& key) {
+  const std::size_t last = key.rfind('.');
+  if (last == std::string::npos || last == 0) return key;
+  const std::size_t before = key.rfind('.', last - 1);
+  return before == std::string::npos ? key : key.substr(before + 1);
+}
+
 std::string value_text(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());

@@ -22,6 +22,9 @@ std::vector<std::string> varying_keys(const std::vector<const FlatSettings*>& al
 /// Keys of the algorithm's own table, "algorithm.weights".
 bool is_algorithm_key(std::string_view key);
 
+/// The last two words of a dotted key, which say enough in a table or below a picture.
+std::string brief_key(const std::string& key);
+
 /// For people: text without quotes, numbers with up to six digits, the rest as JSON.
 std::string value_text(const nlohmann::json& value);
 

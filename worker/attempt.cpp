@@ -80,7 +80,7 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
   const std::string relative =
       fmt::format("checkpoints/{}/{}-final-mean.safetensors", run_id, attempt);
   const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
-  create_folders(path.parent_path().string());
+  create_folder(path.parent_path().string());
   std::vector<TensorGroup> tensors{{objective.segments(), outcome.mean}};
   if (!outcome.mean_buffers.empty())  // where every worker keeps its own, the mean has none
     tensors.push_back({objective.buffer_segments(), outcome.mean_buffers});

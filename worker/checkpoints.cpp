@@ -105,22 +105,18 @@ void StoreCheckpoints::save(const Cut& cut) {
   record.step = cut.step;
   record.position = cut.position;
   record.path = fmt::format("{}/{}-{:04}.safetensors", folder, attempt_, saved_ + 1);
-  try {
-    create_folder((std::filesystem::path(store_folder_) / folder).string());
-    const AtomicFile::Written written = write_checkpoint(
-        (std::filesystem::path(store_folder_) / record.path).string(),
-        {.metadata = {{kLayoutKey, std::string(cut.layout)},
-                      {"acid_run", run_id_},
-                      {"gradients", std::to_string(cut.position.gradients)},
-                      {"normalised_time", fmt::format("{}", cut.position.normalised_time)}},
-         .vectors = cut.vectors,
-         .state = cut.state});
-    record.sha256 = written.sha256;
-    record.bytes = written.bytes;
-  } catch (const Error&) {
-    writer_.refuse_if_gone();  // it may have been moved in this moment
-    throw;
-  }
+  // The store's own folders must be there: it may be moved in this moment.
+  create_folder((std::filesystem::path(store_folder_) / folder).string());
+  const AtomicFile::Written written = write_checkpoint(
+      (std::filesystem::path(store_folder_) / record.path).string(),
+      {.metadata = {{kLayoutKey, std::string(cut.layout)},
+                    {"acid_run", run_id_},
+                    {"gradients", std::to_string(cut.position.gradients)},
+                    {"normalised_time", fmt::format("{}", cut.position.normalised_time)}},
+       .vectors = cut.vectors,
+       .state = cut.state});
+  record.sha256 = written.sha256;
+  record.bytes = written.bytes;
   CutDigests digests = digests_of(cut.vectors);
   record.worker_digests = std::move(digests.workers);
   record.tensor_digests = std::move(digests.tensors);

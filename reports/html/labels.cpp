@@ -19,13 +19,6 @@ std::string table_of_key(const std::string& key) {
 
 }  // namespace
 
-std::string brief_key(const std::string& key) {
-  const std::size_t last = key.rfind('.');
-  if (last == std::string::npos || last == 0) return key;
-  const std::size_t before = key.rfind('.', last - 1);
-  return before == std::string::npos ? key : key.substr(before + 1);
-}
-
 std::string brief_title(const ComparedPoint& point) {
   std::map<std::string, std::string> kinds;  // by table: what a kind takes stands behind it
   for (const auto& [key, value] : point.settings)

@@ -32,8 +32,6 @@ std::string holdings_figure(const ReportData& data, std::size_t group);
 /// `idle`: the share of time that each worker waits, instead of its gradients.
 std::string worker_figure(const ReportData& data, std::size_t group, bool idle);
 
-/// The last two words of a dotted key say enough below a picture.
-std::string brief_key(const std::string& key);
 /// point_title() for below a picture: short keys, only those that are set, and what a kind takes
 /// behind it: "partition = dirichlet alpha 0.1".
 std::string brief_title(const ComparedPoint& point);

@@ -475,6 +475,14 @@ def errors_part(lab):
 # ---- PyTorch ------------------------------------------------------------------------------------
 
 # Writes down which examples each minibatch had, so that the same loop can be written by hand.
+TRACED = """
+def loss(module, batch):
+    inputs, numbers, labels = batch
+    if module.training:
+        with open("{trace}", "a") as file:
+            print(*numbers.tolist(), file=file)
+    return torch.nn.functional.cross_entropy(module(inputs), labels)
+"""
 NET = """
 import torch
 from torch import nn
@@ -489,13 +497,7 @@ def dataset():
     both = (inputs, torch.arange(120), labels)
     return both, tuple(part[:30] for part in both)
 
-def loss(module, batch):
-    inputs, numbers, labels = batch
-    if module.training:
-        with open("{trace}", "a") as file:
-            print(*numbers.tolist(), file=file)
-    return nn.functional.cross_entropy(module(inputs), labels)
-"""
+""" + TRACED
 
 
 def read_safetensors(path):
@@ -760,13 +762,6 @@ def dataset():
     both = (inputs, torch.arange(160), labels)
     return both, tuple(part[:40] for part in both)
 
-def loss(module, batch):
-    inputs, numbers, labels = batch
-    if module.training:
-        with open("{trace}", "a") as file:
-            print(*numbers.tolist(), file=file)
-    return torch.nn.functional.cross_entropy(module(inputs), labels)
-
 def evaluate(module, batch):
     outputs = module(batch[0])
     right = (outputs.argmax(1) == batch[2]).sum()
@@ -823,7 +818,7 @@ def torchvision_part(lab):
     import torch
     torch.set_num_threads(1)
     trace = lab.folder / "trace"
-    lab.write("resnet.py", RESNET.replace("{trace}", str(trace)))
+    lab.write("resnet.py", (RESNET + TRACED).replace("{trace}", str(trace)))
     check_resnet_by_hand(lab, torch, trace)
     for algorithm in ("ad-psgd", "a2cid2"):
         recipe = lab.recipe("resnet.toml", "resnet.py", dataset=OWN, algorithm=algorithm,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "recipes/plan.hpp"
+#include "tests/catch.hpp"
 
 namespace acid::test {
 
@@ -35,6 +36,15 @@ inline std::vector<Diagnostic> errors_of(const std::string& text,
     return error.diagnostics();
   }
   return {};
+}
+
+/// Of the recipe, completed, which has no other and this one on that line.
+inline Diagnostic only_error_of(const std::string& recipe, int line) {
+  INFO(recipe);
+  const std::vector<Diagnostic> errors = errors_of(completed(recipe));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0].line == line);
+  return errors[0];
 }
 
 }  // namespace acid::test

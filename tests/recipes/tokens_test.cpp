@@ -15,11 +15,9 @@ std::string on_text(const std::string& rest) {
 void require_refused(const std::string& recipe, int line, const std::string& message,
                      const std::string& remedy) {
   INFO(recipe);
-  const std::vector<Diagnostic> errors = errors_of(completed(recipe));
-  REQUIRE(errors.size() == 1);
-  CHECK(errors[0].line == line);
-  CHECK_THAT(errors[0].message, ContainsSubstring(message));
-  CHECK_THAT(errors[0].message + errors[0].remedy, ContainsSubstring(remedy));
+  const Diagnostic error = only_error_of(recipe, line);
+  CHECK_THAT(error.message, ContainsSubstring(message));
+  CHECK_THAT(error.message + error.remedy, ContainsSubstring(remedy));
 }
 
 }  // namespace

@@ -83,19 +83,17 @@ void LockedWorkers::exchange(const DueEdge& edge) {
 
 void LockedWorkers::waited(int w, double since) {
   MutexLock lock(own(w).mutex);
-  const double until = seconds();
-  own(w).idle_seconds += until - since;
-  timeline_.add(w, SpanKind::wait, since, until);
+  add_wait(w, since);
 }
 
-double LockedWorkers::waited_at_server(int w, double since) {
+double LockedWorkers::add_wait(int w, double since) {
   const double until = seconds();
   own(w).idle_seconds += until - since;
   timeline_.add(w, SpanKind::wait, since, until);
   return until;
 }
 
-double LockedWorkers::was_at_server(int w, double since) {
+double LockedWorkers::add_visit(int w, double since) {
   const double until = seconds();
   timeline_.add(w, SpanKind::exchange, since, until);
   return until;

@@ -63,10 +63,10 @@ class LockedWorkers {
   /// False where the loss is not finite. `started`: seconds() when it began to be computed. Of
   /// `more` counts what only the caller knows: begins_next and the staleness.
   bool commit(int w, const Position& here, double loss, double started, const Commit& more);
-  /// The worker has waited for a server since then, by seconds(), until now, which it returns.
-  double waited_at_server(int w, double since);
+  /// The worker has waited since then, by seconds(), until now, which it returns.
+  double add_wait(int w, double since);
   /// Since then a server has heard and answered it, or been with the one above, until now.
-  double was_at_server(int w, double since);
+  double add_visit(int w, double since);
 
   // Whoever holds no mutex.
   void exchange(const DueEdge& edge);

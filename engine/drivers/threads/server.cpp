@@ -61,7 +61,7 @@ void ThreadsServer::say(int w, double t) {
   const int h = ensemble.servers().of(w);
   {
     MutexLock lock(mutexes_[static_cast<std::size_t>(h)]);
-    arrive(w, h, t, workers_.waited_at_server(w, since));
+    arrive(w, h, t, workers_.add_wait(w, since));
   }
   workers_.log().add(w, EventKind::offer, t, ensemble.worker(w),
                      static_cast<std::uint64_t>(walks_[static_cast<std::size_t>(w)].arrival));
@@ -73,16 +73,16 @@ void ThreadsServer::arrive(int w, int h, double t, double begun) {
   Servers& servers = workers_.ensemble().servers();
   serve(servers.server(h), t, messages_.said(w), messages_.reply(w),
         servers.arrive(w, at.learning_rate));
-  const double left = workers_.was_at_server(w, begun);
+  const double left = workers_.add_visit(w, begun);
   if (!servers.leave(h)) {
     at.arrival = workers_.arrive();
     return;
   }
   MutexLock lock(mutexes_[static_cast<std::size_t>(servers.size())]);
-  const double entered = workers_.waited_at_server(w, left);
+  const double entered = workers_.add_wait(w, left);
   at.arrival = workers_.arrive();
   visit(servers, h, t, messages_);
-  workers_.was_at_server(w, entered);
+  workers_.add_visit(w, entered);
 }
 
 void ThreadsServer::hear(int w, double t) {
