@@ -67,9 +67,6 @@ void check_codec(Checker& checker, const Node* node, const AlgorithmEntry& entry
   if (given == nullptr && entry.listing != nullptr && entry.listing->codec.is_object())
     codec = entry.listing->codec;
   if (!codec.contains("kind") || codec["kind"] == "none") return;
-  if (const auto found = unfit(text(codec, "kind"), entry))
-    checker.diagnostics().error((given != nullptr ? given : node)->place, found->why,
-                                found->remedy);
   algorithm["codec"] = std::move(codec);
 }
 

@@ -46,14 +46,18 @@ struct Codec {
   void project(const Draw& draw, std::span<float> values) const;
   /// out ← what travels of values that project() made; unpack() of it gives them back to the bit.
   void pack(const Draw& draw, std::span<const float> values, std::span<float> out) const;
-  /// Of Draw only seed and sender are looked at. Only a lattice takes a key, the receiver's own
-  /// message as project() left it, and leaves NaN where that is too far away.
+  /// Of Draw only seed and sender are looked at. Only a lattice takes a key, where it has any: the
+  /// receiver's own message as project() left it; it leaves NaN where that is too far away.
   void unpack(const Draw& draw, std::span<const float> packed, std::span<const float> key,
               std::span<float> out) const;
-  /// The elements, in ranges [first, last), that two have to send each other as they are. `a` and
-  /// `b`: what each projected, or what was unpacked of it; both find the same.
+  /// Whether what does not fit is sent once more, as it is, …
+  bool sends_again() const { return kind == CodecKind::lattice; }
+  /// … and whether a receiver tells by its own message what fits.
+  bool needs_own() const { return sends_again() && !lattice.without_keys; }
+  /// The elements, in ranges [first, last), that are sent once more. `a` and `b`: what each of two
+  /// projected, or what was unpacked of it; both find the same. `b` is looked at where needs_own().
   std::vector<Lattice::Block> sent_again(std::span<const float> a, std::span<const float> b) const {
-    if (kind != CodecKind::lattice) return {};
+    if (!sends_again()) return {};
     return lattice.too_far_apart(a, b);
   }
 

@@ -43,7 +43,7 @@ CodedRule<T>::CodedRule(std::shared_ptr<const Rule<T>> inner, const Codec& codec
   ACID_ASSERT(message().vectors <= kErrors.size(), "{} vectors in a message", message().vectors);
   if (codec.error_feedback)
     for (std::size_t k = 0; k < message().vectors; ++k) slots_.push_back({.name = kErrors[k]});
-  if (codec.kind == CodecKind::lattice) scalars_.push_back({"sent_again"});
+  if (codec.sends_again()) scalars_.push_back({"sent_again"});
   scalars_.push_back({"said"});
 }
 
@@ -72,31 +72,35 @@ void CodedRule<T>::say(const WorkerView<T>& worker, T* out) const {
 
 template <class T>
 void CodedRule<T>::hear(const WorkerView<T>& worker, const Heard<T>& heard) const {
-  if (codec_.kind == CodecKind::lattice) count_sent_again(worker, heard);
+  if (codec_.sends_again()) count_sent_again(worker, heard);
   inner_->hear(worker, heard);
   if (!changes_when_saying()) ++worker.scalars[scalars_.size() - 1];
 }
 
 template <class T>
 void CodedRule<T>::count_sent_again(const WorkerView<T>& worker, const Heard<T>& heard) const {
-  ACID_ASSERT(!heard.sources.empty(), "a sum of messages on a lattice");
   const auto number = static_cast<std::int64_t>(worker.scalars[scalars_.size() - 1]) -
                       (changes_when_saying() ? 1 : 0);
   const Extent extent = inner_->extent(number, worker.settings.dimension);
-  const auto vector = [&](const kernels::Weighted<T>& source, std::size_t k) {
-    return floats_of(std::span(source.x + extent.vector_at(k), extent.size()));
+  if (extent.vectors == 0) return;
+  const T* const own = heard.mean != nullptr ? heard.own : heard.sources[0].x;
+  const auto vector = [&](const T* message, std::size_t k) {
+    return floats_of(std::span(message + extent.vector_at(k), extent.size()));
   };
-  for (std::size_t k = 0; k < message().vectors; ++k) {
-    if ((extent.vectors >> k & 1) == 0) continue;
-    const auto own = vector(heard.sources[0], k);
-    for (const auto& other : heard.sources.subspan(1))
-      for (const auto& [first, last] : codec_.sent_again(own, vector(other, k)))
-        worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
-  }
+  const auto count = [&](const T* other) {
+    for (std::size_t k = 0; k < message().vectors; ++k)
+      if ((extent.vectors >> k & 1) != 0)
+        for (const auto& [first, last] : codec_.sent_again(vector(own, k), vector(other, k)))
+          worker.scalars[scalars_.size() - 2] += static_cast<double>(last - first);
+  };
+  if (!codec_.needs_own()) return count(own);
+  for (const T* const other : heard.all)
+    if (other != own) count(other);
+  for (std::size_t i = 1; i < heard.sources.size(); ++i) count(heard.sources[i].x);
 }
 
 std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars) {
-  if (codec.kind != CodecKind::lattice) return 0;
+  if (!codec.sends_again()) return 0;
   return static_cast<std::int64_t>(scalars[scalars.size() - 2]);
 }
 

@@ -78,7 +78,8 @@ void Lattice::unpack(Stream dither, std::span<const float> packed, std::span<con
     for (std::size_t k = first; k < last; ++k) {
       const double shift = drawn_shift(dither, spacing);
       const auto lowest = static_cast<double>(reader.take(bits));
-      const double wanted = holds(key[k]) ? (key[k] + shift) / spacing : 0;
+      const double near = without_keys ? 0 : key[k];
+      const double wanted = holds(near) ? (near + shift) / spacing : 0;
       const double number = lowest + period * std::nearbyint((wanted - lowest) / period);
       hash.add(std::llrint(number));
       out[k] = static_cast<float>(spacing * number - shift);
@@ -94,8 +95,10 @@ std::vector<Lattice::Block> Lattice::too_far_apart(std::span<const float> a,
   for (std::size_t first = 0; first < a.size(); first += kChecked) {
     const std::size_t last = std::min(first + kChecked, a.size());
     bool near = true;
-    for (std::size_t k = first; k < last && near; ++k)
-      near = holds(a[k]) && holds(b[k]) && std::abs(static_cast<double>(a[k]) - b[k]) <= radius();
+    for (std::size_t k = first; k < last && near; ++k) {
+      const double key = without_keys ? 0 : b[k];
+      near = holds(a[k]) && holds(key) && std::abs(a[k] - key) <= radius();
+    }
     if (!near) blocks.emplace_back(first, last);
   }
   return blocks;

@@ -51,9 +51,9 @@ std::vector<Lattice::Block> PackedMessage::sent_again(std::int64_t number, std::
                                                       std::span<const float> b) const {
   const Extent of = extent(number);
   std::vector<Lattice::Block> all;
-  for (std::size_t begin = 0; needs_own() && begin < of.vector_at(32); begin += of.size())
-    for (const auto& [first, last] :
-         codec_->sent_again(a.subspan(begin, of.size()), b.subspan(begin, of.size())))
+  for (std::size_t begin = 0; sends_again() && begin < of.vector_at(32); begin += of.size())
+    for (const auto& [first, last] : codec_->sent_again(
+             a.subspan(begin, of.size()), needs_own() ? b.subspan(begin, of.size()) : b))
       all.emplace_back(begin + first, begin + last);
   return all;
 }

@@ -34,9 +34,9 @@ class PackedMessage {
   /// receiver's message of the same exchange, looked at where `needs_own()`.
   void unpack(int sender, std::int64_t number, std::span<const float> packed,
               std::span<const float> own, std::span<float> out) const;
-  bool needs_own() const { return codec_ && codec_->kind == CodecKind::lattice; }
-  /// The ranges of what exchange `number` carried that two send each other once more, as they are
-  /// (Codec::sent_again).
+  bool needs_own() const { return codec_ && codec_->needs_own(); }
+  bool sends_again() const { return codec_ && codec_->sends_again(); }
+  /// The ranges of what exchange `number` carried that are sent once more (Codec::sent_again).
   std::vector<Lattice::Block> sent_again(std::int64_t number, std::span<const float> a,
                                          std::span<const float> b) const;
 

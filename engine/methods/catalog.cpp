@@ -94,25 +94,6 @@ std::size_t period_of(const std::vector<double>& sequence) {
 
 }  // namespace
 
-std::optional<Unfit> unfit(std::string_view codec, const AlgorithmEntry& entry) {
-  if (codec != "lattice") return std::nullopt;
-  const auto refused = [&](const char* has, const char* remedy) {
-    return Unfit{
-        fmt::format("on a lattice a worker understands another's message by its own; {} has {}",
-                    entry.name, has),
-        remedy};
-  };
-  if (entry.peers == Peers::server)
-    return refused("a server, which says nothing of its own",
-                   "use another codec, such as \"bf16\", or a method without a server");
-  if (entry.peers == Peers::all || (entry.listing != nullptr && entry.listing->sums()))
-    return refused("exchanges with all workers, of which all take one mean",
-                   "exchange with neighbours on topology.kind = \"complete\", which is the same "
-                   "mean (d-psgd, or in a listing peers = \"neighbours\"), or use another codec, "
-                   "such as \"bf16\"");
-  return std::nullopt;
-}
-
 // What reduces gradients as they come says them as a listing does once they are packed.
 Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
                  const Spectral* nominal) {
@@ -126,8 +107,8 @@ Method method_of(const AlgorithmEntry& entry, const nlohmann::json& options,
     method.reduces_gradients = false;
   }
   method.kind = entry.name;
-  if (const auto refused = unfit(text(*found, "kind"), entry)) throw UsageError(refused->why);
   method.codec = codec_of(*found);
+  method.codec->lattice.without_keys = entry.peers == Peers::server;
   method.rules = coded(method.rules, *method.codec);
   return method;
 }
@@ -158,12 +139,6 @@ void require_schedule_fits(const Method& method, const Topology& topology) {
            "name the graph whose neighbours they are");
   if (method.uniform_weights)
     refuse("it says the weights as well", "leave out weights = \"uniform\"");
-  if (method.packed_message(0).needs_own() && !is_mutual(*topology.schedule()))
-    refuse(
-        "a worker hears others that do not hear it, and on a lattice neither knows what the "
-        "other lacks",
-        "use a graph in which both hear each other (one-peer-exponential does with directed = "
-        "false), or another codec, such as \"bf16\"");
   if (topology.schedule()->stochastic() == Stochastic::columns && method.message().scalars == 0)
     refuse(fmt::format("the weights of what a worker hears do not sum to 1, and {} sends no number "
                        "to divide by",

@@ -91,6 +91,8 @@ struct Method {
   bool gathers() const { return codec.has_value(); }
   /// Whether exchanges differ in what is sent, or to whom: all, or others.
   bool varies() const { return !turns.empty() || rules.floats->varies(); }
+  /// Whether what does not fit the codec is sent once more.
+  bool sends_again() const { return codec && codec->sends_again(); }
   /// By a worker with these numbers, beside its messages: of those that did not fit its codec.
   std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
@@ -163,11 +165,6 @@ struct AlgorithmEntry {
   const Listing* listing = nullptr;  // what the method is, where a listing says it
 };
 
-/// Why a kind of codec cannot be used with it, and what to do instead; nothing: it can.
-struct Unfit {
-  std::string why, remedy;
-};
-std::optional<Unfit> unfit(std::string_view codec, const AlgorithmEntry& entry);
 /// What an exchange leaves by AlgorithmEntry::agreement; nothing where that is not known of the
 /// method, its codec or the graph.
 std::optional<double> left_by_exchange(const AlgorithmEntry& entry, const Method& method,

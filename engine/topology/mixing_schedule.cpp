@@ -94,18 +94,6 @@ std::vector<std::vector<int>> receivers_of(const MixingMatrix& matrix) {
   return receivers;
 }
 
-bool is_mutual(const MixingSchedule& schedule) {
-  if (schedule.period() == 0) return schedule.stochastic() == Stochastic::doubly;
-  for (std::int64_t e = 0; e < schedule.period(); ++e) {
-    const MixingMatrix matrix = schedule.matrix(e, 0);
-    const auto receivers = receivers_of(matrix);
-    for (std::size_t i = 0; i < receivers.size(); ++i)
-      if (!std::ranges::equal(receivers[i], matrix.neighbours[i], {}, {}, &Neighbour::worker))
-        return false;
-  }
-  return true;
-}
-
 std::int64_t messages_of(const MixingMatrix& matrix) {
   std::int64_t messages = 0;
   for (const auto& row : matrix.neighbours) messages += static_cast<std::int64_t>(row.size());

@@ -41,9 +41,6 @@ MixingMatrix averaging(int workers, const std::vector<std::pair<int, int>>& pair
 
 /// Who hears worker i: the columns of a matrix, ascending.
 std::vector<std::vector<int>> receivers_of(const MixingMatrix& matrix);
-/// Whether in every exchange those that hear each other do so mutually. Of drawn matrices those are
-/// taken to be that are doubly stochastic.
-bool is_mutual(const MixingSchedule& schedule);
 /// Messages that travel, each from one worker to one other.
 std::int64_t messages_of(const MixingMatrix& matrix);
 

@@ -68,6 +68,7 @@ struct Heard {
   std::span<const kernels::Weighted<T>> sources = {};
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   const T* own = nullptr;   // the worker's own message where `mean` is there
+  std::span<const T* const> all = {};  // what `mean` is of, its own included, where it is gathered
   double late = 0;          // meetings: normalised time since the messages were said
   /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
   /// how many it had heard since its last reply to the sender.

@@ -68,22 +68,28 @@ TEST_CASE("a budget in bytes has what is sent again, on any number of threads") 
 }
 
 TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under every driver") {
-  // With 4 workers: D-PSGD on a ring has 8 messages in an exchange, a perfect matching 4.
+  // With 4 workers: D-PSGD on a ring has 8 messages in an exchange, a perfect matching 4. In a
+  // one-way exponential graph each is heard by two others, in a one-peer one by one other.
   const struct {
     const char* algorithm;
-    nlohmann::json options;
+    nlohmann::json options, topology;
     std::int64_t messages;
-  } cases[] = {{"d-psgd", {{"order", "combine-while-adapt"}}, 20 * 8},
-               {"d-psgd", {{"order", "adapt-then-combine"}}, 20 * 8},
-               {"swarm-sgd-fixed", {{"steps", 1}}, 20 * 4}};
-  for (const auto& [algorithm, options, messages] : cases) {
-    INFO(algorithm << options.dump());
-    const auto run = [&, name = algorithm, &given = options](double spacing, bool on_threads) {
+  } cases[] = {
+      {"d-psgd", {{"order", "combine-while-adapt"}}, {{"kind", "ring"}}, 20 * 8},
+      {"d-psgd", {{"order", "adapt-then-combine"}}, {{"kind", "ring"}}, 20 * 8},
+      {"swarm-sgd-fixed", {{"steps", 1}}, {{"kind", "complete"}}, 20 * 4},
+      {"d-psgd", {}, {{"kind", "one-peer-exponential"}, {"directed", true}}, 20 * 4},
+      {"local-sgd", {{"steps", 2}}, {{"kind", "ring"}}, 10 * 12},
+  };
+  for (const auto& [algorithm, options, topology, messages] : cases) {
+    INFO(algorithm << options.dump() << topology.dump());
+    const auto run = [&, name = algorithm, &given = options, &graph = topology](double spacing,
+                                                                                 bool on_threads) {
       Setup setup;
       setup.algorithm = name;
       setup.options = given;
+      setup.topology = graph;
       on_lattice(setup, spacing, 0.2);
-      if (setup.algorithm == "swarm-sgd-fixed") setup.topology = {{"kind", "complete"}};
       setup.on_threads = on_threads;
       return setup.run();
     };
@@ -99,8 +105,8 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
     Setup again;
     again.algorithm = algorithm;
     again.options = options;
+    again.topology = topology;
     on_lattice(again, 0.008, 0);
-    if (again.algorithm == "swarm-sgd-fixed") again.topology = {{"kind", "complete"}};
     again.run();  // fills in what a run is
     const Topology graph = make_topology(4, again.topology);
     again.spec.topology = &graph;
@@ -111,6 +117,40 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
     CHECK(as_processes.worker_digests == mixed.worker_digests);
     CHECK(as_processes.position.bytes == mixed.position.bytes);
     CHECK(recorder.last("bytes_sent") == static_cast<double>(mixed.position.bytes));
+  }
+}
+
+TEST_CASE("CORRECTNESS 26: a server hears a lattice around 0, under every driver") {
+  // A message, and the server's model in reply.
+  const auto bytes = [](const Outcome& outcome, bool again) {
+    return outcome.exchanges_drawn * (kMessage + (again ? kWhole : 0) + kWhole);
+  };
+  const auto a_psgd = [](Setup& setup, double spacing) -> Setup& {
+    setup.algorithm = "a-psgd";
+    on_lattice(setup, spacing, 0.2);
+    return setup;
+  };
+  Setup plain, never, always;
+  const Outcome fits = a_psgd(never, 1).run(), broken = a_psgd(always, 1e-30).run();
+  CHECK(fits.exchanges_drawn == 80);
+  CHECK(fits.position.bytes == bytes(fits, false));
+  CHECK(broken.position.bytes == bytes(broken, true));
+  CHECK(broken.worker_digests == a_psgd(plain, 0).run().worker_digests);  // it travels as it is
+  for (const char* const driver : {"virtual", "threads", "mpi"}) {
+    INFO(driver);
+    Setup sometimes;
+    a_psgd(sometimes, 0.02).on_threads = driver == std::string("threads");
+    Outcome mixed = sometimes.run();  // fills in what a run is
+    if (driver == std::string("mpi")) {
+      const Topology graph = make_topology(sometimes.workers, sometimes.topology);
+      sometimes.spec.topology = &graph;
+      Processes processes{.spec = sometimes.spec, .task = sometimes.task};
+      MemoryRecorder recorder;
+      mixed = processes.run(recorder);
+      check_no_errors(processes);
+    }
+    CHECK(mixed.position.bytes > bytes(mixed, false));
+    CHECK(mixed.position.bytes < bytes(mixed, true));
   }
 }
 

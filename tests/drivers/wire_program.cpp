@@ -45,7 +45,10 @@ struct Bytes {
 };
 
 Bytes bytes_of_run(MpiRuntime& mpi, const char* algorithm, const json& codec, int gradients) {
-  const Topology graph = make_topology(mpi.size(), {{"kind", "ring"}});
+  const bool one_way = std::string(algorithm) == "sgp";
+  const Topology graph =
+      make_topology(mpi.size(), one_way ? json{{"kind", "one-peer-exponential"}, {"directed", true}}
+                                        : json{{"kind", "ring"}});
   const AlgorithmEntry* const entry = find_algorithm(algorithm);
   json options = with_fallbacks(entry->fields, json::object());
   if (!codec.is_null()) options["codec"] = codec;
@@ -87,12 +90,11 @@ void run(MpiRuntime& mpi) {
       {{"kind", "sign"}, {"error_feedback", true}},
       {{"kind", "lattice"}, {"bits", 8}, {"spacing", 1.0}, {"error_feedback", false}},
       {{"kind", "lattice"}, {"bits", 4}, {"spacing", 1e-5}, {"error_feedback", false}}};
-  for (const char* const algorithm : {"ad-psgd", "d-psgd", "ar-sgd"})
+  for (const char* const algorithm : {"ad-psgd", "d-psgd", "ar-sgd", "sgp"})
     for (const json& codec : codecs) {
       const std::string kind = codec.is_null() ? "none" : codec["kind"];
-      const bool everywhere = kind == "none" || kind == "sign";
-      if (std::string(algorithm) == "ar-sgd" && !everywhere) continue;
-      if (std::string(algorithm) == "d-psgd" && !everywhere && kind != "lattice") continue;
+      const bool everywhere = kind == "none" || kind == "sign" || kind == "lattice";
+      if (std::string(algorithm) != "ad-psgd" && !everywhere) continue;
       const Bytes shorter = bytes_of_run(mpi, algorithm, codec, 2);
       const Bytes longer = bytes_of_run(mpi, algorithm, codec, 10);
       if (mpi.rank() != 0) continue;

@@ -29,6 +29,12 @@ void NeighbourExchange::publish(std::int64_t round) {
   }
   const std::vector<int>& receivers = exchange_->receivers[static_cast<std::size_t>(post_.rank())];
   leaving_ = receivers.size();
+  const auto& heard = exchange_->weights.neighbours[static_cast<std::size_t>(post_.rank())];
+  unasked_ = form_.needs_own() ? leaving_ - static_cast<std::size_t>(std::ranges::count_if(
+                                                heard, [this](const Neighbour& one) {
+                                                  return is_heard_by(one.worker);
+                                                }))
+                               : 0;
   const std::span<const float> whole = published_.span().first(form_.floats(round));
   const std::span<float> packed =
       packed_.span().first(form_.is_packed() ? form_.packed_floats(round) : 0);
@@ -56,6 +62,7 @@ NeighbourExchange::Arrival& NeighbourExchange::room() {
 
 void NeighbourExchange::deliver(const Mail& mail) {
   if (MailReader(mail).kind() == MailKind::again) return fetch_again(mail);
+  if (MailReader(mail).kind() == MailKind::lacking) return fetch_lacking(mail);
   Arrival& arrival = room();
   MailReader reader(mail);
   reader(arrival.round);
@@ -74,7 +81,12 @@ void NeighbourExchange::deliver(const Mail& mail) {
   });
 }
 
-// Both ends of an edge find by themselves which parts did not fit, and send them each other.
+bool NeighbourExchange::is_heard_by(int worker) const {
+  const std::vector<int>& receivers = exchange_->receivers[static_cast<std::size_t>(post_.rank())];
+  return std::ranges::find(receivers, worker) != receivers.end();
+}
+
+// Where both hear each other, they find by themselves which parts did not fit, and send them.
 void NeighbourExchange::unpack_with_own(Arrival& arrival) {
   if (!form_.needs_own() || !in_flight_ || arrival.round != round_ || !arrival.is_there ||
       arrival.sent_again)
@@ -84,16 +96,36 @@ void NeighbourExchange::unpack_with_own(Arrival& arrival) {
   form_.unpack(arrival.from, round_, arrival.packed.span().first(form_.packed_floats(round_)), own,
                whole);
   arrival.sent_again = form_.sent_again(round_, own, whole);
+  const bool mutual = is_heard_by(arrival.from);
+  if (!mutual)
+    post_.send(arrival.from, mail_header(MailKind::lacking, round_, *arrival.sent_again));
   if (arrival.sent_again->empty()) {
     arrival.is_whole = true;
     return check_over();
   }
-  std::vector<float> parts;
-  for (const auto& [first, last] : *arrival.sent_again)
-    parts.insert(parts.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
-                 own.begin() + static_cast<std::ptrdiff_t>(last));
-  post_.send(arrival.from, mail_header(MailKind::again, round_), std::move(parts));
+  if (mutual) send_again(arrival.from, *arrival.sent_again);
   fill_in(arrival);
+}
+
+void NeighbourExchange::send_again(int to, const std::vector<Lattice::Block>& parts) {
+  std::vector<float> values;
+  for (const auto& [first, last] : parts) {
+    const std::span<const float> part = published_.span().subspan(first, last - first);
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  post_.send(to, mail_header(MailKind::again, round_), std::move(values));
+}
+
+void NeighbourExchange::fetch_lacking(const Mail& mail) {
+  std::int64_t round = 0;
+  std::vector<Lattice::Block> parts;
+  MailReader reader(mail);
+  reader(round, parts);
+  ACID_ASSERT(in_flight_ && round == round_ && unasked_ > 0, "rank {} lacks parts of round {}",
+              mail.from, round);
+  if (!parts.empty()) send_again(mail.from, parts);
+  --unasked_;
+  check_over();
 }
 
 void NeighbourExchange::fetch_again(const Mail& mail) {
@@ -127,7 +159,7 @@ void NeighbourExchange::fill_in(Arrival& arrival) {
 }
 
 void NeighbourExchange::check_over() {
-  if (!in_flight_ || leaving_ > 0) return;
+  if (!in_flight_ || leaving_ > 0 || unasked_ > 0) return;
   received_.assign(static_cast<std::size_t>(post_.size()), nullptr);
   for (const Arrival& one : arrivals_)
     if (one.round == round_ && one.is_whole)

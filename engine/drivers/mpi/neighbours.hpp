@@ -23,7 +23,8 @@ namespace acid {
 ///
 /// Cost per round and process: one vector, packed as `form` says, and one message to each receiver,
 /// one hop; room for what has arrived and is not heard. Where a message is understood by the
-/// receiver's own, it is unpacked once that is published; what does not fit is sent once more.
+/// receiver's own, it is unpacked once that is published; what does not fit is sent once more. Of a
+/// receiver that it does not hear a sender must be told what that is, and the round waits for it.
 ///
 /// The communication thread's, but for the vectors: published() may change between the end of a
 /// round and the next publish(), and received() may be read from the end of a round until then.
@@ -37,7 +38,7 @@ class NeighbourExchange {
   std::span<float> published() { return published_.span(); }
   /// Sends what that exchange carries of published(). Numbers ascend.
   void publish(std::int64_t round);
-  /// Takes a message of the kinds parameters and again.
+  /// Takes a message of the kinds parameters, lacking and again.
   void deliver(const Mail& mail);
   /// Of the last round, by worker; null for those that are not heard in it.
   const std::vector<const float*>& received() const { return received_; }
@@ -53,7 +54,13 @@ class NeighbourExchange {
     std::optional<std::vector<Lattice::Block>> sent_again;
   };
   Arrival& room();
+  /// Whether what this process says in the round goes to that one.
+  bool is_heard_by(int worker) const;
   void unpack_with_own(Arrival& arrival);
+  /// The parts of the own vector, …
+  void send_again(int to, const std::vector<Lattice::Block>& parts);
+  /// … as a receiver that is not heard asks for them.
+  void fetch_lacking(const Mail& mail);
   void fetch_again(const Mail& mail);
   void fill_in(Arrival& arrival);
   void check_over();
@@ -70,7 +77,7 @@ class NeighbourExchange {
   bool in_flight_ = false;  // published, not over
   std::int64_t round_ = 0;
   std::shared_ptr<const PeerSchedule::Exchange> exchange_;  // of round_
-  std::size_t leaving_ = 0;
+  std::size_t leaving_ = 0, unasked_ = 0;  // receivers: it is on its way to, may ask for parts
 };
 
 }  // namespace acid

@@ -49,6 +49,7 @@ enum class MailKind : std::uint8_t {
   lent,
   returned,
   again,  // of both calendars
+  lacking,
   // Between workers and a server (server.hpp).
   said,
   reply,

@@ -110,6 +110,7 @@ void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
   const int rank = post_.rank();
   Heard<float> heard;
   std::vector<kernels::Weighted<float>> sources;
+  std::vector<const float*> messages;
   if (peers_.form().floats(exchange) == 0) return acid::hear(rank, worker, heard, log);
   if (peers_.sums_in(exchange)) {
     heard.mean = summed().data();
@@ -121,12 +122,12 @@ void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
     return i == rank ? neighbours_->published().data() : received[static_cast<std::size_t>(i)];
   };
   if (method_.hears_all_in(exchange)) {
-    std::vector<const float*> messages;
     for (int i = 0; i < post_.size(); ++i) messages.push_back(message_of(i));
     mean_in_order<float>(messages, mean_.data(), 0, peers_.form().floats(exchange),
                          worker.backend());
     heard.mean = mean_.data();
     heard.own = message_of(rank);
+    heard.all = messages;
   } else {
     sources = heard_by(peers_.exchange(exchange)->weights, rank, message_of);
     heard.sources = sources;
@@ -145,7 +146,7 @@ std::span<const float> RoundMessages::direction() {
 
 void RoundMessages::deliver(const Mail& mail) {
   const MailKind kind = MailReader(mail).kind();
-  if (kind == MailKind::parameters || kind == MailKind::again)
+  if (kind == MailKind::parameters || kind == MailKind::lacking || kind == MailKind::again)
     neighbours_->deliver(mail);
   else
     sum_of(AllReduce::size_of(mail)).reduce.deliver(mail);

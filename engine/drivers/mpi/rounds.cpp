@@ -42,6 +42,7 @@ void MpiSync::deliver(const Mail& mail) {
     case MailKind::slice_mean:
     case MailKind::round_ready:
     case MailKind::parameters:
+    case MailKind::lacking:
     case MailKind::again:
       return worker_.messages().deliver(mail);
     case MailKind::directive:

@@ -63,12 +63,23 @@ void MpiServer::act() {
   }
 }
 
+// What did not fit the codec stands behind the message, as it is.
+void MpiServer::unpack(const Waiting& one, std::span<float> said) {
+  if (!form_.is_packed()) {
+    std::ranges::copy(one.body, said.begin());
+    return;
+  }
+  auto rest = std::span(one.body).subspan(form_.packed_floats());
+  form_.unpack(one.from, 0, std::span(one.body).first(form_.packed_floats()), {}, said);
+  for (const auto& [first, last] : form_.sent_again(0, said, {})) {
+    std::ranges::copy(rest.first(last - first), said.subspan(first).begin());
+    rest = rest.subspan(last - first);
+  }
+}
+
 void MpiServer::hear(const Waiting& one) {
   const std::span<float> said = messages_.said(one.from), reply = messages_.reply(one.from);
-  if (form_.is_packed())
-    form_.unpack(one.from, 0, one.body, {}, said);
-  else
-    std::ranges::copy(one.body, said.begin());
+  unpack(one, said);
   const int h = servers_.of(one.from);
   const StepSize arrival = servers_.arrive(one.from, one.learning_rate);
   serve(servers_.server(h), one.time, said, reply, arrival);

@@ -63,6 +63,7 @@ class MpiServer {
   };
   bool holds() EXCLUDES_LOCK(mutex_);
   void hear(const Waiting& one);
+  void unpack(const Waiting& one, std::span<float> said);
 
   const RunSpec& spec_;
   Post& post_;

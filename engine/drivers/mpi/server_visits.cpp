@@ -73,6 +73,9 @@ void ServerVisits::say(double t) {
     std::vector<float> packed(form_.packed_floats());
     form_.pack(rank_, message_on_its_way(spec_.method.rules, worker_.state().scalars()), message,
                packed);
+    for (const auto& [first, last] : form_.sent_again(0, message, {}))
+      packed.insert(packed.end(), message.begin() + static_cast<std::ptrdiff_t>(first),
+                    message.begin() + static_cast<std::ptrdiff_t>(last));
     message = std::move(packed);
   }
   awaiting_ = true;
@@ -86,7 +89,7 @@ bool ServerVisits::hear(double t) {
     worker_.end_wait(since);
   }
   if (awaiting_) return false;
-  hear_reply(worker_.state(), t, messages_.said(0), messages_.reply(0));
+  worker_.hear_reply(t, messages_.said(0), messages_.reply(0));
   worker_.log().add(rank_, EventKind::apply, t, worker_.state(), number_ >> kExchangeBits);
   return true;
 }

@@ -74,6 +74,15 @@ void SharedWorker::say(double t, std::span<float> out) {
   report_.exchanges += 2;
 }
 
+void SharedWorker::hear_reply(double t, std::span<const float> said, std::span<const float> reply) {
+  acid::hear_reply(worker_, t, said, reply);
+  count_sent_again();
+}
+
+void SharedWorker::count_sent_again() {
+  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
+}
+
 double SharedWorker::end_span(SpanKind kind, double since) {
   const double until = run_.clock.seconds();
   timeline_.add(0, kind, since - started_seconds_, until - started_seconds_);
@@ -114,7 +123,7 @@ void SharedWorker::exchange_with(std::span<float> partner, double partner_elapse
 
 void SharedWorker::exchanged(double since) {
   ++report_.exchanges;
-  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
+  count_sent_again();
   end_span(SpanKind::exchange, since);
   edges_.finish();
   changed.notify_all();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <utility>
 
 #include "engine/drivers/shared/chain_pool.hpp"
 #include "engine/drivers/shared/server_messages.hpp"
@@ -22,6 +23,7 @@ class Player {
   /// `keeps_events`: reports them. `gradients`: false when the run has none.
   Player(const Run& run, int threads, bool keeps_events, bool gradients = true)
       : objective_(run.objective),
+        method_(run.spec.method),
         workers_(run.spec.workers),
         ensemble_(run.spec, run.objective, gradients),
         log_(workers_, keeps_events, run.recorder),
@@ -31,6 +33,13 @@ class Player {
   const Ensemble& ensemble() const { return ensemble_; }
   EventLog& log() { return log_; }
   ChainPool& pool() { return pool_; }
+  /// Bytes that workers have sent once more since it was asked last, of messages that did not fit
+  /// their codec. No light task may be unfinished. Of a run that goes on it is asked at once, and
+  /// the answer, which its checkpoint has, is dropped.
+  std::int64_t take_sent_again() {
+    const std::int64_t all = ensemble_.bytes_sent_again(method_);
+    return all - std::exchange(sent_again_, all);
+  }
   /// A commit that was carried out had a loss that is not finite.
   bool diverged() const { return diverged_.load(std::memory_order_relaxed); }
 
@@ -114,6 +123,8 @@ class Player {
   int chain_of(int server) const { return 2 * workers_ + server; }
 
   Objective& objective_;
+  const Method& method_;
+  std::int64_t sent_again_ = 0;  // bytes, taken
   const int workers_;
   Ensemble ensemble_;
   EventLog log_;  // worker i's: chain i

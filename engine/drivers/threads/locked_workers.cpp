@@ -66,14 +66,11 @@ void LockedWorkers::exchange(const DueEdge& edge) {
   MutexLock lock_i(own(edge.i).mutex);
   MutexLock lock_j(own(edge.j).mutex);
   const double t = now(), since = seconds();
-  const auto sent_again = [&] {
-    return spec_.method.bytes_sent_again(ensemble_.worker(edge.i).scalars()) +
-           spec_.method.bytes_sent_again(ensemble_.worker(edge.j).scalars());
-  };
-  const std::int64_t before = sent_again();
+  const std::int64_t before_i = bytes_sent_again(edge.i), before_j = bytes_sent_again(edge.j);
   Worker::exchange(ensemble_.worker(edge.i), ensemble_.worker(edge.j), t);
   exchanges_.fetch_add(1);
-  sent_again_.fetch_add(sent_again() - before);
+  count_sent_again(edge.i, before_i);
+  count_sent_again(edge.j, before_j);
   log_.add(edge.i, EventKind::exchange, t, ensemble_.worker(edge.i), edge.number);
   log_.add(edge.j, EventKind::exchange, t, ensemble_.worker(edge.j), edge.number);
   const double until = seconds();

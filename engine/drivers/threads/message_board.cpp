@@ -24,7 +24,8 @@ std::span<float> MessageBoard::message(int w, std::int64_t exchange) {
 }
 
 bool MessageBoard::wait_for_place(int w, std::int64_t exchange) {
-  if (exchange < 2 || spec_.method.hears_all_in(exchange - 2)) return true;
+  if (exchange < 2 || (spec_.method.hears_all_in(exchange - 2) && !peers_.form().needs_own()))
+    return true;
   const auto before = peers_.exchange(exchange - 2);
   for (const int receiver : before->receivers[static_cast<std::size_t>(w)])
     if (!heard_.wait_for(receiver, exchange - 1)) return false;
@@ -58,9 +59,14 @@ void MessageBoard::abort() {
   heard_.abort();
 }
 
+std::vector<const float*> MessageBoard::messages(std::int64_t exchange) {
+  std::vector<const float*> all;
+  for (int w = 0; w < spec_.workers; ++w) all.push_back(message(w, exchange).data());
+  return all;
+}
+
 void MessageBoard::add_part(int w, std::int64_t exchange) {
-  std::vector<const float*> messages;
-  for (int i = 0; i < spec_.workers; ++i) messages.push_back(message(i, exchange).data());
+  const std::vector<const float*> messages = this->messages(exchange);
   const std::size_t n = messages.size(), i = static_cast<std::size_t>(w);
   const std::size_t size = peers_.form().floats(exchange);
   mean_in_order<float>(messages, mean_.data(), size * i / n, size * (i + 1) / n, *spec_.backend);
@@ -68,8 +74,9 @@ void MessageBoard::add_part(int w, std::int64_t exchange) {
 
 void MessageBoard::hear_mean(int w, std::int64_t exchange, EventLog& log) {
   if (spec_.method.reduces_gradients) return;
-  acid::hear(w, ensemble_.worker(w), {.mean = mean_.data(), .own = message(w, exchange).data()},
-             log);
+  const std::vector<const float*> all = messages(exchange);
+  acid::hear(w, ensemble_.worker(w),
+             {.mean = mean_.data(), .own = message(w, exchange).data(), .all = all}, log);
   heard_.say(w);
 }
 

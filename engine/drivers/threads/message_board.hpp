@@ -48,6 +48,7 @@ class MessageBoard {
  private:
   /// Where gradients are reduced, the worker's gradient.
   std::span<float> message(int w, std::int64_t exchange);
+  std::vector<const float*> messages(std::int64_t exchange);  // by worker
 
   const RunSpec& spec_;
   const PeerSchedule& peers_;

@@ -35,7 +35,6 @@ VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options
       instant_(!takes_time(options.network, message_bytes_)),
       fetches_ahead_(options.threads == 0 &&
                      4.0 * static_cast<double>(message_size_) <= kLongestFetched),
-      sends_again_(run.spec.method.packed_message(0).needs_own()),
       schedule_(*run.spec.topology, run.spec.method.rate, run.spec.seeds),
       matchmaker_(run.spec.workers) {
   if (instant_) return;
@@ -105,11 +104,6 @@ void VirtualExchanges::finish(const DueEdge& edge) {
   matchmaker_.finish(edge);
   end_spans(edge, workers_.state(edge.i).exchanging_since, workers_.state(edge.j).exchanging_since);
   edges_.add(edge.i, edge.j);
-}
-
-std::int64_t VirtualExchanges::take_sent_again() {
-  const std::int64_t all = player_.ensemble().bytes_sent_again(run_.spec.method);
-  return all - std::exchange(sent_again_, all);
 }
 
 void VirtualExchanges::end_spans(const DueEdge& edge, double since_i, double since_j) {

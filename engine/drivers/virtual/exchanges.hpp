@@ -25,7 +25,6 @@ class VirtualExchanges {
   VirtualExchanges(const Run& run, const VirtualOptions& options, Timetable& timetable,
                    VirtualWorkers& workers, Player& player);
 
-  bool sends_again() const { return sends_again_; }
   bool instant() const { return instant_; }
   bool fetches_ahead() const { return fetches_ahead_; }
   const Matchmaker& matchmaker() const { return matchmaker_; }
@@ -43,9 +42,6 @@ class VirtualExchanges {
   /// That end has come.
   void apply(const DueEdge& edge);
   void finish(const DueEdge& edge);
-  /// Bytes sent once more since it was asked last, of messages that did not fit. No light task may
-  /// be unfinished.
-  std::int64_t take_sent_again();
   /// For measuring.
   std::vector<ExchangeInFlight> in_flight();
 
@@ -56,7 +52,6 @@ class VirtualExchanges {
   template <class Archive>
   void persist(Archive& archive) {
     archive(schedule_, matchmaker_);
-    if (sends_again_) archive(sent_again_);
   }
 
  private:
@@ -76,8 +71,6 @@ class VirtualExchanges {
   const double message_bytes_;  // as it travels
   const bool instant_;
   const bool fetches_ahead_;
-  const bool sends_again_;       // messages may not fit their codec
-  std::int64_t sent_again_ = 0;  // bytes, taken
   std::size_t offer_stride_ = 0;
   Arena<float> offers_;  // all workers'; empty when instant_
   EdgeSchedule schedule_;

@@ -55,6 +55,7 @@ void VirtualAsync::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   player_.ensemble().restore(file);
   exchanges_.restore(file);
+  player_.take_sent_again();
   for (int w = 0; w < spec_.workers; ++w)
     if (options_.gradient_clock == GradientClock::duration && !workers_.state(w).held)
       workers_.compute(w);
@@ -63,6 +64,7 @@ void VirtualAsync::resume(const CheckpointFile& file) {
 void VirtualAsync::save_cut() {
   player_.pool().wait_light();
   if (player_.diverged()) return;
+  totals_.position.bytes += player_.take_sent_again();
   Ensemble& ensemble = player_.ensemble();
   player_.log().mark(EventKind::checkpoint, std::max(timetable_.time(), ensemble.latest_event()),
                      ensemble);
@@ -89,13 +91,13 @@ Outcome VirtualAsync::execute() {
   }
   player_.pool().wait_all();
   if (sampler_.diverged() || player_.diverged()) {
-    totals_.position.bytes += exchanges_.take_sent_again();
+    totals_.position.bytes += player_.take_sent_again();
     player_.log().flush();
     return diverged(sampler_, notes_, totals_.position);
   }
   drain();
   player_.pool().wait_all();
-  totals_.position.bytes += exchanges_.take_sent_again();
+  totals_.position.bytes += player_.take_sent_again();
   return finish();
 }
 
@@ -273,9 +275,9 @@ void VirtualAsync::count_exchange() {
 
 bool VirtualAsync::budget_spent() {
   const Budget& budget = spec_.budget;
-  if (budget.bytes < kNever && exchanges_.sends_again()) {
+  if (budget.bytes < kNever && spec_.method.sends_again()) {
     player_.pool().wait_light();
-    totals_.position.bytes += exchanges_.take_sent_again();
+    totals_.position.bytes += player_.take_sent_again();
   }
   const bool counted = budget.normalised_time == kNever;
   ended_ = ended_ || (counted && totals_.position.gradients >= budget.gradients) ||
@@ -286,7 +288,7 @@ bool VirtualAsync::budget_spent() {
 void VirtualAsync::take_sample(double time) {
   player_.pool().wait_light();
   if (player_.diverged()) return;
-  totals_.position.bytes += exchanges_.take_sent_again();
+  totals_.position.bytes += player_.take_sent_again();
   totals_.position.normalised_time = time;
   totals_.position.seconds = timetable_.seconds();
   const Ensemble& ensemble = player_.ensemble();

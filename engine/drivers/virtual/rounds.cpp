@@ -143,8 +143,8 @@ void VirtualSync::say() {
 void VirtualSync::hear(std::int64_t exchange) {
   const bool with_all = spec_.method.hears_all_in(exchange);
   const std::size_t size = peers_.form().floats(exchange);
+  std::vector<const float*> messages;
   if (with_all) {
-    std::vector<const float*> messages;
     for (int w = 0; w < spec_.workers; ++w) messages.push_back(message(w).data());
     const auto blocks = static_cast<int>((size + kReductionBlock - 1) / kReductionBlock);
     pool_.parallel_for(blocks, [&](int, int block) {
@@ -162,6 +162,7 @@ void VirtualSync::hear(std::int64_t exchange) {
     if (with_all) {
       heard.mean = mean_.data();
       heard.own = message(w).data();
+      heard.all = messages;
     } else {
       sources =
           heard_by(peers->weights, w, [&](int i) -> const float* { return message(i).data(); });

@@ -47,6 +47,7 @@ void VirtualServer::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   player_.ensemble().restore(file);
   messages_.restore(file);
+  player_.take_sent_again();
   for (int w = 0; w < spec_.workers; ++w)
     if (walk(w).computing) workers_.compute(w);
 }
@@ -54,6 +55,7 @@ void VirtualServer::resume(const CheckpointFile& file) {
 void VirtualServer::save_cut() {
   player_.pool().wait_light();
   if (player_.diverged()) return;
+  totals_.position.bytes += player_.take_sent_again();
   Ensemble& ensemble = player_.ensemble();
   player_.log().mark(EventKind::checkpoint, std::max(timetable_.time(), ensemble.latest_event()),
                      ensemble);
@@ -80,6 +82,7 @@ Outcome VirtualServer::execute() {
   player_.pool().wait_all();
   if (!sampler_.diverged() && !player_.diverged()) drain();
   player_.pool().wait_all();
+  totals_.position.bytes += player_.take_sent_again();
   if (!sampler_.diverged() && !player_.diverged()) return finish();
   player_.log().flush();
   return diverged(sampler_, notes_, totals_.position);
@@ -273,8 +276,12 @@ void VirtualServer::hear(int w) {
   ++totals_.exchanges;
 }
 
-bool VirtualServer::budget_spent() const {
+bool VirtualServer::budget_spent() {
   const Budget& budget = spec_.budget;
+  if (budget.bytes < kNever && spec_.method.sends_again()) {
+    player_.pool().wait_light();
+    totals_.position.bytes += player_.take_sent_again();
+  }
   return (budget.normalised_time == kNever && totals_.position.gradients >= budget.gradients) ||
          static_cast<double>(totals_.position.bytes) >= budget.bytes;
 }
@@ -282,6 +289,7 @@ bool VirtualServer::budget_spent() const {
 void VirtualServer::take_sample(double time) {
   player_.pool().wait_light();
   if (player_.diverged()) return;
+  totals_.position.bytes += player_.take_sent_again();
   totals_.position.normalised_time = time;
   totals_.position.seconds = timetable_.seconds();
   const Ensemble& ensemble = player_.ensemble();

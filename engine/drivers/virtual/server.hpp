@@ -74,7 +74,7 @@ class VirtualServer {
   /// When a message arrives that leaves now; `link_free`: of the server's way.
   double arrives(const LinkCost& link, double& link_free, std::size_t bytes);
   Servers& servers() { return player_.ensemble().servers(); }
-  bool budget_spent() const;
+  bool budget_spent();
   void take_sample(double time);
   void drain();
   Outcome finish();
