@@ -70,7 +70,7 @@ constexpr std::array kCodecs = {
     CodecEntry{"top-k", "the largest magnitudes", kTopK},
     CodecEntry{"random-k", "coordinates drawn at random", kRandomK},
     CodecEntry{"sign", "the mean magnitude with each element's sign", {}},
-    CodecEntry{"lattice", "few bits around what the receiver has; at a server, around 0", kLattice}};
+    CodecEntry{"lattice", "few bits around what the receiver has; around 0 at a server", kLattice}};
 
 std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 std::uint32_t magnitude(float value) { return bits_of(value) & 0x7fffffffu; }

@@ -84,7 +84,7 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
   for (const auto& [algorithm, options, topology, messages] : cases) {
     INFO(algorithm << options.dump() << topology.dump());
     const auto run = [&, name = algorithm, &given = options, &graph = topology](double spacing,
-                                                                                 bool on_threads) {
+                                                                                bool on_threads) {
       Setup setup;
       setup.algorithm = name;
       setup.options = given;

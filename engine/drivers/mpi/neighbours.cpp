@@ -30,11 +30,11 @@ void NeighbourExchange::publish(std::int64_t round) {
   const std::vector<int>& receivers = exchange_->receivers[static_cast<std::size_t>(post_.rank())];
   leaving_ = receivers.size();
   const auto& heard = exchange_->weights.neighbours[static_cast<std::size_t>(post_.rank())];
-  unasked_ = form_.needs_own() ? leaving_ - static_cast<std::size_t>(std::ranges::count_if(
-                                                heard, [this](const Neighbour& one) {
-                                                  return is_heard_by(one.worker);
-                                                }))
-                               : 0;
+  unasked_ =
+      form_.needs_own()
+          ? leaving_ - static_cast<std::size_t>(std::ranges::count_if(
+                           heard, [this](const Neighbour& one) { return is_heard_by(one.worker); }))
+          : 0;
   const std::span<const float> whole = published_.span().first(form_.floats(round));
   const std::span<float> packed =
       packed_.span().first(form_.is_packed() ? form_.packed_floats(round) : 0);

@@ -89,7 +89,7 @@ bool ServerVisits::hear(double t) {
     worker_.end_wait(since);
   }
   if (awaiting_) return false;
-  worker_.hear_reply(t, messages_.said(0), messages_.reply(0));
+  hear_reply(worker_.state(), t, messages_.said(0), messages_.reply(0));
   worker_.log().add(rank_, EventKind::apply, t, worker_.state(), number_ >> kExchangeBits);
   return true;
 }

@@ -63,6 +63,7 @@ bool SharedWorker::commit(const Position& here, double loss, const Commit& more)
   what.gradient = what.direction = worker_.gradient();
   what.is_first = report_.notes.empty();
   report_.computing = what.begins_next;
+  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
   diverged_ = !acid::commit(what, worker_, reporter_.log(), report_.notes.emplace_back());
   return !diverged_;
 }
@@ -72,15 +73,6 @@ void SharedWorker::say(double t, std::span<float> out) {
   worker_.offer(t, out);
   reporter_.log().add_offer(rank_, t, worker_);
   report_.exchanges += 2;
-}
-
-void SharedWorker::hear_reply(double t, std::span<const float> said, std::span<const float> reply) {
-  acid::hear_reply(worker_, t, said, reply);
-  count_sent_again();
-}
-
-void SharedWorker::count_sent_again() {
-  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
 }
 
 double SharedWorker::end_span(SpanKind kind, double since) {
@@ -123,13 +115,13 @@ void SharedWorker::exchange_with(std::span<float> partner, double partner_elapse
 
 void SharedWorker::exchanged(double since) {
   ++report_.exchanges;
-  count_sent_again();
   end_span(SpanKind::exchange, since);
   edges_.finish();
   changed.notify_all();
 }
 
 void SharedWorker::mark(MarkKind kind, double t) {
+  report_.sent_again = run_.spec.method.bytes_sent_again(worker_.scalars());
   if (kind == MarkKind::end) {
     report_.spans = timeline_.take().front();
     report_.left_out = edges_.left_out();

@@ -56,9 +56,6 @@ class SharedWorker {
   bool commit(const Position& here, double loss, const Commit& more) REQUIRES_LOCK(mutex);
   /// The worker says its message to a server; the number of its arrival is to be told the log.
   void say(double t, std::span<float> out) REQUIRES_LOCK(mutex);
-  /// … and hears the reply, which the caller logs.
-  void hear_reply(double t, std::span<const float> said, std::span<const float> reply)
-      REQUIRES_LOCK(mutex);
   void count_hold() REQUIRES_LOCK(mutex) { ++report_.holds; }
   /// What the worker has done since then, by the clock on the wall, ends now. Returns how long
   /// that was.
@@ -87,7 +84,6 @@ class SharedWorker {
  private:
   void log(EventKind kind, std::uint64_t exchange = 0) REQUIRES_LOCK(mutex);
   void exchanged(double since) REQUIRES_LOCK(mutex);
-  void count_sent_again() REQUIRES_LOCK(mutex);
 
   const Run& run_;
   const int rank_;
