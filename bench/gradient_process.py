@@ -1,9 +1,9 @@
 """What the gradient process costs: `gradient_process.py ACID`, with a Python that has torch.
 
 The same module and minibatches in a plain PyTorch loop, and asked of acid_model.py over its socket;
-then the same network under `acid run` with one worker, in the process and built in. In turns; of a
-round the fastest tenth, so that other programs on the machine count little, of the rounds the
-median.
+then the same network under `acid run` with one worker, in the process and built in. Each two in
+turns; of a round of gradients the fastest tenth, so that other programs on the machine count
+little, of the rounds the median.
 """
 
 import csv
@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROUNDS = 7
+ROUNDS = 21
+RUNS = 7
 MEMORY_BYTES = 1 << 30
 NETWORKS = {"784-32-10, batch 16": ([32], 16, 600),
             "784-512-512-10, batch 128": ([512, 512], 128, 150),
@@ -69,7 +70,7 @@ def fastest_tenth(one, count):
     return 1000 * statistics.quantiles(times[3:], n=10)[0]
 
 
-def plain(folder, hidden, batch, count):
+def plain(folder, hidden, batch):
     """A gradient in a loop: choose, zero, forward, backward. The optimiser is not in it."""
     import torch
     torch.set_num_threads(1)
@@ -84,7 +85,7 @@ def plain(folder, hidden, batch, count):
         loss = torch.nn.functional.cross_entropy(module(inputs[rows]), labels[rows])
         loss.backward()
         return loss.item()
-    return fastest_tenth(one, count)
+    return one
 
 
 class Process:
@@ -101,37 +102,41 @@ class Process:
         self.process = subprocess.Popen(words, pass_fds=open_there)
         far.close()
 
-    def exactly(self, count):
-        data = b""
-        while len(data) < count:
-            data += self.socket.recv(count - len(data))
+    @staticmethod
+    def frame(**request):
+        text = json.dumps(request).encode()
+        return struct.pack("<I", len(text)) + text
+
+    def ask(self, frame):
+        """The answer is left as it is: acid takes microseconds to read it, Python would take more."""
+        self.socket.sendall(frame)
+        data = self.socket.recv(1 << 16)
+        while len(data) < 4 + struct.unpack_from("<I", data)[0]:
+            data += self.socket.recv(1 << 16)
         return data
 
-    def ask(self, **request):
-        text = json.dumps(request).encode()
-        self.socket.sendall(struct.pack("<I", len(text)) + text)
-        return json.loads(self.exactly(struct.unpack("<I", self.exactly(4))[0]))
+    def end(self):
+        os.close(self.lifeline)
+        self.process.wait()
 
 
-def asked(program, folder, hidden, batch, count):
+def asked(process, folder, hidden, batch):
     """The same, asked of the process."""
     import torch
-    process = Process(program.parent / "acid_model.py")
     file = str(folder / "user.py")
-    process.ask(do="start", protocol=1, memory_bytes=MEMORY_BYTES, threads=1, seed=1, file=file,
-                options={"hidden": hidden}, data={"file": file, "options": {}})
+    process.ask(process.frame(do="start", protocol=1, memory_bytes=MEMORY_BYTES, threads=1, seed=1,
+                              file=file, options={"hidden": hidden},
+                              data={"file": file, "options": {}}))
     x, g, examples = 1 << 20, 1 << 28, 0
-    process.ask(do="begin", x=x, buffers=0)
+    process.ask(process.frame(do="begin", x=x, buffers=0))
     rows = torch.frombuffer(process.memory, dtype=torch.int64, count=batch)
+    gradient = process.frame(do="gradient", worker=0, step=0, seed=1, set="train", rows=batch,
+                             examples=examples, x=x, g=g, buffers=0, check=False)
 
     def one():
         rows[:] = torch.randint(4000, (batch,))
-        return process.ask(do="gradient", worker=0, step=0, seed=1, set="train", rows=batch,
-                           examples=examples, x=x, g=g, buffers=0, check=False)["loss"]
-    took = fastest_tenth(one, count)
-    os.close(process.lifeline)
-    process.process.wait()
-    return took
+        return process.ask(gradient)
+    return one
 
 
 def run(program, folder, model, batch, count):
@@ -157,17 +162,22 @@ def run_built_in(program, folder, hidden, batch, count):
 def main():
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     program = Path(sys.argv[1]).resolve()
-    ways = [lambda _, *rest: plain(*rest), asked, run_process, run_built_in]
     print("| network | plain loop | asked of the process | difference "
           "| `acid run`, process | `acid run`, built in |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "user.py").write_text(MODEL)
-        for network, settings in NETWORKS.items():
-            rounds = [[way(program, Path(name), *settings) for way in ways] for _ in range(ROUNDS)]
-            loop, asked_ms, process, inside = (statistics.median(way) for way in zip(*rounds))
+        for network, (hidden, batch, count) in NETWORKS.items():
+            folder, process = Path(name), Process(program.parent / "acid_model.py")
+            ways = plain(folder, hidden, batch), asked(process, folder, hidden, batch)
+            rounds = [[fastest_tenth(way, count) for way in ways] for _ in range(ROUNDS)]
+            process.end()
+            runs = [[way(program, folder, hidden, batch, count)
+                     for way in (run_process, run_built_in)] for _ in range(RUNS)]
+            loop, asked_ms = (statistics.median(way) for way in zip(*rounds))
+            inside, built_in = (statistics.median(way) for way in zip(*runs))
             cost = statistics.median(times[1] - times[0] for times in rounds)
             print(f"| {network} | {loop:.2f} ms | {asked_ms:.2f} ms | {cost:+.2f} ms, "
-                  f"{100 * cost / loop:+.1f} % | {process:.2f} ms | {inside:.2f} ms |", flush=True)
+                  f"{100 * cost / loop:+.1f} % | {inside:.2f} ms | {built_in:.2f} ms |", flush=True)
 
 
 if __name__ == "__main__":

@@ -551,17 +551,6 @@ class TorchModel:
                 parameter.data = view
         self.x = x
 
-    def _aim(self, g):
-        """Lets backward() add to acid's vector."""
-        self.kit.floats(g, self.size).zero_()
-        views = self._parts(g, self.shapes)
-        for view, (_, parameter), viewed in zip(views, self.parameters, self.viewed):
-            if not viewed:
-                parameter.grad = None
-            elif parameter.grad is not view:
-                parameter.grad = view
-        return views
-
     def _here(self, batch):
         if self.device.type == "cpu":
             return batch
@@ -587,7 +576,8 @@ class TorchModel:
             self.module.train()
         self._move_state(buffers, read=True)
         self._use(x)
-        views = self._aim(g)
+        for _, parameter in self.parameters:
+            parameter.grad = None  # backward() then hands over what it made, and adds nothing
         batch = self._here(batch)
         loss = call(self.loss, self.module, batch) if self.loss else self._default_loss(batch)
         if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
@@ -597,21 +587,17 @@ class TorchModel:
             raise ModelError("loss() gave a number that does not depend on the parameters",
                              self.loss or self.make)
         loss.backward()
-        for view, (name, parameter), viewed in zip(views, self.parameters, self.viewed):
+        for view, (name, parameter) in zip(self._parts(g, self.shapes), self.parameters):
             grad = parameter.grad
-            if not viewed:
-                if grad is not None:
-                    view.copy_(grad)
-            elif grad is not view:  # loss() called zero_grad(), or worse
-                if grad is None:
-                    view.zero_()
-                else:
-                    view.copy_(grad)
+            if grad is None:  # the loss does not depend on it
+                view.zero_()
+            else:
+                view.copy_(grad.to_dense() if grad.is_sparse else grad)
             if check and not bool(view.isfinite().all()):
                 raise ModelError(f"the gradient of '{name}' is not finite at the start point",
                                  self.loss or self.make)
         self._move_state(buffers, read=False)
-        value = float(loss.detach())
+        value = loss.item()
         if check and not math.isfinite(value):
             raise ModelError(f"the loss is {value} at the start point", self.loss or self.make)
         return number(value)
@@ -729,6 +715,7 @@ class Host:
     def __init__(self, connection, memory_descriptor):
         self.connection = connection
         self.memory_descriptor = memory_descriptor
+        self.encoder = json.JSONEncoder(allow_nan=False)
         self.model = self.sets = self.kit = None
         self.labels_each = 1  # of an example
         self.path = ""
@@ -743,21 +730,18 @@ class Host:
             sys.stdout.flush()
             self._send(answer)
 
-    def _exactly(self, count):
-        data = bytearray()
-        while len(data) < count:
-            some = self.connection.recv(count - len(data))
+    # Nothing comes after a request before it is answered.
+    def _receive(self):
+        data = b""
+        while len(data) < 4 or len(data) < 4 + struct.unpack_from("<I", data)[0]:
+            some = self.connection.recv(1 << 16)
             if not some:
                 os._exit(0)  # acid is gone
             data += some
-        return data
-
-    def _receive(self):
-        (length,) = struct.unpack("<I", self._exactly(4))
-        return json.loads(self._exactly(length))
+        return json.loads(data[4:])
 
     def _send(self, answer):
-        text = json.dumps(answer, allow_nan=False).encode()
+        text = self.encoder.encode(answer).encode()
         self.connection.sendall(struct.pack("<I", len(text)) + text)
 
     def do_start(self, request):

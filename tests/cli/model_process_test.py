@@ -647,6 +647,7 @@ class Net(nn.Module):
         super().__init__()
         self.norm, self.out = nn.BatchNorm1d(5), nn.Linear(5, 3)
         self.out.bias.requires_grad_(False)
+        self.signs = nn.Embedding(2, 5, sparse=True)
         self.unused = nn.Parameter(torch.ones(2))
         self.register_buffer("mask", torch.ones(3, dtype=torch.bool))
         self.register_buffer("steps", torch.zeros(2))
@@ -655,7 +656,8 @@ class Net(nn.Module):
     def forward(self, inputs):
         if self.training:
             self.steps = self.steps + 1
-        return self.out(nn.functional.dropout(self.norm(inputs), 0.2, self.training)) * self.mask
+        inputs = self.norm(inputs + self.signs((inputs[:, 0] > 0).long()))
+        return self.out(nn.functional.dropout(inputs, 0.2, self.training)) * self.mask
 
 def model():
     return Net().to(torch.bfloat16)
@@ -668,7 +670,8 @@ def dataset():
 
 
 def check_state(lab, torch):
-    """Buffers that are replaced, frozen and unused parameters, other types than float32."""
+    """Buffers that are replaced, frozen and unused parameters, sparse gradients, other types than
+    float32."""
     lab.write("state.py", STATE)
     recipe = lab.recipe("state.toml", "state.py", dataset=OWN, workers=2, gradients=60)
     whole = lab.finals(recipe, cores="0")
@@ -681,7 +684,7 @@ def check_state(lab, torch):
                for name, data in read_safetensors(lab.folder / "state").items()}
     expect(set(tensors) == {"norm.weight", "norm.bias", "norm.running_mean", "norm.running_var",
                             "norm.num_batches_tracked", "out.weight", "out.bias", "unused", "mask",
-                            "steps"}, list(tensors))
+                            "signs.weight", "steps"}, list(tensors))
     expect(tensors["steps"].tolist() == [30, 30], f"{tensors['steps']} steps of two workers")
     expect(tensors["unused"].tolist() == [1, 1], "a parameter without a part has changed")
 

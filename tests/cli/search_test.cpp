@@ -89,7 +89,8 @@ struct Study : Folder {
 
 }  // namespace
 
-TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the comparison") {
+TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the comparison",
+          "[release]") {
   const Study study;
   const std::string planned = study.call({"plan", "study.toml"}).out;
   CHECK_THAT(planned,
@@ -139,7 +140,8 @@ TEST_CASE("a search runs first, chooses on its own seeds, and stays out of the c
   CHECK(study.results() == before);
 }
 
-TEST_CASE("a search that is interrupted chooses nothing, and the same command goes on with it") {
+TEST_CASE("a search that is interrupted chooses nothing, and the same command goes on with it",
+          "[release]") {
   const Study whole, study;
   REQUIRE(whole.call({"run", "study.toml"}).code == 0);
   // Killed again and again, at moments that have nothing to do with what it does.

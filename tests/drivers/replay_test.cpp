@@ -279,7 +279,7 @@ TEST_CASE("replay: a run of several attempts is one run") {
   for (Replayable::Settings settings : kinds()) {
     settings.workers = 4;
     settings.gradients = 4000;
-    settings.dimension = 2000;
+    settings.dimension = kLongVector / 5;
     Replayable run(settings);
     check_attempts_are_one_run(run);
   }

@@ -182,7 +182,8 @@ TEST_CASE("unequal searches are told, as are keys that nobody has and that do no
 
 // Two algorithms that are the same in truth: whatever the rates do, neither is better. Rates differ
 // little, and every run has luck of its own, so that the rates chosen are luck, too.
-TEST_CASE("in 500 null studies the rates chosen differ, and 5 in 100 differences are claimed") {
+TEST_CASE("in 500 null studies the rates chosen differ, and 5 in 100 differences are claimed",
+          "[release]") {
   constexpr int kStudies = 500;
   int claimed = 0, different = 0, refused = 0;
   for (int study = 0; study < kStudies; ++study) {
