@@ -59,7 +59,8 @@ class CodedRule final : public Rule<T> {
 extern template class CodedRule<float>;
 extern template class CodedRule<double>;
 
-/// Floats that a worker with these numbers has sent once more, as they are (Codec::sent_again).
+/// Floats that a worker with these numbers has heard once more, as they are (Codec::sent_again): in
+/// graphs of one-way edges only the sum over all workers is what they have sent.
 std::int64_t floats_sent_again(const Codec& codec, std::span<const double> scalars);
 
 /// The number of the message, from 0, that a worker with these numbers has said and not heard yet.

@@ -39,9 +39,9 @@ struct Lattice {
 
   /// Elements in a row that share a check, [first, last).
   using Block = std::pair<std::size_t, std::size_t>;
-  /// Those that two have to send each other as they are, where each unpacks what the other
-  /// projected with what itself projected as the key. `a` and `b` are projected, or unpacked of it:
-  /// from either side it is the same list. … and so is `b`.
+  /// Those that travel as they are, where each of two unpacks what the other projected with what
+  /// itself projected as the key. `a` and `b` are projected, or unpacked of it: from either side it
+  /// is the same list. … and so is `b`.
   std::vector<Block> too_far_apart(std::span<const float> a, std::span<const float> b) const;
 
  private:

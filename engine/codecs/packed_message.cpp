@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "engine/base/error.hpp"
+
 namespace acid {
 
 Codec::Draw draw_of(std::uint64_t seed, int sender, std::uint64_t message, std::size_t vector,
@@ -53,9 +55,36 @@ std::vector<Lattice::Block> PackedMessage::sent_again(std::int64_t number, std::
   std::vector<Lattice::Block> all;
   for (std::size_t begin = 0; sends_again() && begin < of.vector_at(32); begin += of.size())
     for (const auto& [first, last] : codec_->sent_again(
-             a.subspan(begin, of.size()), needs_own() ? b.subspan(begin, of.size()) : b))
-      all.emplace_back(begin + first, begin + last);
+             a.subspan(begin, of.size()), needs_own() ? b.subspan(begin, of.size()) : b)) {
+      if (!all.empty() && all.back().second == begin + first)
+        all.back().second = begin + last;
+      else
+        all.emplace_back(begin + first, begin + last);
+    }
   return all;
+}
+
+std::vector<float> parts_of(std::span<const float> message,
+                            const std::vector<Lattice::Block>& ranges) {
+  std::vector<float> parts;
+  for (const auto& [first, last] : ranges) {
+    const std::span<const float> part = message.subspan(first, last - first);
+    parts.insert(parts.end(), part.begin(), part.end());
+  }
+  return parts;
+}
+
+void put_parts(std::span<const float> parts, const std::vector<Lattice::Block>& ranges,
+               std::span<float> message) {
+  std::size_t at = 0;
+  for (const auto& [first, last] : ranges) {
+    ACID_ASSERT(at + (last - first) <= parts.size() && last <= message.size(),
+                "{} floats were sent again, too few of a message of {}", parts.size(),
+                message.size());
+    std::ranges::copy(parts.subspan(at, last - first), message.subspan(first).begin());
+    at += last - first;
+  }
+  ACID_ASSERT(at == parts.size(), "{} floats were sent again, not {}", parts.size(), at);
 }
 
 }  // namespace acid

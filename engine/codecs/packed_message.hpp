@@ -36,7 +36,8 @@ class PackedMessage {
               std::span<const float> own, std::span<float> out) const;
   bool needs_own() const { return codec_ && codec_->needs_own(); }
   bool sends_again() const { return codec_ && codec_->sends_again(); }
-  /// The ranges of what exchange `number` carried that are sent once more (Codec::sent_again).
+  /// The ranges of what exchange `number` carried that are sent once more (Codec::sent_again), as
+  /// few as there are.
   std::vector<Lattice::Block> sent_again(std::int64_t number, std::span<const float> a,
                                          std::span<const float> b) const;
 
@@ -50,6 +51,13 @@ class PackedMessage {
   const std::optional<Codec> codec_;
   const std::uint64_t seed_;
 };
+
+/// What a message has in these ranges, one after the other, …
+std::vector<float> parts_of(std::span<const float> message,
+                            const std::vector<Lattice::Block>& ranges);
+/// … and puts it there. `parts` has so many floats, neither more nor less.
+void put_parts(std::span<const float> parts, const std::vector<Lattice::Block>& ranges,
+               std::span<float> message);
 
 /// The draws of vector `vector` of a message.
 Codec::Draw draw_of(std::uint64_t seed, int sender, std::uint64_t message, std::size_t vector,

@@ -209,6 +209,8 @@ class ListingReader {
       return;
     }
     listing.round = spaced(text("round", "gradient step say hear"));
+    if (listing.round.empty())
+      report("round", "round is empty", "leave it out: \"gradient step say hear\"");
     read_peers(listing);
     if (table_.contains("fragments"))
       listing.fragments = parsed("fragments", table_["fragments"], &parse_expression);

@@ -10,9 +10,6 @@
 namespace acid {
 namespace {
 
-bool is_of_numbers_only(Operation operation) {
-  return operation >= Operation::exp && operation <= Operation::modulo;
-}
 bool has_reduction(const Expression& value) {
   return any_of(value, [](const Expression& one) { return is_reduction(one.operation); });
 }
@@ -186,7 +183,7 @@ class ListingCheck {
     }
     if (!good) return std::nullopt;
     const char* const name = function_name(value.operation);
-    if (is_of_numbers_only(value.operation) && vector) {
+    if (is_of_scalars_only(value.operation) && vector) {
       report(path, value.column, fmt::format("{}() is of scalars only", name),
              "libraries differ in its last bit: vectors have + - * /, sqrt, abs, sign, min, max "
              "and where");
@@ -196,6 +193,8 @@ class ListingCheck {
     if (++scope.reductions > static_cast<int>(kMostReductions))
       report(path, value.column, fmt::format("a part has at most {} reductions", kMostReductions));
     if (!vector) report(path, value.column, fmt::format("{}() is of vectors", name));
+    for (const Expression& argument : value.arguments)
+      if (has_reduction(argument)) refuse_reduction(path, argument);
     return false;
   }
 
@@ -265,10 +264,9 @@ class ListingCheck {
   void refuse_reduction(const std::string& path, const Expression& value) {
     int column = value.column;
     any_of(value, [&](const Expression& one) {
-      if (is_reduction(one.operation)) column = one.column;
-      return is_reduction(one.operation);
+      return is_reduction(one.operation) && (column = one.column) > 0;
     });
-    report(path, column, "a reduction stands in the value of a scalar statement only",
+    report(path, column, "a reduction stands in the value of a scalar statement only, in no other",
            "it is a number: write size = norm(g) in a statement before, and read size");
   }
 

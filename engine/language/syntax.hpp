@@ -92,6 +92,10 @@ std::string print(const Statement& statement);
 inline bool is_heard(Operation operation) {
   return operation >= Operation::mean && operation <= Operation::theirs;
 }
+/// Of scalars alone.
+inline bool is_of_scalars_only(Operation operation) {
+  return operation >= Operation::exp && operation <= Operation::modulo;
+}
 /// Of vectors, giving a scalar.
 inline bool is_reduction(Operation operation) {
   return operation >= Operation::norm && operation <= Operation::sum;

@@ -93,7 +93,7 @@ struct Method {
   bool varies() const { return !turns.empty() || rules.floats->varies(); }
   /// Whether what does not fit the codec is sent once more.
   bool sends_again() const { return codec && codec->sends_again(); }
-  /// By a worker with these numbers, beside its messages: of those that did not fit its codec.
+  /// To a worker with these numbers, beside messages: of those that did not fit their codec.
   std::int64_t bytes_sent_again(std::span<const double> scalars) const;
   /// As it travels.
   PackedMessage packed_message(std::size_t dimension, std::uint64_t seed = 0) const {

@@ -486,7 +486,7 @@ class TorchModel:
         self.viewed = [p.dtype == self.torch.float32 and p.device.type == "cpu"
                        for _, p in self.parameters]
         self.device = self.parameters[0][1].device
-        self.views, self.x, self.g = {}, None, None
+        self.views, self.x = {}, None
 
     def _find_state(self):
         """What is no parameter and yet part of the model: it travels with acid's buffers."""
@@ -593,6 +593,7 @@ class TorchModel:
                 view.zero_()
             else:
                 view.copy_(grad.to_dense() if grad.is_sparse else grad)
+                parameter.grad = None
             if check and not bool(view.isfinite().all()):
                 raise ModelError(f"the gradient of '{name}' is not finite at the start point",
                                  self.loss or self.make)

@@ -43,7 +43,9 @@ std::optional<Elimination> Elimination::of(const Laplacian& laplacian, double bu
 bool Elimination::eliminate(const Laplacian& laplacian, double budget) {
   const auto size = order_.size();
   // The columns already eliminated, in a list for the next position they still touch.
-  std::vector<int> head(size, -1), link(size, -1);
+  std::vector<int> head, link;  // g++ 12 warns, wrongly, where they are made with their values
+  head.assign(size, -1);
+  link.assign(size, -1);
   const auto file = [&](int column, int next_position) {
     link[at(column)] = head[at(next_position)];
     head[at(next_position)] = column;

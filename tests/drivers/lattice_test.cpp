@@ -69,7 +69,8 @@ TEST_CASE("a budget in bytes has what is sent again, on any number of threads") 
 
 TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under every driver") {
   // With 4 workers: D-PSGD on a ring has 8 messages in an exchange, a perfect matching 4. In a
-  // one-way exponential graph each is heard by two others, in a one-peer one by one other.
+  // one-way one-peer graph each is heard by one other. In an epidemic each draws two that hear it:
+  // some of these it hears and some not, and others hear more of them.
   const struct {
     const char* algorithm;
     nlohmann::json options, topology;
@@ -79,6 +80,7 @@ TEST_CASE("CORRECTNESS 26: in rounds a lattice has the same bits and bytes under
       {"d-psgd", {{"order", "adapt-then-combine"}}, {{"kind", "ring"}}, 20 * 8},
       {"swarm-sgd-fixed", {{"steps", 1}}, {{"kind", "complete"}}, 20 * 4},
       {"d-psgd", {}, {{"kind", "one-peer-exponential"}, {"directed", true}}, 20 * 4},
+      {"d-psgd", {}, {{"kind", "epidemic"}, {"form", "local"}, {"peers", 2}}, 20 * 8},
       {"local-sgd", {{"steps", 2}}, {{"kind", "ring"}}, 10 * 12},
   };
   for (const auto& [algorithm, options, topology, messages] : cases) {

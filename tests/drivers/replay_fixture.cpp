@@ -25,6 +25,7 @@ Replayable::Replayable(const Settings& settings)
   const AlgorithmEntry* const entry =
       settings.entry != nullptr ? settings.entry : find_algorithm(settings.algorithm);
   nlohmann::json options_given = nlohmann::json::object();
+  if (!settings.codec.is_null()) options_given["codec"] = settings.codec;
   std::optional<Spectral> nominal;
   if (meets(entry->peers)) {
     options_given["communication_rate"] = settings.rate;

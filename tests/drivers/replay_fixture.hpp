@@ -20,6 +20,7 @@ struct Replayable {
     std::int64_t gradients = 2000;
     int dimension = 100;
     std::uint64_t seed = 1;
+    nlohmann::json codec = {};
   };
   explicit Replayable(const Settings& settings);
 

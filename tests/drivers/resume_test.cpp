@@ -378,7 +378,7 @@ TEST_CASE("a checkpoint of another driver is refused") {
   other.on_threads = true;
   other.checkpointing.resume = &from;
   CHECK_THROWS_WITH(other.run(),
-                    ContainsSubstring("virtual-async/6") && ContainsSubstring("--force"));
+                    ContainsSubstring("virtual-async/7") && ContainsSubstring("--force"));
 }
 
 }  // namespace acid::test

@@ -28,7 +28,7 @@ void Collector::deliver(const Mail& mail) {
   switch (reader.kind()) {
     case MailKind::events: {
       Events events;
-      reader(events.first, events.list);
+      reader(events.first, seen_[w].life.sent_again, events.list);
       take_events(std::move(events), w);
       break;
     }
@@ -102,7 +102,10 @@ std::optional<Life> Collector::lose(int worker, Life known) {
   if (over_) return std::nullopt;
   seen.lost = true;
   seen.life.gradients = std::max(seen.life.gradients, known.gradients);
-  if (!keeps_events_) seen.life.exchanges = known.exchanges;
+  if (!keeps_events_) {
+    seen.life.exchanges = known.exchanges;
+    seen.life.sent_again = known.sent_again;
+  }
   open_[w].clear();
   const std::int64_t whole = seen.marks_taken + drop_broken_marks(queues_[w]);
   const auto missed = static_cast<std::uint64_t>(seen.marks_logged - whole);
@@ -166,7 +169,9 @@ Gathered Collector::take_mark() {
       const Life& life = seen_[w].life;
       gathered.gradients += life.gradients;
       gathered.worker_gradients.push_back(life.gradients);
-      gathered.reports.emplace_back().exchanges = life.exchanges;
+      WorkerReport& report = gathered.reports.emplace_back();
+      report.exchanges = life.exchanges;
+      report.sent_again = life.sent_again;
       gathered.numbers.emplace_back();
       gathered.vectors.emplace_back();
       continue;

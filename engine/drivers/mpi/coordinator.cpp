@@ -24,20 +24,23 @@ Coordinator::Coordinator(const Run& run, Post& post, std::function<bool()> overl
       workers_(static_cast<std::size_t>(run.spec.workers)),
       halves_(static_cast<std::size_t>(run.spec.method.servers(run.spec.workers))) {}
 
-void Coordinator::begin(const std::vector<std::int64_t>& committed,
-                        const std::vector<std::int64_t>& exchanges, std::int64_t cut,
-                        double started_seconds, const Ensemble& ensemble) {
+void Coordinator::begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds,
+                        const Ensemble& ensemble) {
   started_seconds_ = started_seconds;
   ensemble_ = &ensemble;
   cut_ = cut;
-  std::int64_t total = 0;
+  std::vector<std::int64_t> committed;
+  std::int64_t total = 0, sent_again = 0;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    workers_[w].committed = committed[w];
-    workers_[w].exchanges = exchanges[w];
-    total += committed[w];
+    workers_[w].committed = committed.emplace_back(lives[w].gradients);
+    workers_[w].exchanges = lives[w].exchanges;
+    workers_[w].sent_again = lives[w].sent_again;
+    total += lives[w].gradients;
+    sent_again += lives[w].sent_again;
   }
   for (Own& one : workers_) one.told_total = total;
   gradients_.store(total);
+  sent_again_.store(sent_again);
   add_exchanges();
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
@@ -200,7 +203,7 @@ void Coordinator::tell(int worker, std::int64_t granted) {
 
 Life Coordinator::life(int worker) const {
   const Own& one = workers_[static_cast<std::size_t>(worker)];
-  return {.gradients = one.committed, .exchanges = one.exchanges};
+  return {one.committed, one.exchanges, one.sent_again};
 }
 
 void Coordinator::lose(const Mail& mail, const Life& life) {
@@ -210,6 +213,7 @@ void Coordinator::lose(const Mail& mail, const Life& life) {
   gradients_.fetch_add(life.gradients - one.committed);
   one.committed = life.gradients;
   one.exchanges = life.exchanges;
+  sent_again_.fetch_add(life.sent_again - std::exchange(one.sent_again, life.sent_again));
   add_exchanges();
   permits_->take_back(mail.from, one.committed);
   note_loss(mail, life);

@@ -24,11 +24,11 @@ class Coordinator {
   /// more gradients.
   Coordinator(const Run& run, Post& post, std::function<bool()> overloaded);
 
-  /// The run begins, or goes on after so many gradients and exchanges of each worker; `cut` is the
-  /// count of the checkpoint it goes on from (−1: none), `started_seconds` when it would have begun
-  /// on the clock. The `ensemble`, whose servers' visits count as they come, outlives it.
-  void begin(const std::vector<std::int64_t>& committed, const std::vector<std::int64_t>& exchanges,
-             std::int64_t cut, double started_seconds, const Ensemble& ensemble);
+  /// The run begins, or goes on where each worker has come so far; `cut` is the count of the
+  /// checkpoint it goes on from (−1: none), `started_seconds` when it would have begun on the
+  /// clock. The `ensemble`, whose servers' visits count as they come, outlives it.
+  void begin(const std::vector<Life>& lives, std::int64_t cut, double started_seconds,
+             const Ensemble& ensemble);
   /// Gradients that a worker may commit at first.
   std::int64_t first_grant(int worker);
   /// Takes a message of the kinds that are meant for it.

@@ -49,20 +49,17 @@ void Evaluator::begin() {
   started_seconds_ = run_.clock.seconds();
   cut_requested_ = sampler_.sample_times().next_seconds() == 0;  // all know where the first one is
   Ensemble* resumed = nullptr;
-  std::vector<std::int64_t> committed(static_cast<std::size_t>(spec_.workers));
-  std::vector<std::int64_t> exchanges(committed.size());
+  std::vector<Life> lives(static_cast<std::size_t>(spec_.workers));
   if (run_.checkpointing.resume != nullptr) {
     started_seconds_ -= kept_.seconds;
     resumed = &ensemble_;
-    for (std::size_t w = 0; w < committed.size(); ++w) {
-      committed[w] = ensemble_.worker(static_cast<int>(w)).gradients();
-      exchanges[w] = kept_.reports[w].exchanges;
+    for (std::size_t w = 0; w < lives.size(); ++w) {
+      const WorkerReport& report = kept_.reports[w];
+      lives[w] = {ensemble_.worker(static_cast<int>(w)).gradients(), report.exchanges,
+                  report.sent_again};
     }
   }
-  coordinator_.begin(committed, exchanges, resumed == nullptr ? -1 : kept_.count, started_seconds_,
-                     ensemble_);
-  std::vector<Life> lives;
-  for (std::size_t w = 0; w < committed.size(); ++w) lives.push_back({committed[w], exchanges[w]});
+  coordinator_.begin(lives, resumed == nullptr ? -1 : kept_.count, started_seconds_, ensemble_);
   collector_.begin(lives, kept_.reports, static_cast<double>(kept_.count) / spec_.workers);
   std::vector<std::int64_t> granted;
   for (int w = 0; w < spec_.workers; ++w) granted.push_back(coordinator_.first_grant(w));

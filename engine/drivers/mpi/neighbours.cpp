@@ -108,12 +108,7 @@ void NeighbourExchange::unpack_with_own(Arrival& arrival) {
 }
 
 void NeighbourExchange::send_again(int to, const std::vector<Lattice::Block>& parts) {
-  std::vector<float> values;
-  for (const auto& [first, last] : parts) {
-    const std::span<const float> part = published_.span().subspan(first, last - first);
-    values.insert(values.end(), part.begin(), part.end());
-  }
-  post_.send(to, mail_header(MailKind::again, round_), std::move(values));
+  post_.send(to, mail_header(MailKind::again, round_), parts_of(published_.span(), parts));
 }
 
 void NeighbourExchange::fetch_lacking(const Mail& mail) {
@@ -144,15 +139,7 @@ void NeighbourExchange::fetch_again(const Mail& mail) {
 void NeighbourExchange::fill_in(Arrival& arrival) {
   const auto again = again_.find({arrival.round, arrival.from});
   if (!arrival.sent_again || again == again_.end()) return;
-  auto next = again->second.cbegin();
-  for (const auto& [first, last] : *arrival.sent_again) {
-    ACID_ASSERT(again->second.cend() - next >= static_cast<std::ptrdiff_t>(last - first),
-                "{} floats sent again", again->second.size());
-    std::copy_n(next, last - first,
-                arrival.vector.span().begin() + static_cast<std::ptrdiff_t>(first));
-    next += static_cast<std::ptrdiff_t>(last - first);
-  }
-  ACID_ASSERT(next == again->second.cend(), "{} floats sent again", again->second.size());
+  put_parts(again->second, *arrival.sent_again, arrival.vector.span());
   again_.erase(again);
   arrival.is_whole = true;
   check_over();

@@ -218,12 +218,8 @@ void PairExchange::unpack_offer() {
   form_.unpack(partner(), 0, partner_packed_.span(), own_offer_.span(), partner_offer_.span());
   sent_again_ = form_.sent_again(0, own_offer_.span(), partner_offer_.span());
   if (sent_again_->empty()) return apply();
-  std::vector<float> parts;
-  for (const auto& [first, last] : *sent_again_) {
-    const auto part = own_offer_.span().subspan(first, last - first);
-    parts.insert(parts.end(), part.begin(), part.end());
-  }
-  post_.send(partner(), mail_header(MailKind::again, edge_.number), std::move(parts));
+  post_.send(partner(), mail_header(MailKind::again, edge_.number),
+             parts_of(own_offer_.span(), *sent_again_));
   fill_in();
 }
 
@@ -242,15 +238,7 @@ void PairExchange::fetch_again(const Mail& mail) {
 
 void PairExchange::fill_in() {
   if (!sent_again_ || !heard_again_) return;
-  std::size_t at = 0;
-  for (const auto& [first, last] : *sent_again_) {
-    ACID_ASSERT(at + last - first <= heard_again_->size(), "{} floats sent again",
-                heard_again_->size());
-    std::copy_n(heard_again_->begin() + static_cast<std::ptrdiff_t>(at), last - first,
-                partner_offer_.span().begin() + static_cast<std::ptrdiff_t>(first));
-    at += last - first;
-  }
-  ACID_ASSERT(at == heard_again_->size(), "{} floats sent again, not {}", heard_again_->size(), at);
+  put_parts(*heard_again_, *sent_again_, partner_offer_.span());
   apply();
 }
 

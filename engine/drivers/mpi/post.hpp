@@ -49,7 +49,6 @@ enum class MailKind : std::uint8_t {
   lent,
   returned,
   again,  // of both calendars
-  lacking,
   // Between workers and a server (server.hpp).
   said,
   reply,
@@ -58,6 +57,7 @@ enum class MailKind : std::uint8_t {
   slice,
   slice_mean,
   parameters,
+  lacking,
   directive,
   round_ready,
 };

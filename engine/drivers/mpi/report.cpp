@@ -58,15 +58,15 @@ RunSpec on_host(RunSpec spec) {
   return spec;
 }
 
-Reporter::Reporter(const RunSpec& spec, Post& post)
+Reporter::Reporter(const RunSpec& spec, Post& post, const Worker& worker)
     : rank_(post.rank()),
       post_(post),
-      forward_(post),
+      forward_(spec.method, post, worker),
       log_(spec.workers, spec.keep_events, forward_) {}
 
 void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> events) {
-  post_.submit(
-      0, mail_header(MailKind::events, first, std::vector<Event>(events.begin(), events.end())));
+  post_.submit(0, mail_header(MailKind::events, first, method_.bytes_sent_again(worker_.scalars()),
+                              std::vector<Event>(events.begin(), events.end())));
 }
 
 void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport report) {

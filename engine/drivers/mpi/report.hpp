@@ -33,7 +33,7 @@ struct WorkerReport {
       notes;  // since the last mark that was measured, in commit order; sent in portions
   double idle_seconds = 0;
   std::int64_t exchanges = 0;   // of this worker
-  std::int64_t sent_again = 0;  // bytes, of messages that did not fit; of this worker
+  std::int64_t sent_again = 0;  // bytes, to this worker: of messages that did not fit
   std::int64_t holds = 0;
   bool computing = false;         // a gradient has begun and is not committed
   std::int64_t events = 0;        // logged so far; filled in by the Reporter
@@ -47,7 +47,7 @@ struct WorkerReport {
 
 /// How far a worker has come, as rank 0 knows it.
 struct Life {
-  std::int64_t gradients = 0, exchanges = 0;
+  std::int64_t gradients = 0, exchanges = 0, sent_again = 0;  // as WorkerReport
 };
 
 /// Adds a portion of notes to those that came before it.
@@ -62,8 +62,8 @@ RunSpec on_host(RunSpec spec);
 /// once.
 class Reporter {
  public:
-  /// Outlived by both.
-  Reporter(const RunSpec& spec, Post& post);
+  /// Outlived by all; `worker` is its process's.
+  Reporter(const RunSpec& spec, Post& post, const Worker& worker);
 
   /// For this worker's events.
   EventLog& log() { return log_; }
@@ -74,11 +74,14 @@ class Reporter {
   /// Sends portions of the log on.
   class Forward final : public NullRecorder {
    public:
-    explicit Forward(Post& post) : post_(post) {}
+    Forward(const Method& method, Post& post, const Worker& worker)
+        : method_(method), post_(post), worker_(worker) {}
     void events(int worker, std::int64_t first, std::span<const Event> events) override;
 
    private:
+    const Method& method_;
     Post& post_;
+    const Worker& worker_;
   };
 
   const int rank_;
@@ -92,7 +95,7 @@ struct Gathered {
   MarkKind kind = MarkKind::measured;
   double time = 0;
   std::vector<bool> absent;           // by worker: lost; the lists below are by worker too
-  std::vector<WorkerReport> reports;  // of those absent the exchanges, no more
+  std::vector<WorkerReport> reports;  // of those absent what Life has, no more
   std::vector<std::vector<std::byte>> numbers;  // what Worker::persist keeps
   /// In the order of Worker::for_each_vector without the empty ones; of a measured mark
   /// x and buffers.

@@ -47,7 +47,8 @@ class RoundMessages {
   std::span<const float> direction() EXCLUDES_LOCK(mutex_);
 
   // The communication thread's.
-  /// Takes a message of the kinds slice, slice_mean, round_ready, parameters and again.
+  /// Takes a message of the kinds slice, slice_mean, round_ready, parameters, again and
+  /// lacking.
   void deliver(const Mail& mail);
   void send_handed_over() EXCLUDES_LOCK(mutex_);
 

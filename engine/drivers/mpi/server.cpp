@@ -69,12 +69,9 @@ void MpiServer::unpack(const Waiting& one, std::span<float> said) {
     std::ranges::copy(one.body, said.begin());
     return;
   }
-  auto rest = std::span(one.body).subspan(form_.packed_floats());
-  form_.unpack(one.from, 0, std::span(one.body).first(form_.packed_floats()), {}, said);
-  for (const auto& [first, last] : form_.sent_again(0, said, {})) {
-    std::ranges::copy(rest.first(last - first), said.subspan(first).begin());
-    rest = rest.subspan(last - first);
-  }
+  const std::span body = one.body;
+  form_.unpack(one.from, 0, body.first(form_.packed_floats()), {}, said);
+  put_parts(body.subspan(form_.packed_floats()), form_.sent_again(0, said, {}), said);
 }
 
 void MpiServer::hear(const Waiting& one) {

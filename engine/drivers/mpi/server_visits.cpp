@@ -73,9 +73,8 @@ void ServerVisits::say(double t) {
     std::vector<float> packed(form_.packed_floats());
     form_.pack(rank_, message_on_its_way(spec_.method.rules, worker_.state().scalars()), message,
                packed);
-    for (const auto& [first, last] : form_.sent_again(0, message, {}))
-      packed.insert(packed.end(), message.begin() + static_cast<std::ptrdiff_t>(first),
-                    message.begin() + static_cast<std::ptrdiff_t>(last));
+    const std::vector<float> parts = parts_of(message, form_.sent_again(0, message, {}));
+    packed.insert(packed.end(), parts.begin(), parts.end());
     message = std::move(packed);
   }
   awaiting_ = true;

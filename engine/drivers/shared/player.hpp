@@ -34,11 +34,14 @@ class Player {
   EventLog& log() { return log_; }
   ChainPool& pool() { return pool_; }
   /// Bytes that workers have sent once more since it was asked last, of messages that did not fit
-  /// their codec. No light task may be unfinished. Of a run that goes on it is asked at once, and
-  /// the answer, which its checkpoint has, is dropped.
+  /// their codec. No light task may be unfinished.
   std::int64_t take_sent_again() {
     const std::int64_t all = ensemble_.bytes_sent_again(method_);
     return all - std::exchange(sent_again_, all);
+  }
+  template <class Archive>
+  void persist(Archive& archive) {
+    archive(ensemble_, log_, sent_again_);
   }
   /// A commit that was carried out had a loss that is not finite.
   bool diverged() const { return diverged_.load(std::memory_order_relaxed); }

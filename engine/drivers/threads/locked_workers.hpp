@@ -68,7 +68,7 @@ class LockedWorkers {
   /// Since then a server has heard and answered it, or been with the one above, until now.
   double add_visit(int w, double since);
 
-  /// The worker had sent so many bytes again before what it has just heard.
+  /// So many bytes had been sent to the worker again before what it has just heard.
   void count_sent_again(int w, std::int64_t before) {
     sent_again_.fetch_add(bytes_sent_again(w) - before);
   }

@@ -45,8 +45,8 @@ VirtualAsync::VirtualAsync(const Run& run, const VirtualOptions& options)
 
 template <class Archive>
 void VirtualAsync::persist(Archive& archive) {
-  archive(player_.ensemble(), player_.log(), timetable_, totals_, workers_.clock(), exchanges_,
-          notes_, exchanges_.edges(), holds_, sampler_, sampler_.gathered());
+  archive(player_, timetable_, totals_, workers_.clock(), exchanges_, notes_, exchanges_.edges(),
+          holds_, sampler_, sampler_.gathered());
   if (rings_) archive(*rings_);
   for (int w = 0; w < spec_.workers; ++w) archive(workers_.state(w));
 }
@@ -55,7 +55,6 @@ void VirtualAsync::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   player_.ensemble().restore(file);
   exchanges_.restore(file);
-  player_.take_sent_again();
   for (int w = 0; w < spec_.workers; ++w)
     if (options_.gradient_clock == GradientClock::duration && !workers_.state(w).held)
       workers_.compute(w);
@@ -64,7 +63,6 @@ void VirtualAsync::resume(const CheckpointFile& file) {
 void VirtualAsync::save_cut() {
   player_.pool().wait_light();
   if (player_.diverged()) return;
-  totals_.position.bytes += player_.take_sent_again();
   Ensemble& ensemble = player_.ensemble();
   player_.log().mark(EventKind::checkpoint, std::max(timetable_.time(), ensemble.latest_event()),
                      ensemble);

@@ -22,7 +22,7 @@ class VirtualAsync {
   VirtualAsync(const Run& run, const VirtualOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "virtual-async/6";
+  static constexpr std::string_view kLayout = "virtual-async/7";
 
   /// The state between two events, the vectors apart. No light task may be unfinished.
   template <class Archive>

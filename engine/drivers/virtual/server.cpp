@@ -38,8 +38,8 @@ VirtualServer::VirtualServer(const Run& run, const VirtualOptions& options)
 
 template <class Archive>
 void VirtualServer::persist(Archive& archive) {
-  archive(player_.ensemble(), player_.log(), timetable_, totals_, workers_.clock(), walks_,
-          arrivals_, ways_, notes_, sampler_);
+  archive(player_, timetable_, totals_, workers_.clock(), walks_, arrivals_, ways_, notes_,
+          sampler_);
   for (int w = 0; w < spec_.workers; ++w) archive(workers_.state(w));
 }
 
@@ -47,7 +47,6 @@ void VirtualServer::resume(const CheckpointFile& file) {
   load_state(file, kLayout, *this);
   player_.ensemble().restore(file);
   messages_.restore(file);
-  player_.take_sent_again();
   for (int w = 0; w < spec_.workers; ++w)
     if (walk(w).computing) workers_.compute(w);
 }
@@ -55,7 +54,6 @@ void VirtualServer::resume(const CheckpointFile& file) {
 void VirtualServer::save_cut() {
   player_.pool().wait_light();
   if (player_.diverged()) return;
-  totals_.position.bytes += player_.take_sent_again();
   Ensemble& ensemble = player_.ensemble();
   player_.log().mark(EventKind::checkpoint, std::max(timetable_.time(), ensemble.latest_event()),
                      ensemble);

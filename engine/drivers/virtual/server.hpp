@@ -22,7 +22,7 @@ class VirtualServer {
   VirtualServer(const Run& run, const VirtualOptions& options);
   Outcome execute();
 
-  static constexpr std::string_view kLayout = "virtual-server/2";
+  static constexpr std::string_view kLayout = "virtual-server/3";
 
   /// The state between two steps, the vectors apart. No light task may be unfinished.
   template <class Archive>
