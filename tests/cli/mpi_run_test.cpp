@@ -159,13 +159,13 @@ TEST_CASE("runs with a process per worker finish and are proven") {
 
 TEST_CASE("samples by the clock are taken in processes too, at one place of all, and are proven") {
   if (!there_is_mpi()) return;
-  constexpr double kEvery = 0.03;
+  constexpr double kEvery = 0.1;
   const Bench bench;
   std::string recipe = kRecipe;
-  recipe.replace(recipe.find("every_gradients = 150"), 21, "every_seconds = 0.03");
+  recipe.replace(recipe.find("every_gradients = 150"), 21, "every_seconds = 0.1");
   bench.write("r.toml", recipe);
   const Result result = acid(bench, {"run", "r.toml", "--set", "task.dataset.dimension=50000",
-                                     "--set", "budget.gradients=1500"});
+                                     "--set", "budget.gradients=2400"});
   INFO(result.err);
   REQUIRE(result.code == 0);
   const json runs = acid(bench, {"list", "--json"}).json()["runs"];
@@ -185,10 +185,12 @@ TEST_CASE("samples by the clock are taken in processes too, at one place of all,
     INFO(run["algorithm"] << ": " << json(seconds) << json(gradients));
     REQUIRE(seconds.size() >= 4);
     CHECK(gradients.front() == 0);
-    CHECK(gradients.back() == 1500);
-    // Never two in one cell of the grid; how late one comes is the machine's affair.
+    CHECK(gradients.back() == 2400);
+    // Never two are asked for in one cell of the grid, and one at a time. How late it comes is the
+    // machine's affair: perhaps in the next cell, with the next one, but not with two more.
     for (std::size_t k = 1; k + 1 < seconds.size(); ++k) {
-      CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 1] / kEvery));
+      CHECK(seconds[k] >= static_cast<double>(k) * kEvery);
+      if (k > 1) CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 2] / kEvery));
       CHECK(gradients[k] >= gradients[k - 1]);
     }
     const Result proof = acid(bench, {"verify", run["id"]});
