@@ -186,11 +186,9 @@ TEST_CASE("samples by the clock are taken in processes too, at one place of all,
     REQUIRE(seconds.size() >= 4);
     CHECK(gradients.front() == 0);
     CHECK(gradients.back() == 2400);
-    // Never two are asked for in one cell of the grid, and one at a time. How late it comes is the
-    // machine's affair: perhaps in the next cell, with the next one, but not with two more.
+    // Never two in one cell of the grid; how late one comes is the machine's affair.
     for (std::size_t k = 1; k + 1 < seconds.size(); ++k) {
-      CHECK(seconds[k] >= static_cast<double>(k) * kEvery);
-      if (k > 1) CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 2] / kEvery));
+      CHECK(std::floor(seconds[k] / kEvery) > std::floor(seconds[k - 1] / kEvery));
       CHECK(gradients[k] >= gradients[k - 1]);
     }
     const Result proof = acid(bench, {"verify", run["id"]});

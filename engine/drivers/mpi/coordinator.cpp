@@ -30,36 +30,33 @@ void Coordinator::begin(const std::vector<Life>& lives, std::int64_t cut, double
   ensemble_ = &ensemble;
   cut_ = cut;
   std::vector<std::int64_t> committed;
-  std::int64_t total = 0, sent_again = 0;
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
-    workers_[w].committed = committed.emplace_back(lives[w].gradients);
-    workers_[w].exchanges = lives[w].exchanges;
-    workers_[w].sent_again = lives[w].sent_again;
-    total += lives[w].gradients;
-    sent_again += lives[w].sent_again;
+  for (int w = 0; w < spec_.workers; ++w) {
+    const Life& life = lives[static_cast<std::size_t>(w)];
+    note_life(w, life);
+    committed.push_back(life.gradients);
   }
-  for (Own& one : workers_) one.told_total = total;
-  gradients_.store(total);
-  sent_again_.store(sent_again);
-  add_exchanges();
+  for (Own& one : workers_) one.told_total = gradients_.load();
   permits_.emplace(spec_.budget.gradients, committed, run_.clock.seconds());
 }
 
-// Each is counted by both its workers, or twice by the one that comes to a server.
-void Coordinator::add_exchanges() {
-  halves_.assign(halves_.size(), 0);
-  for (int w = 0; w < spec_.workers; ++w) halves_[server_of(w)] += own(w).exchanges;
+// An exchange is counted by both its workers, or twice by the one that comes to a server.
+void Coordinator::note_life(int worker, const Life& life) {
+  Life& known = own(worker).life;
+  gradients_.fetch_add(life.gradients - known.gradients);
+  sent_again_.fetch_add(life.sent_again - known.sent_again);
+  halves_[server_of(worker)] += life.exchanges - known.exchanges;
   exchanges_.store(std::accumulate(halves_.begin(), halves_.end(), std::int64_t{0}) / 2);
+  known = life;
 }
 
 std::int64_t Coordinator::first_grant(int worker) {
   return own(worker).told_grant =
-             permits_->grant(worker, own(worker).committed, run_.clock.seconds());
+             permits_->grant(worker, own(worker).life.gradients, run_.clock.seconds());
 }
 
 std::int64_t Coordinator::grant(int worker, double now) {
   if (overloaded_()) return own(worker).told_grant;
-  return permits_->grant(worker, own(worker).committed, now);
+  return permits_->grant(worker, own(worker).life.gradients, now);
 }
 
 Position Coordinator::position() const {
@@ -99,15 +96,10 @@ void Coordinator::deliver(const Mail& mail) {
 }
 
 void Coordinator::progress(int from, MailReader& reader) {
-  Own& sender = own(from);
-  std::int64_t committed = 0, exchanges = 0, sent_again = 0;
+  Life life;
   bool diverged = false;
-  reader(committed, exchanges, sent_again, diverged);
-  gradients_.fetch_add(committed - sender.committed);
-  sender.committed = committed;
-  sender.exchanges = exchanges;
-  sent_again_.fetch_add(sent_again - std::exchange(sender.sent_again, sent_again));
-  add_exchanges();
+  reader(life.gradients, life.exchanges, life.sent_again, diverged);
+  note_life(from, life);
   run_.recorder.progress(position());
   if (diverged) diverged_.store(true);
   if (diverged || gradients_.load() >= spec_.budget.gradients) end(false);
@@ -146,8 +138,8 @@ void Coordinator::closed(int from, MailReader& reader) {
   bool diverged = false;
   reader(committed, waiting, diverged, known);
   if (diverged) diverged_.store(true);
-  gradients_.fetch_add(committed - own(from).committed);
-  own(from).committed = committed;
+  gradients_.fetch_add(committed - own(from).life.gradients);
+  own(from).life.gradients = committed;
   own(from).closed = true;
   waiting_.fetch_add(waiting);
   highest_known_ = std::max(highest_known_, known);
@@ -180,9 +172,9 @@ double Coordinator::spread() {
     if (one.lost) continue;
     const std::int64_t granted = ends ? one.told_grant : grant(w, now);
     const std::int64_t news = gradients_.load() - one.told_total;
-    const bool waits = one.told_grant <= one.committed;
-    const bool wants_more =
-        granted > one.told_grant && 2 * (one.told_grant - one.committed) <= granted - one.committed;
+    const bool waits = one.told_grant <= one.life.gradients;
+    const bool wants_more = granted > one.told_grant && 2 * (one.told_grant - one.life.gradients) <=
+                                                            granted - one.life.gradients;
     const bool is_due = 4 * news >= spec_.workers || (waits && news > 0) || wants_more;
     if (ends ? news == 0 : !is_due) continue;
     tell(w, granted);
@@ -197,25 +189,21 @@ void Coordinator::tell(int worker, std::int64_t granted) {
   one.told_total = gradients_.load();
   one.told_grant = granted;
   // What its server has heard, as far as is known; of no use where there is none.
-  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.committed, granted,
+  post_.send(worker, mail_header(MailKind::clock, one.told_total, one.life.gradients, granted,
                                  halves_[server_of(worker)] / 2));
 }
 
 Life Coordinator::life(int worker) const {
   const Own& one = workers_[static_cast<std::size_t>(worker)];
-  return {one.committed, one.exchanges, one.sent_again};
+  return one.life;
 }
 
 void Coordinator::lose(const Mail& mail, const Life& life) {
   Own& one = own(mail.from);
   one.lost = true;
   lost_.fetch_add(1);
-  gradients_.fetch_add(life.gradients - one.committed);
-  one.committed = life.gradients;
-  one.exchanges = life.exchanges;
-  sent_again_.fetch_add(life.sent_again - std::exchange(one.sent_again, life.sent_again));
-  add_exchanges();
-  permits_->take_back(mail.from, one.committed);
+  note_life(mail.from, life);
+  permits_->take_back(mail.from, life.gradients);
   note_loss(mail, life);
   // Nothing is expected of the lost worker any more.
   if (asked_.promises_missing > 0 && !one.promised) promise(mail.from, 0);

@@ -56,11 +56,13 @@ class Coordinator {
 
  private:
   struct Own {
-    std::int64_t committed = 0, exchanges = 0, sent_again = 0;
+    Life life;
     std::int64_t told_total = 0, told_grant = 0;
     bool promised = false, closed = false, lost = false;
   };
   void progress(int from, MailReader& reader);
+  /// The worker has come so far.
+  void note_life(int worker, const Life& life);
   void ask_cut();
   void promise(int from, std::int64_t count);
   void note_loss(const Mail& mail, const Life& life);
@@ -69,7 +71,6 @@ class Coordinator {
   void end(bool by_person);
   void tell(int worker, std::int64_t granted);
   std::int64_t grant(int worker, double now);
-  void add_exchanges();
   std::size_t server_of(int w) const {
     return static_cast<std::size_t>(spec_.method.server_of(w, spec_.workers));
   }
@@ -82,7 +83,7 @@ class Coordinator {
   double started_seconds_ = 0;
   const Ensemble* ensemble_ = nullptr;
   std::vector<Own> workers_;
-  std::vector<std::int64_t> halves_;  // Own::exchanges of the workers of each server; or of all
+  std::vector<std::int64_t> halves_;  // Life::exchanges of the workers of each server; or of all
   std::optional<Permits> permits_;
   double spread_seconds_ = 0;  // when last
   int not_closed_ = 0;
