@@ -157,34 +157,34 @@ std::uint64_t little_endian(std::string_view bytes) {
 }  // namespace
 
 TensorHeader npy_header(const std::string& path, std::string_view first_bytes) {
-  constexpr const char* kRemedy = "save the array again with numpy.save";
+  constexpr const char* kSaveAgain = "save the array again with numpy.save";
   constexpr std::size_t kVersionEnd = 8;
   if (!first_bytes.starts_with(kNpyMagic))
     throw Error(fmt::format(
         "{}: expected a .npy file, which begins with \\x93NUMPY, found {}; {}", path,
         first_bytes.starts_with("PK") ? "a zip archive such as .npz" : "something else",
-        first_bytes.starts_with("PK") ? "save each of its arrays with numpy.save" : kRemedy));
+        first_bytes.starts_with("PK") ? "save each of its arrays with numpy.save" : kSaveAgain));
   const auto ends = [&] {
     return Error(fmt::format("{}: expected a header, found the end of the file at byte {}; {}",
-                             path, first_bytes.size(), kRemedy));
+                             path, first_bytes.size(), kSaveAgain));
   };
   if (first_bytes.size() < kVersionEnd) throw ends();
   const int version = static_cast<unsigned char>(first_bytes[6]);
   if (version < 1 || version > 3)
     throw Error(fmt::format("{}: expected version 1, 2 or 3 of the format, found {}; {}", path,
-                            version, kRemedy));
+                            version, kSaveAgain));
   const std::size_t begin = kVersionEnd + (version == 1 ? 2 : 4);
   if (first_bytes.size() < begin) throw ends();
   const std::uint64_t length = little_endian(first_bytes.substr(kVersionEnd, begin - kVersionEnd));
   if (length > kMostNpyHeaderBytes - begin)
     throw Error(fmt::format("{}: expected a header of at most {} bytes, found one of {}; {}", path,
-                            kMostNpyHeaderBytes - begin, length, kRemedy));
+                            kMostNpyHeaderBytes - begin, length, kSaveAgain));
   if (first_bytes.size() < begin + length) throw ends();
   TensorHeader header = NpyDictionary(path, first_bytes.substr(begin, length)).read();
   const std::optional<std::uint64_t> bytes = bytes_of(header);
   if (!bytes || *bytes > INT64_MAX - kMostNpyHeaderBytes)
     throw Error(fmt::format("{}: expected an array that fits into a file, found the shape ({}); {}",
-                            path, fmt::join(header.shape, ", "), kRemedy));
+                            path, fmt::join(header.shape, ", "), kSaveAgain));
   header.begin = begin + length;
   header.end = header.begin + *bytes;
   return header;

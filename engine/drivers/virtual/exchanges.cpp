@@ -25,8 +25,7 @@ double message_bytes(const Run& run) {
 
 VirtualExchanges::VirtualExchanges(const Run& run, const VirtualOptions& options,
                                    Timetable& timetable, VirtualWorkers& workers, Player& player)
-    : run_(run),
-      network_(options.network),
+    : network_(options.network),
       timetable_(timetable),
       workers_(workers),
       player_(player),

@@ -62,7 +62,6 @@ class VirtualExchanges {
   std::vector<Segment> offer_segments() const;
   void end_spans(const DueEdge& edge, double since_i, double since_j);
 
-  const Run& run_;
   const NetworkModel& network_;
   Timetable& timetable_;
   VirtualWorkers& workers_;
