@@ -45,6 +45,7 @@ class ListedRule final : public Rule<T> {
  private:
   struct Event;
   Extent extent_of(const Event& event) const;
+  bool is_before_step(const Event& event) const;
   PassMemory<T> memory_of(const Event& event, const Extent& extent) const;
   void execute(const PartProgram& part, const Event& event) const;
   void compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,

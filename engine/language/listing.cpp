@@ -270,11 +270,28 @@ class ListingReader {
         one.start = start.get<double>();
       else if (start == "x" && of_vectors)
         one.starts_at_x = true;
+      else if (const auto message = pulled(start); message && of_vectors)
+        one.pulled_by = message;
       else
-        report(path,
-               fmt::format("{} must start as a number{}", name, of_vectors ? " or \"x\"" : ""));
+        report(path, fmt::format("{} must start as a number{}", name,
+                                 of_vectors ? " or \"x\", or be \"pulled(0)\"" : ""));
       kept.push_back(std::move(one));
+      if (kept.back().pulled_by) kept.push_back({.name = rest_of(name), .is_rest = true});
     }
+  }
+
+  /// The message of "pulled(0)", of which a worker keeps the sum of all pulls.
+  static std::optional<std::size_t> pulled(const json& start) {
+    static constexpr std::string_view kBegin = "pulled(", kEnd = ")";
+    const std::string text = start.is_string() ? spaced(start.get<std::string>()) : "";
+    std::string tight;
+    for (const char c : text)
+      if (c != ' ') tight += c;
+    if (tight.size() != kBegin.size() + 1 + kEnd.size() || !tight.starts_with(kBegin) ||
+        !tight.ends_with(kEnd) ||
+        std::isdigit(static_cast<unsigned char>(tight[kBegin.size()])) == 0)
+      return std::nullopt;
+    return static_cast<std::size_t>(tight[kBegin.size()] - '0');
   }
 
   void check_new_name(const std::string& path, const std::string& name) {

@@ -235,8 +235,9 @@ class ListingCheck {
     if (scope.part != "hear")
       return refuse(fmt::format("{}() can only be heard, in 'hear'", name), "");
     const bool served = listing_.peers == Peers::server;
-    if (value.operation == Operation::mean && (listing_.meets() || served))
-      return refuse("mean() is for rounds",
+    const bool of_rounds = value.operation == Operation::mean || value.operation == Operation::pull;
+    if (of_rounds && (listing_.meets() || served))
+      return refuse(fmt::format("{}() is for rounds", name),
                     fmt::format("{} theirs()", listing_.is_server() ? "a server has"
                                                : served ? "a server's workers have mine() and"
                                                         : "meetings have mine() and"));
@@ -251,6 +252,9 @@ class ListingCheck {
       return refuse(fmt::format("there is no message {}", value.index),
                     fmt::format("send has {}, counted from 0", known));
     if (value.index >= types.size()) return std::nullopt;  // reported there
+    if (value.operation == Operation::pull && !types[value.index])
+      return refuse(fmt::format("pull() is of vectors, message {} is a scalar", value.index),
+                    fmt::format("write mean({0}) - mine({0})", value.index));
     return types[value.index];
   }
 
@@ -314,6 +318,11 @@ class ListingCheck {
     if ((is_reserved(name) && name != "x" && !assigns_gradient) || is_parameter(name))
       return report(path, statement.column,
                     fmt::format("'{}' cannot be assigned in {}", name, scope.part));
+    const auto kept = std::ranges::find(listing_.vectors, name, &Kept::name);
+    if (kept != listing_.vectors.end() && kept->pulled_by)
+      return report(path, statement.column,
+                    fmt::format("'{}' is the sum of what its worker was pulled by", name),
+                    "hearing adds to it, and nothing else: assign another vector");
     const auto known = scope.names.find(name);
     if (known != scope.names.end() && !known->second && vector)
       return report(path, statement.column,
@@ -348,6 +357,22 @@ class ListingCheck {
       if (type && !*type && listing_.sums())
         report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
       listing_.sends_vector.push_back(type.value_or(true));
+    }
+    check_pulled();
+  }
+
+  void check_pulled() {
+    for (const Kept& one : listing_.vectors) {
+      if (!one.pulled_by) continue;
+      const std::string path = fmt::format("keep.{}", one.name);
+      if (listing_.meets() || listing_.peers == Peers::server)
+        report(path, 0, "pulled() is for rounds with neighbours");
+      else if (*one.pulled_by >= listing_.send.size())
+        report(path, 0, fmt::format("there is no message {}", *one.pulled_by),
+               fmt::format("send has {}, counted from 0", listing_.send.size()));
+      else if (!listing_.sends_vector[*one.pulled_by])
+        report(path, 0, fmt::format("message {} is a scalar", *one.pulled_by),
+               "pulled() is of vectors");
     }
   }
 

@@ -74,7 +74,7 @@ class UseCheck {
               UseCheck(*listing_.served.hubs->visit, shape_, findings_).is_read(name));
     };
     for (const Kept& one : listing_.vectors)
-      if (!is_used(one.name) && !of_between(one.name))
+      if (!one.is_rest && !is_used(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const Kept& one : listing_.numbers)
@@ -86,7 +86,9 @@ class UseCheck {
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
     for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
-      if (!occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
+      if (std::ranges::find(listing_.vectors, std::optional(i), &Kept::pulled_by) ==
+              listing_.vectors.end() &&
+          !occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
         report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
                fmt::format("read {}({}) in hear, or do not send it",
                            listing_.meets() ? "theirs" : "mean", i));

@@ -89,8 +89,7 @@ void BasicWorker<T>::say_by(const Rule<T>& rule, double t, std::span<T> out) {
 template <class T>
 void BasicWorker<T>::apply(double t, double t_offer, std::span<const T> own_offer,
                            std::span<const T> partner) {
-  const std::array<kernels::Weighted<T>, 2> offers{
-      {{own_offer.data(), 0.5}, {partner.data(), 0.5}}};
+  const std::array<kernels::Weighted<T>, 2> offers{{{own_offer.data(), 0}, {partner.data(), 0.5}}};
   hear(t, {.sources = offers, .late = t - t_offer});
 }
 

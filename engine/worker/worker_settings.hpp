@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/worker/backend.hpp"
@@ -17,8 +18,10 @@ struct WorkerSettings {
   Rules rules;                  // what the method does
   std::vector<Slot> slots;      // what it keeps: follow() sets it with the rules
   std::size_t shared_slots = 0, scalars = 0;
-  std::vector<int> degrees;        // of the workers' graph, by worker
-  double first_learning_rate = 0;  // of a worker's first gradient
+  std::vector<int> degrees;  // of the workers' graph, by worker
+  /// The learning rate of a worker's gradient `number`, from 1, before it is known how far the run
+  /// has come by then: in rounds of any, else of the first alone.
+  std::function<double(std::int64_t number)> planned_rate = [](std::int64_t) { return 0.0; };
   std::uint64_t codec_seed = 0;
   OptimizerSettings optimizer;
   std::vector<DecayRange> decay;      // covers [0, dimension)
