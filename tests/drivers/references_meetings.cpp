@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "tests/catch.hpp"
+#include "engine/base/error.hpp"
 #include "tests/drivers/references.hpp"
 
 namespace acid::test::references {
@@ -128,7 +128,7 @@ Trajectory Meetings::play() {
       while (play_next(w)) moved = true;
   }
   for (std::size_t w = 0; w < n; ++w) {
-    REQUIRE(next(w) == nullptr);
+    ACID_ASSERT(next(w) == nullptr, "worker {} waits for its partner at event {}", w, at_[w]);
     end = std::max(end, last_[w]);
   }
   noted_.mean.resize(log_.task.dimension(), 0.0);

@@ -3,11 +3,11 @@
 #include <limits>
 #include <optional>
 
+#include "engine/base/error.hpp"
 #include "engine/codecs/packed_message.hpp"
 #include "engine/methods/listed.hpp"
 #include "engine/topology/mixing_schedule.hpp"
 #include "engine/topology/spectral.hpp"
-#include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
 #include "tests/drivers/references.hpp"
 #include "tests/methods/walk.hpp"
@@ -70,7 +70,8 @@ class Trial {
     slow_factors = what.variant->slow_factors;
     slow_factors.resize(static_cast<std::size_t>(graph.workers()), 1.0);
     method.set_pace(slow_factors);
-    REQUIRE(!unmet_need(*what.entry, method, graph));
+    ACID_ASSERT(!unmet_need(*what.entry, method, graph), "{} on {}", what.entry->name,
+                graph.kind());
   }
   Trial(const Trial&) = delete;
 
@@ -146,7 +147,8 @@ std::vector<std::vector<double>> Logged::rates(
   std::ranges::sort(commits);
   std::vector<std::vector<double>> rates(events.size());
   for (std::size_t k = 0; k < commits.size(); ++k) {
-    if (k > 0) REQUIRE(commits[k - 1].first < commits[k].first);  // else the order is not known
+    ACID_ASSERT(k == 0 || commits[k - 1].first < commits[k].first,
+                "two commits at {}: their order is not known", commits[k].first);
     const double progress = static_cast<double>(k + 1) / static_cast<double>(gradients);
     rates[commits[k].second].push_back(rate_of(schedule, std::min(1.0, progress)));
   }

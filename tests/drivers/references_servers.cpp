@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tests/catch.hpp"
+#include "engine/base/error.hpp"
 #include "tests/drivers/references.hpp"
 
 namespace acid::test::references {
@@ -63,7 +63,8 @@ std::vector<std::size_t> arrivals(const Logged& log) {
       if (event.kind == EventKind::apply) by_number[event.exchange] = w;
   std::vector<std::size_t> order;
   for (const auto& [number, w] : by_number) order.push_back(w);
-  REQUIRE(by_number.rbegin()->first == order.size());
+  ACID_ASSERT(by_number.rbegin()->first == order.size(), "{} arrivals, the last is {}",
+              order.size(), by_number.rbegin()->first);
   return order;
 }
 
@@ -81,7 +82,8 @@ Trajectory play(const Logged& log, const std::function<std::int64_t(std::size_t 
     walkers.emplace_back(log, w, rates[w], noted.points[w]);
   for (const std::size_t w : arrivals(log)) {
     Walker& walker = walkers[w];
-    if (!says_gradients) REQUIRE(walker.steps() == steps(w));
+    const std::int64_t taken = says_gradients ? 0 : walker.steps();
+    ACID_ASSERT(taken == steps(w), "worker {} took {} steps, not {}", w, taken, steps(w));
     const Vector said = says_gradients ? walker.gradient() : walker.moved_by();
     walker.reply(serve(w, said, walker.rate()));
   }

@@ -106,7 +106,7 @@ double deviation(const Trajectory& run, const Trajectory& reference) {
 }
 
 std::vector<std::string> schedule_names() {
-  return {"constant", "step", "cosine", "warm-up", "inv-sqrt", "to zero"};
+  return {"constant", "step", "cosine", "warm-up", "1/sqrt", "to zero"};
 }
 
 Schedule schedule_of(const std::string& name) {
@@ -124,7 +124,7 @@ Schedule schedule_of(const std::string& name) {
     schedule.kind = ScheduleKind::cosine;
   } else if (name == "warm-up") {
     schedule.warmup = 0.4;
-  } else if (name == "inv-sqrt") {
+  } else if (name == "1/sqrt") {
     schedule.kind = ScheduleKind::inverse_sqrt;
     schedule.warmup = 0.1;
   }
@@ -136,7 +136,7 @@ double rate_of(const std::string& name, double progress) {
   if (name == "to zero") return progress < 0.5 ? kLearningRate : 0;
   if (name == "cosine") return kLearningRate * (1 + std::cos(std::numbers::pi * progress)) / 2;
   if (name == "warm-up") return kLearningRate * std::min(1.0, progress / 0.4);
-  if (name == "inv-sqrt")
+  if (name == "1/sqrt")
     return kLearningRate * (progress < 0.1 ? progress / 0.1 : std::sqrt(0.1 / progress));
   return kLearningRate;
 }

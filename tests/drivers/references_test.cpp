@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "engine/base/error.hpp"
 #include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 #include "tests/drivers/fixture.hpp"
@@ -16,9 +17,8 @@
 namespace acid::test::references {
 namespace {
 
-/// Of a run in single precision: rounding errors of 60 steps, which D² and EXTRA add up twice.
-constexpr double kSinglePrecision = 2e-5;
-constexpr double kDoublePrecision = 1e-12;
+/// What rounding alone does in 60 gradients, and a few times that.
+constexpr double kSinglePrecision = 4e-6, kDoublePrecision = 1e-12;
 
 /// Of the method's name: the catalog's entry, and beside one with kernels its listing's.
 std::vector<const AlgorithmEntry*> entries_of(std::string_view method) {
@@ -26,7 +26,7 @@ std::vector<const AlgorithmEntry*> entries_of(std::string_view method) {
   if (entries[0] == nullptr || entries[0]->listing != nullptr) return entries;
   std::vector<Finding> findings;
   const auto listing = read_listing(json_of_toml(listing_text(method)), findings);
-  REQUIRE(listing.has_value());
+  ACID_ASSERT(listing.has_value(), "the listing of {} cannot be read", method);
   entries.push_back(&listed_entry(*listing));
   return entries;
 }
@@ -40,13 +40,14 @@ bool takes(const AlgorithmEntry& entry, const Variant& variant) {
 /// The largest deviation of every method, by schedule.
 using Table = std::map<std::string, std::map<std::string, double>>;
 
+/// Adds to `beyond` what is not below the bound.
 template <class Deviation>
-Table deviations(const std::vector<Comparison>& comparisons, double bound, Deviation deviation_of) {
+Table deviations(const std::vector<Comparison>& comparisons, double bound, std::string& beyond,
+                 Deviation deviation_of) {
   Table table;
   for (const Comparison& one : comparisons) {
     const double deviation = deviation_of(one);
-    INFO(one.name());
-    CHECK(deviation < bound);
+    if (!(deviation < bound)) beyond += fmt::format("{:.1e}: {}\n", deviation, one.name());
     double& largest = table[std::string(one.reference->method)][one.schedule];
     largest = std::max(largest, deviation);
   }
@@ -62,13 +63,6 @@ std::string print(const Table& table) {
       text += fmt::format("{:>8.0e}", by_schedule.at(schedule));
   }
   return text;
-}
-
-double largest_in(const Table& table) {
-  double largest = 0;
-  for (const auto& [method, by_schedule] : table)
-    for (const auto& [schedule, deviation] : by_schedule) largest = std::max(largest, deviation);
-  return largest;
 }
 
 }  // namespace
@@ -104,23 +98,25 @@ TEST_CASE("references: every method of the catalog has one, and none is of anoth
   CHECK(referenced.size() == catalog.size());
 }
 
-// test_drivers "references: the table*" -s prints the table.
-TEST_CASE("references: the table of deviations from the papers' formulas, of every schedule") {
-  const Table table = deviations(all_comparisons(), kSinglePrecision,
+// test_drivers "references: the table*" -s prints the tables.
+TEST_CASE("references: the table of deviations from the papers' formulas", "[release]") {
+  std::string beyond;
+  const Table table = deviations(all_comparisons(), kSinglePrecision, beyond,
                                  [](const Comparison& one) { return one.simulated(); });
-  INFO("largest difference, relative to the largest |x|:\n" << print(table));
-  CHECK(largest_in(table) < kSinglePrecision);
+  INFO("simulated, largest difference relative to the largest |x|:\n" << print(table));
+  CHECK(beyond == "");
 }
 
-TEST_CASE("references: the table of rules in double precision, in rounds without a driver") {
+TEST_CASE("references: the table of deviations of rounds in double precision", "[release]") {
   std::vector<Comparison> comparisons = all_comparisons();
   std::erase_if(comparisons, [](const Comparison& one) {
     return one.reference->rounds == nullptr || !one.variant->codec.is_null();
   });
-  const Table table = deviations(comparisons, kDoublePrecision,
+  std::string beyond;
+  const Table table = deviations(comparisons, kDoublePrecision, beyond,
                                  [](const Comparison& one) { return one.in_double_precision(); });
-  INFO("largest difference, relative to the largest |x|:\n" << print(table));
-  CHECK(largest_in(table) < kDoublePrecision);
+  INFO("without a driver, largest difference relative to the largest |x|:\n" << print(table));
+  CHECK(beyond == "");
 }
 
 TEST_CASE("references: the formula of another method is far off") {
