@@ -67,6 +67,20 @@ Rows gradient_tracking(Rounds& run) {
   return x;
 }
 
+// Ibid., eq. 2: x⁺ = W x − α y, y⁺ = W y + g⁺ − g. Under a schedule α is that of the step it takes.
+Rows diging(Rounds& run) {
+  Rows x = run.start(), y(0.0, x.size()), g_before = y;
+  while (run.goes_on()) {
+    const Rows g = run.gradient(x);
+    const Matrix weights = run.next_matrix();
+    y += g - g_before;
+    g_before = g;
+    x = run.mix(weights, x) - run.rate() * y;
+    y = run.mix(weights, y);
+  }
+  return x;
+}
+
 }  // namespace
 
 std::vector<Reference> with_corrections() {
@@ -81,6 +95,10 @@ std::vector<Reference> with_corrections() {
       {.method = "extra", .rounds = &extra, .variants = {{}, from(1)}, .graphs = one},
       {.method = "gradient-tracking",
        .rounds = &gradient_tracking,
+       .variants = {{}, from(1)},
+       .graphs = {kRing, kIrregular, kOnePeer}},
+      {.method = "diging",
+       .rounds = &diging,
        .variants = {{}, from(1)},
        .graphs = {kRing, kIrregular, kOnePeer}},
   };

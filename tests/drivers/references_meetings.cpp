@@ -159,9 +159,9 @@ Trajectory ad_psgd(const Logged& log) { return AdPsgd(log, log.number("alpha")).
 // Nadiradze et al. 2019, 1910.12308, with a geometric number of local steps: the same.
 Trajectory swarm(const Logged& log) { return AdPsgd(log, 0.5).play(); }
 
-// Nabli et al. 2023, 2306.08289, eq. 4 and Algorithm 1: between events (x, x̃) follows
-// d(x, x̃) = η (x̃ − x, x − x̃) dt, whose flow is exp; a gradient moves both by −γ u; an exchange
-// m = xᵢ − xⱼ moves x by −α m and x̃ by −α̃ m, with η = 1 / (2 √(χ₁ χ₂)) and α̃ = ½ √(χ₁ / χ₂). What
+// Nabli et al. 2023, 2306.08289, eq. 4 and Algorithm 1: between events (x, y) follows
+// d(x, y) = η (y − x, x − y) dt, whose flow is exp; a gradient moves both by −γ u; an exchange
+// m = xᵢ − xⱼ moves x by −α m and y by −β m, with η = 1 / (2 √(χ₁ χ₂)) and β = ½ √(χ₁ / χ₂). What
 // is heard late is that, brought to now by the flow.
 class A2cid2 : public Meetings {
  public:
