@@ -69,7 +69,7 @@ struct Heard {
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   const T* own = nullptr;   // the worker's own message where `mean` is there
   std::span<const T* const> all = {};  // what `mean` is of, its own included, where it is gathered
-  double late = 0;          // meetings: normalised time since the messages were said
+  double late = 0;                     // meetings: normalised time since the messages were said
   /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
   /// how many it had heard since its last reply to the sender.
   const StepSize* arrival = nullptr;
@@ -142,6 +142,10 @@ class Rule {
   virtual bool changes_when_saying() const { return false; }
   /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
   virtual bool changes_gradient() const { return false; }
+  /// Whether step() goes along the direction that the recipe's optimiser makes of the gradient.
+  /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
+  /// momentum (direction.hpp).
+  virtual bool steps_by_optimizer() const { return true; }
   /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 
