@@ -5,6 +5,7 @@
 #include "engine/base/names.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/resolver.hpp"
+#include "recipes/utf8.hpp"
 
 namespace acid {
 
@@ -18,6 +19,21 @@ constexpr const char* kOthersTheirOwn =
 /// Whether the step of a method is Adam's, by the names of its parameters.
 bool has_moments_of_adam(const json& algorithm) {
   return algorithm.contains("beta1") && algorithm.contains("beta2");
+}
+
+/// Of its own moments the first that is not what the recipe says for all algorithms; nullptr: none.
+const char* other_moment(const json& optimizer, const json& algorithm) {
+  for (const char* key : {"beta1", "beta2", "epsilon"})
+    if (algorithm.contains(key) && number(optimizer, key) != number(algorithm, key)) return key;
+  return nullptr;
+}
+
+/// What is added to gradients before a method's own step, for which a GPU has no kernels.
+const char* added_on_host(const json& optimizer, Optimizers optimizers) {
+  if (optimizers == Optimizers::sgd && optimizer.value("momentum", 0.0) > 0) return "momentum";
+  const bool decays = optimizer["kind"] != "adamw" && number(optimizer, "weight_decay") > 0;
+  const bool own = optimizers == Optimizers::sgd || optimizers == Optimizers::own;
+  return own && decays ? "weight_decay" : nullptr;
 }
 
 }  // namespace
@@ -36,7 +52,16 @@ void Resolver::look_at_steps() {
   if (entry_->optimizers == Optimizers::any) return;
   const bool adam = kind == "adam" || kind == "adamw";
   const bool steps = entry_->optimizers != Optimizers::none;
-  if (adam && steps && has_moments_of_adam(s_["algorithm"])) return look_at_moments_of_adam();
+  const json& algorithm = s_["algorithm"];
+  if (adam && steps && has_moments_of_adam(algorithm)) {
+    if (const char* const key = other_moment(optimizer, algorithm))
+      error(fmt::format("optimizer.{}", key),
+            fmt::format("optimizer.{0} is {1}, and {2} has a {0} of its own, which is {3}", key,
+                        number(optimizer, key), entry_->name, number(algorithm, key)),
+            fmt::format("write {} = {} in its table of [[algorithms]] too", key,
+                        number(optimizer, key)));
+    return;
+  }
   const auto refuse = [&](std::string_view key, std::string_view what, const char* remedy) {
     error(fmt::format("optimizer.{}", key),
           steps
@@ -56,20 +81,6 @@ void Resolver::look_at_steps() {
     refuse("weight_decay", "weight_decay", "leave it out");
 }
 
-// The recipe says Adam for all algorithms alike: what it means and what this one does is the same.
-void Resolver::look_at_moments_of_adam() {
-  for (const char* key : {"beta1", "beta2", "epsilon"}) {
-    const json& algorithm = s_["algorithm"];
-    if (!algorithm.contains(key)) continue;
-    const double asked = number(s_["optimizer"], key), own = number(algorithm, key);
-    if (asked != own)
-      error(fmt::format("optimizer.{}", key),
-            fmt::format("optimizer.{0} is {1}, and {2} has a {0} of its own, which is {3}", key,
-                        asked, entry_->name, own),
-            fmt::format("write {} = {} in its table of [[algorithms]] too", key, asked));
-  }
-}
-
 // What would quietly not do what it says.
 void Resolver::look_at_optimizer() {
   if (!draft_.sound({"task", "optimizer"}) || !model_) return;
@@ -87,35 +98,25 @@ void Resolver::look_at_optimizer() {
          "tensor takes SGD's step",
          "use kind = \"sgd\""});
   const bool clips = optimizer.contains("clip_norm");
-  if (draft_.sound({"execution"}) && s_["execution"]["device"] == "cuda" &&
-      (clips || optimizer["kind"] == "muon"))
+  const bool on_device = draft_.sound({"execution"}) && s_["execution"]["device"] == "cuda";
+  if (on_device && (clips || optimizer["kind"] == "muon"))
     error(clips ? "optimizer.clip_norm" : "optimizer.kind",
           fmt::format("{} has no kernels for a GPU", clips ? "clip_norm" : "muon"),
           "use execution.device = \"cpu\", or another optimizer");
-  else if (const char* const key = changed_on_host())
-    error(
-        fmt::format("optimizer.{}", key),
-        fmt::format("{} in the gradients of {}, which has a step of its own, has no kernels for a "
-                    "GPU",
-                    key, entry_->name),
-        "use execution.device = \"cpu\", or leave it out");
+  else if (const char* const key = on_device && entry_ != nullptr
+                                       ? added_on_host(optimizer, entry_->optimizers)
+                                       : nullptr)
+    error(fmt::format("optimizer.{}", key),
+          fmt::format("{} in the gradients of {}, which has a step of its own, has no kernels for "
+                      "a GPU",
+                      key, entry_->name),
+          "use execution.device = \"cpu\", or leave it out");
   if (number(optimizer, "weight_decay") > 0 && !optimizer["decay_one_dimensional"].get<bool>() &&
       model_->all_one_dimensional)
     error(
         "optimizer.decay_one_dimensional",
         "everything that is trained here is one-dimensional: without it weight_decay does nothing",
         "remove decay_one_dimensional, or weight_decay");
-}
-
-// What is added to gradients before a method's own step, and where a GPU has no kernels for that.
-const char* Resolver::changed_on_host() const {
-  if (entry_ == nullptr || entry_->optimizers == Optimizers::any || !draft_.sound({"execution"}) ||
-      s_["execution"]["device"] != "cuda")
-    return nullptr;
-  const json& optimizer = s_["optimizer"];
-  if (optimizer.value("momentum", 0.0) > 0) return "momentum";
-  return optimizer["kind"] != "adamw" && number(optimizer, "weight_decay") > 0 ? "weight_decay"
-                                                                               : nullptr;
 }
 
 // Warm-up and milestones become shares of the budget, which is resolved.

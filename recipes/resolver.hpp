@@ -97,11 +97,9 @@ class Resolver {
   void look_at_workers();
   void look_at_algorithm();
   void look_at_steps();
-  void look_at_moments_of_adam();
   void look_at_gradients();
   void look_at_optimizer();
   void look_at_schedule(const Pace& pace);
-  const char* changed_on_host() const;
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
   double known_seconds() const;
