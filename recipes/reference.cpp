@@ -177,6 +177,11 @@ std::string type_of(const Field& field) {
       return with_bounds("a list of numbers", field);
     case FieldType::texts:
       return "a list of texts";
+    case FieldType::moment:
+      return with_bounds("a number", field) + ", or { epochs = … } or { gradients = … }";
+    case FieldType::moments:
+      return with_bounds("a list of numbers", field) +
+             ", or { epochs = […] } or { gradients = […] }";
     case FieldType::edges:
       return "a list of edges [i, j] or [i, j, weight], or a file of them";
     case FieldType::table:
@@ -194,6 +199,7 @@ std::string value_for(const Field& field) {
     case FieldType::integer:
       return fmt::format("{:.0f}", std::max(field.minimum, std::min(field.maximum, 8.0)));
     case FieldType::number:
+    case FieldType::moment:
       return std::isfinite(field.maximum) && field.maximum <= 1 ? "0.5" : "2.0";
     case FieldType::text:
       return fmt::format("\"{}\"", field.choices.empty() ? "…" : split_choices(field.choices)[0]);
@@ -202,6 +208,7 @@ std::string value_for(const Field& field) {
     case FieldType::integers:
       return "[0, 1]";
     case FieldType::numbers:
+    case FieldType::moments:
       return "[0.25, 0.5]";
     case FieldType::texts:
       return "[\"bias\", \"norm\"]";

@@ -18,9 +18,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array kListingKeys = {
-    "name",       "label", "summary", "source",    "round",  "rate",     "peers", "keep",
-    "scalars",    "point", "model",   "step",      "say",    "send",     "hear",  "between",
-    "parameters", "codec", "needs",   "fragments", "server", "agreement"};
+    "name",       "label", "summary", "source",    "round",  "rate",      "peers",   "keep",
+    "scalars",    "point", "model",   "step",      "say",    "send",      "hear",    "between",
+    "parameters", "codec", "needs",   "fragments", "server", "agreement", "momentum"};
 const std::vector<std::string> kServerKeys = {"keep", "scalars", "hear", "send",
                                               "hubs", "visit",   "above"};
 const std::vector<std::string> kVisitKeys = {"every", "say", "send", "hear"};
@@ -39,9 +39,7 @@ class ListingReader {
     for (const auto& [key, value] : table_.items()) check_key(key);
     Listing listing;
     listing.name = text("name", "");
-    listing.about.label = text("label", listing.name);
-    listing.about.summary = text("summary", "");
-    listing.about.source = text("source", "");
+    listing.about = {text("label", listing.name), text("summary", ""), text("source", "")};
     read_calendar(listing);
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);
@@ -51,6 +49,9 @@ class ListingReader {
     for (const Statement& need : list("needs", json::array(), &parse_message))
       listing.of_graph.needs.push_back(need.value);
     if (table_.contains("agreement")) listing.of_graph.agreement = expression("agreement", "");
+    const json momentum = table_.value("momentum", json(false));
+    if (!momentum.is_boolean()) report("momentum", "momentum is true or false");
+    listing.takes_momentum = momentum == true;
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
     const bool served = listing.peers == Peers::server;

@@ -71,6 +71,7 @@ struct Listing {
   std::vector<ListedParameter> parameters;  // by name
   Expression point, model;
   std::vector<Statement> step, say, hear;
+  bool takes_momentum = false;     // g of a step that reads no u may have the recipe's momentum
   std::vector<Statement> send;     // without targets
   std::vector<bool> sends_vector;  // or a number, by message
   struct Mix {

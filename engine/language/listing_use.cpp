@@ -62,6 +62,10 @@ class UseCheck {
   }
 
   void check_use() {
+    const auto reads_direction = [](const Statement& one) { return reads(one, "u"); };
+    if (listing_.takes_momentum && std::ranges::any_of(listing_.step, reads_direction))
+      report("momentum", 0, "u has the recipe's momentum in it already",
+             "remove momentum: it is for steps that read g alone");
     const auto of_between = [&](std::string_view name) {
       return listing_.between && (listing_.between->a == name || listing_.between->b == name);
     };

@@ -143,6 +143,10 @@ class Rule {
   virtual bool changes_when_saying() const { return false; }
   /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
   virtual bool changes_gradient() const { return false; }
+  /// Whether step() goes along the direction that the recipe's optimiser makes of the gradient.
+  /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
+  /// momentum (direction.hpp).
+  virtual bool steps_by_optimizer() const { return true; }
   /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 
