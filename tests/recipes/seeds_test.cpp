@@ -1,5 +1,7 @@
 #include "recipes/seeds.hpp"
 
+#include <tuple>
+
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
 
@@ -43,6 +45,19 @@ TEST_CASE("what is no range of seeds is refused in its own words") {
   CHECK_THROWS_WITH(seeds_of("1-10001"), ContainsSubstring("more than 10000 seeds"));
   CHECK_THROWS_WITH(seeds_of("1-6000,10001-16000"), ContainsSubstring("more than 10000 seeds"));
   CHECK_THROWS_WITH(seeds_of("0-9223372036854775807"), ContainsSubstring("more than 10000 seeds"));
+}
+
+TEST_CASE("a wrong range of seeds is underlined in the recipe") {
+  for (const auto& [seeds, column, words] :
+       {std::tuple("\"5-1\"", 9, "the range of seeds '5-1' goes down; write 1-5"),
+        {"[1, \"a-b\"]", 13, "'a-b' is neither a seed"},
+        {"\"1-100000\"", 9, "makes more than 10000 seeds"},
+        {"[\"1-5\", \"5-6\"]", 17, "seed 5 is listed twice"}}) {
+    const Diagnostic error = only_error_of("seeds = " + std::string(seeds), 1);
+    CHECK(error.column == column);
+    CHECK_THAT(error.message, ContainsSubstring(words));
+    CHECK_THAT(error.remedy, ContainsSubstring("seeds = \"1-30\""));
+  }
 }
 
 TEST_CASE("a search takes ranges of seeds, and none of those of the runs") {
