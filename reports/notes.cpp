@@ -96,8 +96,8 @@ const NoteKindEntry& entry_of(NoteKind kind) {
 }
 
 std::vector<std::string_view> note_names(const Comparison& comparison, const std::string& group,
-                                         const std::string& metric) {
-  const bool differs = find_difference(comparison, group, metric) != nullptr;
+                                         const std::string& metric, bool differences) {
+  const bool differs = differences && find_difference(comparison, group, metric) != nullptr;
   std::vector<std::string_view> names;
   for (const ComparedNote& note : comparison.notes) {
     const NoteKindEntry& entry = entry_of(note.kind);
@@ -109,8 +109,8 @@ std::vector<std::string_view> note_names(const Comparison& comparison, const std
 }
 
 std::string note_field(const Comparison& comparison, const std::string& group,
-                       const std::string& metric) {
-  return fmt::format("{}", fmt::join(note_names(comparison, group, metric), " "));
+                       const std::string& metric, bool differences) {
+  return fmt::format("{}", fmt::join(note_names(comparison, group, metric, differences), " "));
 }
 
 TableNotes table_notes(const Comparison& comparison, const std::vector<std::string>& metrics,

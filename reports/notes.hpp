@@ -65,10 +65,10 @@ struct ComparedNote {
 
 /// Kinds of the notes about this group's numbers of the metric, each once, in their order.
 std::vector<std::string_view> note_names(const Comparison& comparison, const std::string& group,
-                                         const std::string& metric);
-/// The same with blanks between, for a field of a CSV.
+                                         const std::string& metric, bool differences = true);
+/// The same with blanks between, for a field of a CSV; of means alone without those on differences.
 std::string note_field(const Comparison& comparison, const std::string& group,
-                       const std::string& metric);
+                       const std::string& metric, bool differences = true);
 
 /// What a table needs: notes on all of it, and those on single settings, where many of a kind are
 /// one: "runs diverged: AD-PSGD at 5 settings, A²CiD² at 1 setting".

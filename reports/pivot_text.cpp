@@ -253,8 +253,9 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
       fields.push_back(e.n > 0 ? csv_value(e.mean) : "");
       fields.push_back(e.ci_high ? csv_value(*e.ci_high - e.mean) : "");
       fields.emplace_back(group && pivot.best[*group] ? "1" : "");
-      fields.push_back(group ? note_field(comparison, comparison.groups[*group].group, pivot.metric)
-                             : "");
+      fields.push_back(
+          group ? note_field(comparison, comparison.groups[*group].group, pivot.metric, false)
+                : "");
     }
     text += csv_line(fields);
   }
