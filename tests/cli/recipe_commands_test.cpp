@@ -59,7 +59,7 @@ TEST_CASE("plan says how many seeds a verdict takes, and warns where there are f
   const auto single = acid::test::acid(
       folder, {"plan", "small.toml", "--json", "--set", "algorithms=[\"ar-sgd\"]"});
   CHECK(single.json()["verdict"].is_null());
-  CHECK(single.err.empty());
+  CHECK_THAT(single.err, !ContainsSubstring("are needed"));
 }
 
 TEST_CASE("plan says what is known of a graph that changes, once") {
