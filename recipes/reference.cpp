@@ -90,8 +90,9 @@ const std::vector<ByHand>& by_hand() {
        {"name", "text", "–", "what the experiment is called; else as its file",
         "name = \"ring-16\""}},
       {"",
-       {"seeds", "a list of whole numbers", "[1]", "a run for each, of every algorithm and setting",
-        "seeds = [1, 2, 3, 4, 5]"}},
+       {"seeds", "whole numbers and ranges of them", "[1]",
+        "a run for each, of every algorithm and setting; [\"1-5\", 9] are six",
+        "seeds = \"1-30\""}},
       {"",
        {"search", "a table of lists", "–",
         "keys of which each algorithm at each setting first chooses a value, on seeds and examples "
@@ -121,8 +122,8 @@ const std::vector<ByHand>& by_hand() {
        {"set", "a table of keys", "–", "settings of this algorithm alone",
         "set = { optimizer.learning_rate = 0.1 }"}},
       {"search",
-       {"seeds", "a list of whole numbers", "",
-        "to choose on, none of them among those of the runs", "seeds = [101, 102]"}},
+       {"seeds", "whole numbers and ranges of them", "",
+        "to choose on, none of them among those of the runs", "seeds = \"101-104\""}},
       {"search",
        {"metric",
         "validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "

@@ -17,6 +17,7 @@
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/power.hpp"
 #include "reports/readings.hpp"
 
 namespace acid {
@@ -160,7 +161,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
   for (const ComparedDifference* one : family)
     if (one->value.p) {
       p.push_back(*one->value.p);
-      smallest.push_back(std::min(1.0, 2 / std::exp2(one->value.unequal)));
+      smallest.push_back(smallest_p(one->value.unequal));
     }
   const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
   std::size_t next = 0;
@@ -170,6 +171,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
     if (!one->value.p) continue;
     one->p_holm = adjusted[next];
     one->smallest_p_holm = adjusted_smallest[next++];
+    one->seeds_to_show = seeds_to_show(*one);
   }
 }
 
@@ -262,8 +264,9 @@ void settle_baseline(Comparison& comparison, const CompareOptions& options) {
   }
   comparison.baseline = comparison.groups.front().label;
   if (comparison.groups.size() > 1)
-    comparison.notes.push_back(fmt::format("no run of {} here: differences are to {}, the first",
-                                           asked, comparison.baseline));
+    comparison.notes.push_back(
+        {NoteKind::no_baseline, fmt::format("no run of {} here: differences are to {}, the first",
+                                            asked, comparison.baseline)});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/methods/method.hpp"
+#include "reports/notes.hpp"
 #include "reports/reading.hpp"
 #include "reports/selection.hpp"
 #include "reports/statistics.hpp"
@@ -103,6 +104,7 @@ struct ComparedDifference {
   int family = 1;         // how many differences with a p it has
   std::optional<double> p_holm;           // p adjusted by Holm over the family
   std::optional<double> smallest_p_holm;  // that so many seeds could give; present where p is
+  std::optional<int> seeds_to_show;       // see seeds_to_show() of reports/power.hpp
   /// Chance that a run of this group has a better value than one of the baseline, whatever their
   /// seeds; absent for a metric without a better direction.
   std::optional<Chance> improvement;
@@ -159,7 +161,7 @@ struct Comparison {
   /// What the verdict is about: the first of kOutcomes that is compared and in which some
   /// difference is more than rounding; else the first that is compared; empty without any.
   std::string primary;
-  std::vector<std::string> notes;     // "n = 3 is too small to reach p = 0.05", missing runs, …
+  std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // those compared, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
   std::vector<ComparedSection> sections;  // so too; without `by`, one for each point
@@ -263,14 +265,17 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// "differences":
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
-/// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "improvement",
-/// "improvement_ci_low", "improvement_ci_high"}], "selections": [to_json(Selection)], "ratios":
+/// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "seeds_to_show",
+/// "improvement", "improvement_ci_low", "improvement_ci_high"}], "selections":
+/// [to_json(Selection)], "ratios":
 /// [{"group", "label", "reference", "metric", "n", "diverged", "mean", "ci_low", "ci_high"}],
-/// "notes": [text]}. A missing interval and a value that is not finite are null. "n" counts
-/// finished runs, "diverged" those that no mean holds. "censored", of *_to_target only: runs that
-/// did not reach the target; "reached": the others. "samples_apart" and "resolution": see Reading;
-/// 0 where every value is a sample's. "equal": see EqualPlace, "place" null where it is 0. "p" is
-/// that of one test alone, "p_holm" the one that every table prints; "test" says which test it is.
+/// "notes": [text], "caveats": notes_json()}. A missing interval and a value that is not finite are
+/// null. "n" counts finished runs, "diverged" those that no mean holds. "censored", of *_to_target
+/// only: runs that did not reach the target; "reached": the others. "samples_apart" and
+/// "resolution": see Reading; 0 where every value is a sample's. "equal": see EqualPlace, "place"
+/// null where it is 0. "p" is that of one test alone, "p_holm" the one that every table prints;
+/// "test" says which test it is. "seeds_to_show": with so many seeds a test shows the difference
+/// seen, if it is the true one, with 80 % power; null where it was shown, or nobody can say.
 /// "verdict", in the primary outcome only, at equal places too: "better", "worse", "not shown",
 /// "too few seeds" or "equal".
 nlohmann::json to_json(const Comparison& comparison);
@@ -280,13 +285,13 @@ nlohmann::json to_json(const Comparison& comparison);
 /// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
 /// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
 /// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution and, of what was
-/// chosen, selected_by, selection_values, selection_runs, selection_edges. Absent numbers are empty
-/// fields. RFC 4180 quoting,
-/// "\n" line ends.
+/// chosen, selected_by, selection_values, selection_runs, selection_edges, notes: the kinds of
+/// notes on this row (note_names()), and seeds_to_show. Absent numbers are empty fields. RFC 4180
+/// quoting, "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
-/// A tabular for the booktabs package, one for each section, with what its numbers are as a comment
-/// above.
+/// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a
+/// comment above.
 std::string to_latex(const Comparison& comparison);
 
 }  // namespace acid

@@ -1,4 +1,4 @@
-// A comparison for programs and for documents: JSON, CSV, Markdown.
+// A comparison for programs: JSON, CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/numbers.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -169,44 +167,9 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
   add_numbers_or_blanks(fields, {read.apart, read.resolution});
   add_selection(fields, comparison, group);
+  fields.push_back(note_field(comparison, group.group, metric));
+  fields.push_back(d && d->seeds_to_show ? std::to_string(*d->seeds_to_show) : "");
   return fields;
-}
-
-/// Cells of the settings that differ within a section.
-std::string markdown_settings(const Comparison& comparison, const ComparedGroup& group) {
-  std::string cells;
-  const FlatSettings flat = flatten(group.settings);
-  for (const std::string& key : comparison.columns)
-    cells += fmt::format(" {} |", markdown_cell(value_text(value_at(flat, key))));
-  return cells;
-}
-
-std::string markdown_difference_table(const Comparison& comparison,
-                                      const ComparedSection& section) {
-  std::string rows;
-  for (const ComparedDifference* d : differences_in(comparison, section)) {
-    const ComparedGroup& group = group_of(comparison, d->group);
-    rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
-                        markdown_settings(comparison, group), d->metric, d->value.difference.n,
-                        difference_cell(*d), format_p(d->p_holm));
-  }
-  if (rows.empty()) return "";
-  std::string head = "| algorithm |", rule = "|---|";
-  for (const std::string& key : comparison.columns) {
-    head += fmt::format(" {} |", markdown_cell(key));
-    rule += "--:|";
-  }
-  return fmt::format(
-      "Paired differences to {}:\n\n{} metric | n | difference | p (Holm) |\n"
-      "{}---|--:|--:|--:|\n{}\n",
-      markdown_cell(comparison.baseline), head, rule, rows);
-}
-
-std::string markdown_verdict(const Comparison& comparison) {
-  std::string text;
-  for (const std::string& sentence : verdict_sentences(comparison))
-    text += fmt::format("- {}\n", sentence);
-  return text.empty() ? text : text + "\n";
 }
 
 json equal_json(const Comparison& comparison) {
@@ -245,7 +208,8 @@ json to_json(const Comparison& comparison) {
               {"verdict", verdict_sentences(comparison)},
               {"differences", json::array()},
               {"ratios", json::array()},
-              {"notes", comparison.notes},
+              {"notes", note_texts(comparison)},
+              {"caveats", notes_json(comparison)},
               {"selections", json::array()},
               {"equal", equal_json(comparison)}};
   for (const Selection& selection : comparison.selections)
@@ -276,6 +240,7 @@ json to_json(const Comparison& comparison) {
         {"baseline_diverged", difference.baseline_diverged},
         {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
         {"family", difference.family},
+        {"seeds_to_show", difference.seeds_to_show ? json(*difference.seeds_to_show) : json()},
         {"verdict",
          is_claim(comparison, difference.metric) ? json(name_of(judge(difference))) : json()},
         {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
@@ -341,56 +306,15 @@ std::string to_csv(const Comparison& comparison) {
                            "selected_by",
                            "selection_values",
                            "selection_runs",
-                           "selection_edges"})
+                           "selection_edges",
+                           "notes",
+                           "seeds_to_show"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics)
       if (group.metrics.contains(metric) || group.robust.contains(metric))
         text += csv_line(csv_row(comparison, group, metric, keys));
-  return text;
-}
-
-std::string to_markdown(const Comparison& comparison) {
-  std::string text = markdown_cell(comparison.heading) + "\n\n";
-  for (const Selection& selection : comparison.selections)
-    for (const Selection::Choice& choice : selection.choices)
-      text += fmt::format(
-          "- {}{}: {}, of {}\n", markdown_cell(choice.label),
-          choice.settings.empty() ? "" : " at " + markdown_cell(settings_title(choice.settings)),
-          markdown_cell(chosen_words(choice)), tried_words(choice));
-  if (!comparison.selections.empty()) text += "\n";
-  for (const ComparedSection& section : comparison.sections) {
-    if (!section.settings.empty())
-      text += fmt::format("### {}\n\n", markdown_cell(settings_title(section.settings)));
-    text += "| algorithm |";
-    std::string rule = "|---|";
-    for (const std::string& key : comparison.columns) {
-      text += fmt::format(" {} |", markdown_cell(key));
-      rule += "--:|";
-    }
-    text += " n |";
-    rule += "--:|";
-    for (const std::string& metric : comparison.metrics) {
-      text += fmt::format(" {} |", metric);
-      rule += "--:|";
-    }
-    text += "\n" + rule + "\n";
-    for (const std::size_t g : section.groups) {
-      const ComparedGroup& group = comparison.groups[g];
-      text += fmt::format("| {} |{} {} |", markdown_cell(group.label),
-                          markdown_settings(comparison, group), count_cell(group));
-      for (const std::string& metric : comparison.metrics)
-        text += fmt::format(" {} |", estimate_cell(group, metric));
-      text += "\n";
-    }
-    for (const std::string& metric : comparison.metrics)
-      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
-        text += fmt::format("\n{}: {}\n", metric, markdown_cell(read));
-    text += "\n" + markdown_difference_table(comparison, section);
-  }
-  text += markdown_verdict(comparison);
-  for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
   return text;
 }
 

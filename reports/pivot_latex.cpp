@@ -81,6 +81,8 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
                       " None is bold: none was shown to be better than all others of its "
                       "setting ({}).",
                       test);
+  for (const std::string& note : table_notes(comparison, {pivot.metric}, false).general)
+    text += fmt::format(" {}.", note);
   return latex_text(text);
 }
 
@@ -153,17 +155,17 @@ std::string label_of(const Comparison& comparison, const std::string& metric) {
 }  // namespace
 
 std::string to_latex(const Pivot& pivot, const Comparison& comparison) {
-  std::string text = latex_comment("needs \\usepackage{booktabs}");
-  for (const std::string& note : comparison.notes) text += latex_comment(note);
+  const std::string text = latex_comment("needs \\usepackage{booktabs}");
   const std::string columns =
       std::string(pivot.row_axes.size(), 'l') + std::string(pivot.columns.size(), 'r');
   return text +
          fmt::format(
              "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
              "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n"
-             "\\end{{table}}\n",
+             "{}\\end{{table}}\n",
              caption(pivot, comparison), label_of(comparison, pivot.metric), columns, head(pivot),
-             body(pivot, comparison));
+             body(pivot, comparison),
+             latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings));
 }
 
 }  // namespace acid

@@ -8,6 +8,7 @@
 #include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 
 namespace acid {
 namespace {
@@ -82,10 +83,11 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
-          "{}) they could give is {}. The difference is {}{}.",
+          "{}) they could give is {}. The difference is {}{}{}.",
           label, baseline, words,
           counted(static_cast<std::size_t>(difference.family), "comparison"),
-          format_p(difference.smallest_p_holm), estimate_text(difference), but);
+          format_p(difference.smallest_p_holm), estimate_text(difference), but,
+          more_seeds_words(difference));
     case Judgement::not_shown:
       break;
   }
@@ -96,8 +98,9 @@ std::string difference_sentence(const std::string& label, const std::string& bas
                                  interval(difference.simultaneous)
                            : "a value is not a number",
                        but);
-  return fmt::format("No difference in {} between {} and {} was shown: {}, {}{}.", words, label,
-                     baseline, estimate_text(difference), test_text(difference), but);
+  return fmt::format("No difference in {} between {} and {} was shown: {}, {}{}{}.", words, label,
+                     baseline, estimate_text(difference), test_text(difference), but,
+                     more_seeds_words(difference));
 }
 
 std::string ratio_sentence(const Comparison& comparison, const std::string& label,

@@ -8,6 +8,7 @@
 #include "reports/html/style.hpp"
 #include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -65,7 +66,12 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
   if (tested == nullptr) return {is_baseline(comparison, g) ? "baseline" : "–"};
   const std::string words(name_of(judge(*tested)));
   if (!tested->p_holm) return text(words);
-  return number_text(fmt::format("{}, p = {}", words, format_p(tested->p_holm)), *tested->p_holm);
+  Markup cell =
+      number_text(fmt::format("{}, p = {}", words, format_p(tested->p_holm)), *tested->p_holm);
+  if (tested->seeds_to_show)
+    cell.html += fmt::format("<br><small>{} seeds would show it, {:.0f} % power</small>",
+                             *tested->seeds_to_show, 100 * kPower);
+  return cell;
 }
 
 /// What the first column of every table by group holds.

@@ -178,7 +178,7 @@ TEST_CASE("weight decay of a method with a step of its own is a penalty in the w
     CHECK(decays.workers[0].slots() == plain.workers[0].slots());
   }
   CHECK(tried ==
-        std::vector<std::string>{"d2", "des-loc", "extra", "gradient-tracking", "qg-dsgdm"});
+        std::vector<std::string>{"d2", "des-loc", "diging", "extra", "gradient-tracking", "qg-dsgdm"});
 }
 
 // Momentum is linear, so the mean of all directions is the direction of the mean gradient.
@@ -188,7 +188,7 @@ TEST_CASE("gradient tracking, D² and EXTRA with momentum end where all gradient
   optimizer.momentum = 0.7;
   for (const bool nesterov : {false, true}) {
     optimizer.nesterov = nesterov;
-    for (const char* name : {"gradient-tracking", "extra", "d2"}) {
+    for (const char* name : {"gradient-tracking", "diging", "extra", "d2"}) {
       INFO(name);
       CHECK(find_algorithm(name)->optimizers == Optimizers::sgd);
       const Topology path = make_topology(5, {{"kind", "complete"}});
