@@ -1,6 +1,11 @@
 #include <algorithm>
 
 #include "engine/language/emitter.hpp"
+#include "engine/worker/backend.hpp"
+
+#if defined(ACID_WITH_ASMJIT)
+#include <sys/mman.h>
+#endif
 
 namespace acid {
 
@@ -116,6 +121,54 @@ void EmittedPass::run(const PassMemory<float>& memory, std::span<const double> n
     execution.set_decay(value);
     execution.run(begin, end);
   });
+}
+
+#if defined(ACID_WITH_ASMJIT)
+
+EmittedPass::~EmittedPass() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+namespace {
+
+std::string_view obstacle() {
+#if defined(__SANITIZE_THREAD__)
+#define ACID_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ACID_THREAD_SANITIZER
+#endif
+#endif
+#if defined(ACID_THREAD_SANITIZER)
+  return "the thread sanitizer does not see what machine code does";
+#endif
+  if (cpu_backend("avx2") == nullptr) return "the processor has no AVX2";
+  const Operand x{Operand::Kind::state, 0};
+  const Pass probe{.instructions = {{Code::copy, 0, x}},
+                   .stores = {{{Operand::Kind::register_, 0}, x}},
+                   .registers = 1};
+  if (EmittedPass::emit(probe, 0) == nullptr) return "the system makes no memory executable";
+  return {};
+}
+
+}  // namespace
+
+#else
+
+EmittedPass::~EmittedPass() = default;
+
+namespace {
+std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
+}  // namespace
+
+#endif
+
+std::string_view why_interpreted(const Backend& backend) {
+  static const std::string_view why = obstacle();
+  if (&backend == cpu_backend("baseline")) return "the kernels are those of all processors";
+  if (backend.is_host_memory()) return why;
+  if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
+  return backend.compiler()->obstacle();
 }
 
 }  // namespace acid

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "engine/base/names.hpp"
-#include "engine/codecs/codec.hpp"
 #include "engine/language/listing_check.hpp"
 
 namespace acid {
@@ -347,45 +346,7 @@ class ListingReader {
   }
 
   void read_codec(Listing& listing) {
-    if (!table_.contains("codec")) return;
-    json given = table_["codec"];
-    if (given.is_string()) given = {{"kind", given}};
-    const json kind = given.is_object() ? given.value("kind", json()) : json();
-    const auto entry = std::ranges::find_if(
-        codec_catalog(), [&](const CodecEntry& one) { return kind == one.name; });
-    if (entry == codec_catalog().end()) {
-      std::vector<std::string> known;
-      for (const CodecEntry& one : codec_catalog()) known.emplace_back(one.name);
-      return report("codec", "a codec is { kind = …, … }", fmt::format("known: {}", one_of(known)));
-    }
-    if (kind == "none") return;
-    listing.codec = {{"kind", kind}};
-    std::vector<Field> fields(entry->fields.begin(), entry->fields.end());
-    fields.insert(fields.end(), codec_fields().begin(), codec_fields().end());
-    for (const Field& field : fields) read_codec_key(field, given, listing.codec);
-    for (const auto& [key, value] : given.items())
-      if (!listing.codec.contains(key))
-        report(fmt::format("codec.{}", key),
-               fmt::format("the codec {} has no key '{}'", kind.get<std::string>(), key));
-  }
-
-  void read_codec_key(const Field& field, const json& given, json& codec) {
-    const std::string name(field.name), path = fmt::format("codec.{}", name);
-    if (!given.contains(name)) {
-      if (field.fallback.empty()) return report("codec", fmt::format("{} is required", path));
-      codec[name] = json::parse(field.fallback);
-      return;
-    }
-    codec[name] = given[name];
-    const bool is_flag = field.type == FieldType::boolean;
-    if (is_flag ? !given[name].is_boolean() : !given[name].is_number())
-      return report(path, fmt::format("{} is {}", path, is_flag ? "true or false" : "a number"));
-    if (is_flag) return;
-    const double value = given[name].get<double>();
-    if (value < field.minimum || value > field.maximum ||
-        (field.minimum_excluded && value == field.minimum))
-      report(path, fmt::format("{} is {}", path, field.help));
-    if (field.type == FieldType::number) codec[name] = value;
+    if (table_.contains("codec")) listing.codec = listed_codec(table_["codec"], findings_);
   }
 
   void read_between(Listing& listing) {

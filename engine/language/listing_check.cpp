@@ -14,20 +14,6 @@ bool has_reduction(const Expression& value) {
   return any_of(value, [](const Expression& one) { return is_reduction(one.operation); });
 }
 
-RoundShape shape_of(const Round& round) {
-  RoundShape shape;
-  bool computed = false, said = false;
-  for (const Leg& leg : round.legs())
-    for (const Phase phase : leg) {
-      if (phase == Phase::gradient || phase == Phase::step) computed = phase == Phase::gradient;
-      if (phase == Phase::step && said) shape.steps_while_heard = true;
-      if (phase != Phase::say && phase != Phase::hear) continue;
-      said = phase == Phase::say;
-      if (!computed) shape.speaks_of_gradients = false;
-    }
-  return shape;
-}
-
 class ListingCheck {
  public:
   ListingCheck(Listing& listing, std::vector<Finding>& findings)
@@ -358,22 +344,7 @@ class ListingCheck {
         report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
       listing_.sends_vector.push_back(type.value_or(true));
     }
-    check_pulled();
-  }
-
-  void check_pulled() {
-    for (const Kept& one : listing_.vectors) {
-      if (!one.pulled_by) continue;
-      const std::string path = fmt::format("keep.{}", one.name);
-      if (listing_.meets() || listing_.peers == Peers::server)
-        report(path, 0, "pulled() is for rounds with neighbours");
-      else if (*one.pulled_by >= listing_.send.size())
-        report(path, 0, fmt::format("there is no message {}", *one.pulled_by),
-               fmt::format("send has {}, counted from 0", listing_.send.size()));
-      else if (!listing_.sends_vector[*one.pulled_by])
-        report(path, 0, fmt::format("message {} is a scalar", *one.pulled_by),
-               "pulled() is of vectors");
-    }
+    check_pulled(listing_, findings_);
   }
 
   Listing& listing_;

@@ -213,6 +213,37 @@ void check_heard(const std::string& path, const std::vector<Statement>& send,
 
 }  // namespace
 
+RoundShape shape_of(const Round& round) {
+  RoundShape shape;
+  bool computed = false, said = false;
+  for (const Leg& leg : round.legs())
+    for (const Phase phase : leg) {
+      if (phase == Phase::gradient || phase == Phase::step) computed = phase == Phase::gradient;
+      if (phase == Phase::step && said) shape.steps_while_heard = true;
+      if (phase != Phase::say && phase != Phase::hear) continue;
+      said = phase == Phase::say;
+      if (!computed) shape.speaks_of_gradients = false;
+    }
+  return shape;
+}
+
+void check_pulled(const Listing& listing, std::vector<Finding>& findings) {
+  for (const Kept& one : listing.vectors) {
+    if (!one.pulled_by) continue;
+    const auto report = [&](std::string message, std::string remedy = {}) {
+      findings.push_back(
+          {fmt::format("keep.{}", one.name), 0, std::move(message), std::move(remedy)});
+    };
+    if (listing.meets() || listing.peers == Peers::server)
+      report("pulled() is for rounds with neighbours");
+    else if (*one.pulled_by >= listing.send.size())
+      report(fmt::format("there is no message {}", *one.pulled_by),
+             fmt::format("send has {}, counted from 0", listing.send.size()));
+    else if (!listing.sends_vector[*one.pulled_by])
+      report(fmt::format("message {} is a scalar", *one.pulled_by), "pulled() is of vectors");
+  }
+}
+
 void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings) {
   const bool is_visit = listing.is_visit();
   const auto path = [&](const char* of_worker, const char* of_visit) {
