@@ -147,10 +147,10 @@ template <class T>
 void shrink_model(const WorkerView<T>& worker, double learning_rate) {
   for (const DecayRange& range : worker.settings.decay) {
     if (range.decay == 0) continue;
-    const kernels::Weighted<T> shrunk{worker.x, 1 - learning_rate * range.decay};
+    const auto share = static_cast<T>(1 - learning_rate * range.decay);
     in_parts(worker.settings, range.end - range.begin, [&](std::size_t part, std::size_t size) {
       const std::size_t first = range.begin + part;
-      worker.kernels().weighted_sum(&shrunk, 1, first, worker.x + first, size);
+      worker.kernels().scale(worker.x + first, share, worker.x + first, size);
     });
   }
 }
