@@ -108,7 +108,11 @@ json document_of_method(const AlgorithmEntry& entry) {
                 {"vectors_per_message", method.message().vectors},
                 {"numbers_per_message", method.message().scalars},
                 {"has_kernel", entry.listing == nullptr}};
-  if (const auto listing = listing_of(entry)) document["listing"] = canonical(*listing);
+  if (const auto listing = listing_of(entry)) {
+    document["listing"] = canonical(*listing);
+    document["recursion"] = listing->about.recursion;
+    document["differs"] = listing->about.differs;
+  }
   return document;
 }
 
@@ -171,6 +175,13 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   const auto listing = listing_of(entry);
   std::string text =
       fmt::format("{}: {}\n\n  source       {}\n", entry.label, entry.summary, entry.source);
+  const auto line = [&](const char* what, const std::string& said) {
+    constexpr int kWidth = 100, kAt = 15;
+    if (!said.empty())
+      text += wrapped(fmt::format("  {:<13}{}", what, said), kWidth, std::string(kAt, ' ')) + "\n";
+  };
+  if (listing) line("recursion", listing->about.recursion);
+  if (listing) line("differs", listing->about.differs);
   if (method.has_meetings()) {
     text += fmt::format("  when         {} exchanges of drawn pairs per worker and gradient\n",
                         method.rate);

@@ -67,6 +67,19 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 
+// Up to version 3 of events a mean was a sum of messages times weights that were rounded one by one.
+void refuse_other_means(const Recording& recording, const ComposedRun& run) {
+  if (run.spec.workers == 1 || recording.event_version() > kEventVersion) return;
+  const json& environment = recording.run.attempts.back().environment;
+  throw UsageError(fmt::format(
+      "run {} was recorded by acid {} with events of version {}, whose means were rounded "
+      "otherwise than those of version {} that this acid executes: weights were rounded one by "
+      "one, and every exchange moved the mean of all workers a little. It cannot be repeated "
+      "here; verify it with the acid that recorded it, or run its recipe again with --force",
+      recording.run.summary.id, environment.value("acid_version", "of an unknown version"),
+      recording.event_version(), kEventVersion));
+}
+
 // Without a momentum copy there is nothing to mix, and both versions are one, but for when a
 // worker's last event was: a checkpoint tells of that.
 void refuse_other_events(const Recording& recording, const ComposedRun& run, int from) {
@@ -80,7 +93,9 @@ void refuse_other_events(const Recording& recording, const ComposedRun& run, int
         "acid (normalised time, costs of messages, the end): it cannot be repeated here; verify it "
         "with the acid that recorded it, or run its recipe again with --force",
         summary.id, environment.value("acid_version", "of an unknown version")));
-  if (version == kEventVersion || !run.spec.method.is_asynchronous()) return;
+  if (version == kEventVersion) return;
+  if (!run.spec.method.is_asynchronous()) return refuse_other_means(recording, run);
+  if (version == 3) return;
   if (version == 2 && (!has_server || (is_virtual && !run.spec.method.hubs))) return;
   const bool drifts = run.spec.method.rules.floats->drifts() || has_server;
   if (version < 2 && !drifts && from == 0) return;

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <stdexcept>
 
 #include "engine/cuda/device.hpp"
 #include "engine/cuda/geometry.hpp"
@@ -374,7 +375,8 @@ void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out,
           std::size_t size) {
   if (count == 1) return copy(vectors[0] + first, out, size);
   use_device();
-  if (count * sizeof(T*) > kBounceBytes) throw Error("more vectors than a mean has room for");
+  if (count * sizeof(T*) > kBounceBytes)
+    throw std::length_error("a mean on a GPU is of at most 131,072 vectors");
   auto* const listed = static_cast<const T**>(bounce_buffer());
   for (std::size_t i = 0; i < count; ++i) listed[i] = vectors[i];
   run<T>(Mean<T>{listed, count, first, out}, size, {out}, kTakeMean);

@@ -200,22 +200,22 @@ bool PassMemory<T>::is_taken(const Operand& operand) const {
 template <class T>
 void PassMemory<T>::take(const Operand& operand, std::size_t first, T* out,
                          std::size_t size) const {
-  const std::size_t at = operand.index * dimension + first;
+  const std::size_t begin = operand.index * dimension + first;
   const auto& sources = heard->sources;
   if (operand.kind == Kind::mean)
-    return kernels->weighted_mean(sources.data(), sources.size(), at, out, size);
+    return kernels->weighted_mean(sources.data(), sources.size(), begin, out, size);
   if (heard->mean != nullptr) {
     for (std::size_t k = 0; k < size; ++k)
-      out[k] = operand.kind == Kind::rest ? T(0) : heard->mean[at + k] - heard->own[at + k];
+      out[k] = operand.kind == Kind::rest ? T(0) : heard->mean[begin + k] - heard->own[begin + k];
     return;
   }
-  const T* const own = sources[0].x + at;
+  const T* const own = sources[0].x + begin;
   const auto excess = static_cast<T>(sources[0].weight);
   for (std::size_t k = 0; k < size; ++k) {
     T sum = excess == 0 ? T(0) : excess * own[k], rest = 0;
     for (std::size_t i = 1; i < sources.size(); ++i) {
       const T one =
-          kernels::pull_element(own[k], sources[i].x[at + k], static_cast<T>(sources[i].weight));
+          kernels::pull_element(own[k], sources[i].x[begin + k], static_cast<T>(sources[i].weight));
       if (i == 1 && excess == 0)
         sum = one;
       else

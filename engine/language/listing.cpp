@@ -16,10 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kListingKeys = {
-    "name",       "label", "summary", "source",    "round",  "rate",      "peers",   "keep",
-    "scalars",    "point", "model",   "step",      "say",    "send",      "hear",    "between",
-    "parameters", "codec", "needs",   "fragments", "server", "agreement", "momentum"};
+constexpr std::array kListingKeys = {"name",    "label",      "summary",  "source",    "round",
+                                     "rate",    "peers",      "keep",     "scalars",   "point",
+                                     "model",   "step",       "say",      "send",      "hear",
+                                     "between", "parameters", "codec",    "needs",     "fragments",
+                                     "server",  "agreement",  "momentum", "recursion", "differs"};
 const std::vector<std::string> kServerKeys = {"keep", "scalars", "hear", "send",
                                               "hubs", "visit",   "above"};
 const std::vector<std::string> kVisitKeys = {"every", "say", "send", "hear"};
@@ -38,7 +39,8 @@ class ListingReader {
     for (const auto& [key, value] : table_.items()) check_key(key);
     Listing listing;
     listing.name = text("name", "");
-    listing.about = {text("label", listing.name), text("summary", ""), text("source", "")};
+    listing.about = {text("label", listing.name), text("summary", ""), text("source", ""),
+                     text("recursion", ""), text("differs", "")};
     read_calendar(listing);
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);

@@ -155,6 +155,23 @@ TEST_CASE("a run whose messages to a server were numbered otherwise is refused b
   CHECK_THAT(refused.err, ContainsSubstring("numbered otherwise") && ContainsSubstring(served.id));
 }
 
+TEST_CASE("a run of rounds whose means were rounded otherwise is refused by verify, by name") {
+  constexpr const char* kOlder =
+      "UPDATE attempts SET environment = json_set(environment, '$.event_version', 3)";
+  const RecordedRun of_pairs;
+  of_pairs.alter(kOlder);
+  CHECK(of_pairs.verify().code == 0);
+  std::string recipe = kRecorded;
+  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm), "kind = \"d-psgd\"");
+  const RecordedRun run(recipe);
+  CHECK(run.verify().code == 0);
+  run.alter(kOlder);
+  const auto refused = run.verify();
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("events of version 3, whose means were rounded") &&
+                              ContainsSubstring(run.id));
+}
+
 TEST_CASE("another version of OpenBLAS than then is among what changed") {
   const RecordedRun run;
   run.alter(

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/methods/method.hpp"
+#include "engine/methods/listed.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;
@@ -22,6 +22,18 @@ double derived(const Method& method, std::string_view name) {
 }
 
 }  // namespace
+
+TEST_CASE("every method says its recursion in one line, and what differs from its source") {
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    INFO(entry.name);
+    std::vector<Finding> findings;
+    const auto listing = read_listing(json_of_toml(listing_text(entry.name)), findings);
+    REQUIRE(listing.has_value());
+    CHECK_THAT(listing->about.recursion, ContainsSubstring("x"));
+    CHECK_FALSE(listing->about.differs.empty());
+    CHECK(listing->about.recursion.find('\n') == std::string::npos);
+  }
+}
 
 TEST_CASE("every catalogued algorithm can be made and says what it is") {
   std::set<std::string_view> names;
