@@ -38,8 +38,8 @@ bool kept_events(const AttemptRow& attempt, const std::vector<std::vector<std::b
 
 /// What the kinds of events mean, and what virtual runs and replay make of them. It goes up when
 /// that changes; absent in an attempt's environment: 1. Since 2 a gradient begins at parameters
-/// that are mixed to its time; since 3 what is heard of a server has the rest of its number; since 4
-/// means are taken by differences (engine/worker/kernels.hpp).
+/// that are mixed to its time; since 3 what is heard of a server has the rest of its number;
+/// since 4 means are taken by differences (engine/worker/kernels.hpp).
 inline constexpr const char* kEventVersionKey = "event_version";
 inline constexpr int kEventVersion = 4;
 

@@ -67,7 +67,7 @@ void refuse_unrepeatable(const Recording& recording, const ComposedRun& run) {
       recording.run.summary.id, text(run.settings.task.model, "file")));
 }
 
-// Up to version 3 of events a mean was a sum of messages times weights that were rounded one by one.
+// Up to version 3 of events a mean was a sum of messages, each times a weight rounded by itself.
 void refuse_other_means(const Recording& recording, const ComposedRun& run) {
   if (run.spec.workers == 1 || recording.event_version() > kEventVersion) return;
   const json& environment = recording.run.attempts.back().environment;

@@ -178,23 +178,21 @@ class Emission {
       cc_.vsubps(one, one, heard.own);
       cc_.vmulps(one, one, constant_at(k));
       if (k == 1) continue;
-      if (has_rest)
-        add_with_rest(one, heard);
-      else
+      if (!has_rest) {
         cc_.vaddps(heard.pull, heard.pull, one);
+        continue;
+      }
+      const Ymm next = cc_.newYmm(), added = cc_.newYmm(), lost = cc_.newYmm();
+      cc_.vaddps(next, heard.pull, one);  // add_with_rest()
+      cc_.vsubps(added, next, heard.pull);
+      cc_.vsubps(lost, next, added);
+      cc_.vsubps(lost, heard.pull, lost);
+      cc_.vsubps(added, one, added);
+      cc_.vaddps(lost, lost, added);
+      cc_.vaddps(heard.rest, heard.rest, lost);
+      cc_.vmovaps(heard.pull, next);
     }
     return heard;
-  }
-  void add_with_rest(const Ymm& one, const Heard& heard) {
-    const Ymm next = cc_.newYmm(), added = cc_.newYmm(), lost = cc_.newYmm();
-    cc_.vaddps(next, heard.pull, one);
-    cc_.vsubps(added, next, heard.pull);
-    cc_.vsubps(lost, next, added);
-    cc_.vsubps(lost, heard.pull, lost);
-    cc_.vsubps(added, one, added);
-    cc_.vaddps(lost, lost, added);
-    cc_.vaddps(heard.rest, heard.rest, lost);
-    cc_.vmovaps(heard.pull, next);
   }
 
   bool is_read_once(const Operand& operand) const {

@@ -62,9 +62,6 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
   if (listing->between) mix_rate = formula_value(listing->between->rate, parameters);
   if (listing->fragments)
     fragments = static_cast<std::size_t>(formula_value(*listing->fragments, parameters));
-  varies = fragments > 1 || std::ranges::any_of(listing->send, [](const Statement& one) {
-             return one.condition.has_value();
-           });
   for (const Kept& one : listing->vectors)
     slots.push_back({.name = one.name,
                      .start = one.starts_at_x ? Slot::Start::x : Slot::Start::value,
@@ -82,6 +79,12 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
   point_is_x = print(listing->point) == "x" && !read_by(listing->step, "at");
 }
 
+bool ListedPrograms::varies() const {
+  return fragments > 1 || std::ranges::any_of(listing->send, [](const Statement& one) {
+           return one.condition.has_value();
+         });
+}
+
 void ListedPrograms::note_steps() {
   const Round round(listing->round,
                     [&](std::string_view name) { return parameters.find(name)->second; });
@@ -89,8 +92,8 @@ void ListedPrograms::note_steps() {
     bool before = true;
     for (const Phase phase : leg) {
       if (phase == Phase::step) before = false;
-      if (phase == Phase::say) says_before_step.push_back(before);
-      if (phase == Phase::hear) hears_before_step.push_back(before);
+      if (phase == Phase::say) before_step.says.push_back(before);
+      if (phase == Phase::hear) before_step.hears.push_back(before);
     }
   }
 }
@@ -110,7 +113,7 @@ void ListedPrograms::prepare(const PartProgram::Variant& like) const {
 // Parts of a vector begin at multiples of 8 elements, unless it is too short for that.
 Extent ListedPrograms::extent(std::int64_t number, std::size_t dimension) const {
   Extent extent(message, dimension);
-  if (!varies) return extent;
+  if (!varies()) return extent;
   const std::size_t parts =
       std::clamp<std::size_t>(fragments, 1, std::max<std::size_t>(1, dimension));
   const std::size_t unit = dimension >= 8 * parts ? 8 : 1;

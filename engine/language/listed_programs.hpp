@@ -29,6 +29,7 @@ struct ListedPrograms {
   void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
   void note_steps();
+  bool varies() const;  // whether exchanges differ in what they carry
   Extent extent(std::int64_t number, std::size_t dimension) const;
 
   std::shared_ptr<const Listing> listing;
@@ -39,10 +40,11 @@ struct ListedPrograms {
   Message message, theirs;  // what is said, and what theirs() hears
   std::size_t fragments = 1;
   std::size_t exchange_at = kExchange;  // which number counts the exchanges
-  bool varies = false;                  // what exchanges carry
   /// Of rounds, exchange by exchange until they come again: whether its messages are said, and
   /// heard, before the step of their leg.
-  std::vector<bool> says_before_step, hears_before_step;
+  struct BeforeStep {
+    std::vector<bool> says, hears;
+  } before_step;
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
   PartProgram advance, point, step, say, hear, read, read_after_hearing;
 

@@ -88,8 +88,8 @@ Extent ListedRule<T>::extent_of(const Event& event) const {
 template <class T>
 bool ListedRule<T>::is_before_step(const Event& event) const {
   if (event.said == nullptr && event.heard == nullptr) return false;
-  const auto& before =
-      event.said != nullptr ? programs_->says_before_step : programs_->hears_before_step;
+  const auto& [says, hears] = programs_->before_step;
+  const auto& before = event.said != nullptr ? says : hears;
   return !before.empty() && before[static_cast<std::size_t>(event.exchange - 1) % before.size()];
 }
 

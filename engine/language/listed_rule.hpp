@@ -23,7 +23,7 @@ class ListedRule final : public Rule<T> {
   Extent extent(std::int64_t number, std::size_t dimension) const override {
     return programs_->extent(number, dimension);
   }
-  bool varies() const override { return programs_->varies; }
+  bool varies() const override { return programs_->varies(); }
   bool drifts() const override { return programs_->listing->between.has_value(); }
   bool point_is_x() const override { return programs_->point_is_x; }
   bool changes_when_saying() const override { return programs_->changes_when_saying; }

@@ -57,7 +57,7 @@ struct Listing {
   struct About {
     std::string label, summary, source;
     std::string recursion, differs;  // in one line; what is not as in the source
-  } about;  // for people
+  } about;                           // for people
   Peers peers = Peers::neighbours;
   /// So many exchanges with these peers, a formula of parameters: all, or `peers`.
   struct Turn {

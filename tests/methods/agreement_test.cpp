@@ -61,7 +61,7 @@ TEST_CASE("what a method says that an exchange leaves of differences is what is 
       it.go(kExchanges, 1.0, nothing);
       CHECK(std::pow(apart(it) / before, 1.0 / kExchanges) == Approx(*left).epsilon(0.025));
     }
-  CHECK(known == 14);
+  CHECK(known == 16);
 }
 
 TEST_CASE("what an exchange leaves is said only where it is known") {

@@ -177,8 +177,8 @@ TEST_CASE("weight decay of a method with a step of its own is a penalty in the w
     check_same(decays, expected);
     CHECK(decays.workers[0].slots() == plain.workers[0].slots());
   }
-  CHECK(tried ==
-        std::vector<std::string>{"d2", "des-loc", "diging", "extra", "gradient-tracking", "qg-dsgdm"});
+  CHECK(tried == std::vector<std::string>{"d2", "des-loc", "diging", "extra", "gradient-tracking",
+                                          "qg-dsgdm"});
 }
 
 // Momentum is linear, so the mean of all directions is the direction of the mean gradient.

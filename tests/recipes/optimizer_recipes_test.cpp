@@ -116,9 +116,8 @@ TEST_CASE("methods take the optimisers that their recursions have a meaning with
   for (const AlgorithmEntry& entry : algorithm_catalog()) {
     const bool any = entry.optimizers == Optimizers::any;
     const bool adam = entry.name == "decent-adam" || entry.name == "des-loc";
-    const bool linear =
-        entry.name == "gradient-tracking" || entry.name == "diging" || entry.name == "d2" ||
-        entry.name == "extra";
+    const bool linear = entry.name == "gradient-tracking" || entry.name == "diging" ||
+                        entry.name == "d2" || entry.name == "extra";
     CHECK(takes(entry.name, kSgd) == (entry.optimizers != Optimizers::none));
     CHECK(takes(entry.name, kMomentum) == (any || linear));
     CHECK(takes(entry.name, kAdam) == (any || adam));
