@@ -7,8 +7,10 @@
 
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
@@ -116,7 +118,7 @@ void add_test(std::vector<std::string>& fields, const Comparison& comparison,
   add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
   fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
   fields.push_back(std::to_string(d->family));
-  fields.emplace_back(is_claim(comparison, d->metric) ? name_of(judge(*d)) : "");
+  fields.emplace_back(has_verdict(comparison, d->metric) ? verdict_of(*d) : "");
 }
 
 void add_selection(std::vector<std::string>& fields, const Comparison& comparison,
@@ -169,44 +171,44 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
   add_numbers_or_blanks(fields, {read.apart, read.resolution});
   add_selection(fields, comparison, group);
+  fields.push_back(d ? csv_number(d->rounding) : "");
+  const bool has_margin = d != nullptr && d->equivalence.has_value();
+  add_numbers_or_blanks(fields, {has_margin ? std::optional(d->equivalence->size) : std::nullopt,
+                                 has_margin ? d->equivalence->p : std::nullopt,
+                                 has_margin ? d->equivalence->p_holm : std::nullopt});
   return fields;
 }
 
-/// Cells of the settings that differ within a section.
-std::string markdown_settings(const Comparison& comparison, const ComparedGroup& group) {
-  std::string cells;
-  const FlatSettings flat = flatten(group.settings);
-  for (const std::string& key : comparison.columns)
-    cells += fmt::format(" {} |", markdown_cell(value_text(value_at(flat, key))));
-  return cells;
-}
-
-std::string markdown_difference_table(const Comparison& comparison,
-                                      const ComparedSection& section) {
-  std::string rows;
-  for (const ComparedDifference* d : differences_in(comparison, section)) {
-    const ComparedGroup& group = group_of(comparison, d->group);
-    rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
-                        markdown_settings(comparison, group), d->metric, d->value.difference.n,
-                        difference_cell(*d), format_p(d->p_holm));
-  }
-  if (rows.empty()) return "";
-  std::string head = "| algorithm |", rule = "|---|";
-  for (const std::string& key : comparison.columns) {
-    head += fmt::format(" {} |", markdown_cell(key));
-    rule += "--:|";
-  }
-  return fmt::format(
-      "Paired differences to {}:\n\n{} metric | n | difference | p (Holm) |\n"
-      "{}---|--:|--:|--:|\n{}\n",
-      markdown_cell(comparison.baseline), head, rule, rows);
-}
-
-std::string markdown_verdict(const Comparison& comparison) {
-  std::string text;
-  for (const std::string& sentence : verdict_sentences(comparison))
-    text += fmt::format("- {}\n", sentence);
-  return text.empty() ? text : text + "\n";
+json difference_json(const Comparison& comparison, const ComparedDifference& difference) {
+  const ComparedGroup& group = group_of(comparison, difference.group);
+  const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
+  const auto equivalence = difference.equivalence.value_or(ComparedDifference::Equivalence{});
+  json object{
+      {"group", difference.group},
+      {"algorithm", group.algorithm},
+      {"label", group.label},
+      {"baseline", difference.baseline},
+      {"metric", difference.metric},
+      {"pairs", difference.value.pairs},
+      {"diverged", difference.diverged},
+      {"baseline_diverged", difference.baseline_diverged},
+      {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
+      {"family", difference.family},
+      {"rounding", number_or_null(difference.rounding)},
+      {"margin", difference.equivalence ? number_or_null(difference.equivalence->size) : json()},
+      {"p_equivalence", number_or_null(equivalence.p)},
+      {"p_equivalence_holm", number_or_null(equivalence.p_holm)},
+      {"verdict",
+       has_verdict(comparison, difference.metric) ? json(verdict_of(difference)) : json()},
+      {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
+      {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
+      {"p", number_or_null(difference.value.p)},
+      {"p_holm", number_or_null(difference.p_holm)},
+      {"improvement", number_or_null(chance.value)},
+      {"improvement_ci_low", number_or_null(chance.low)},
+      {"improvement_ci_high", number_or_null(chance.high)}};
+  add_estimate(object, difference.value.difference);
+  return object;
 }
 
 json equal_json(const Comparison& comparison) {
@@ -262,32 +264,8 @@ json to_json(const Comparison& comparison) {
     if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
   for (const ComparedGroup& group : comparison.groups)
     result["groups"].push_back(group_json(group, metrics));
-  for (const ComparedDifference& difference : comparison.differences) {
-    const ComparedGroup& group = group_of(comparison, difference.group);
-    const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
-    json object{
-        {"group", difference.group},
-        {"algorithm", group.algorithm},
-        {"label", group.label},
-        {"baseline", difference.baseline},
-        {"metric", difference.metric},
-        {"pairs", difference.value.pairs},
-        {"diverged", difference.diverged},
-        {"baseline_diverged", difference.baseline_diverged},
-        {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
-        {"family", difference.family},
-        {"verdict",
-         is_claim(comparison, difference.metric) ? json(name_of(judge(difference))) : json()},
-        {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
-        {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
-        {"p", number_or_null(difference.value.p)},
-        {"p_holm", number_or_null(difference.p_holm)},
-        {"improvement", number_or_null(chance.value)},
-        {"improvement_ci_low", number_or_null(chance.low)},
-        {"improvement_ci_high", number_or_null(chance.high)}};
-    add_estimate(object, difference.value.difference);
-    result["differences"].push_back(std::move(object));
-  }
+  for (const ComparedDifference& difference : comparison.differences)
+    result["differences"].push_back(difference_json(comparison, difference));
   for (const ComparedRatio& ratio : comparison.ratios)
     result["ratios"].push_back({{"group", ratio.group},
                                 {"label", group_of(comparison, ratio.group).label},
@@ -341,56 +319,17 @@ std::string to_csv(const Comparison& comparison) {
                            "selected_by",
                            "selection_values",
                            "selection_runs",
-                           "selection_edges"})
+                           "selection_edges",
+                           "rounding",
+                           "margin",
+                           "p_equivalence",
+                           "p_equivalence_holm"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)
     for (const std::string& metric : comparison.metrics)
       if (group.metrics.contains(metric) || group.robust.contains(metric))
         text += csv_line(csv_row(comparison, group, metric, keys));
-  return text;
-}
-
-std::string to_markdown(const Comparison& comparison) {
-  std::string text = markdown_cell(comparison.heading) + "\n\n";
-  for (const Selection& selection : comparison.selections)
-    for (const Selection::Choice& choice : selection.choices)
-      text += fmt::format(
-          "- {}{}: {}, of {}\n", markdown_cell(choice.label),
-          choice.settings.empty() ? "" : " at " + markdown_cell(settings_title(choice.settings)),
-          markdown_cell(chosen_words(choice)), tried_words(choice));
-  if (!comparison.selections.empty()) text += "\n";
-  for (const ComparedSection& section : comparison.sections) {
-    if (!section.settings.empty())
-      text += fmt::format("### {}\n\n", markdown_cell(settings_title(section.settings)));
-    text += "| algorithm |";
-    std::string rule = "|---|";
-    for (const std::string& key : comparison.columns) {
-      text += fmt::format(" {} |", markdown_cell(key));
-      rule += "--:|";
-    }
-    text += " n |";
-    rule += "--:|";
-    for (const std::string& metric : comparison.metrics) {
-      text += fmt::format(" {} |", metric);
-      rule += "--:|";
-    }
-    text += "\n" + rule + "\n";
-    for (const std::size_t g : section.groups) {
-      const ComparedGroup& group = comparison.groups[g];
-      text += fmt::format("| {} |{} {} |", markdown_cell(group.label),
-                          markdown_settings(comparison, group), count_cell(group));
-      for (const std::string& metric : comparison.metrics)
-        text += fmt::format(" {} |", estimate_cell(group, metric));
-      text += "\n";
-    }
-    for (const std::string& metric : comparison.metrics)
-      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
-        text += fmt::format("\n{}: {}\n", metric, markdown_cell(read));
-    text += "\n" + markdown_difference_table(comparison, section);
-  }
-  text += markdown_verdict(comparison);
-  for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
   return text;
 }
 

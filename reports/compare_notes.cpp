@@ -11,6 +11,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/outcome_notes.hpp"
 #include "reports/readings.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
@@ -386,6 +387,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
   if (const std::string rates = different_rates(comparison); !rates.empty())
     comparison.notes.push_back("exchanges per gradient differ too: " + rates);
   note_seeds(comparison);
+  note_outcome(comparison);
   note_tests(comparison);
   note_area(comparison, options);
   note_train_loss(comparison);

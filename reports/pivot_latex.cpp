@@ -81,7 +81,11 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
                       " None is bold: none was shown to be better than all others of its "
                       "setting ({}).",
                       test);
-  return latex_text(text);
+  const std::string margin = equivalence_legend(pivot, comparison);
+  if (margin.empty()) return latex_text(text);
+  const bool any_equivalent = std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end();
+  return fmt::format("{} {}{}.", latex_text(text), any_equivalent ? "$\\approx$: " : "",
+                     latex_text(margin));
 }
 
 /// A column's word for one of its axes: "ring", "Workers 8".
@@ -135,7 +139,9 @@ std::string body(const Pivot& pivot, const Comparison& comparison) {
       const std::string number =
           group ? latex_number(pivot_cell(comparison.groups[*group], pivot.metric, true, scale))
                 : "--";
-      cells.push_back(group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number);
+      cells.push_back(
+          (group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number) +
+          (group && pivot.equivalent[*group] ? " $\\approx$" : ""));
     }
     text += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
   }
