@@ -95,7 +95,7 @@ class Subject {
     settings_.backend = &backend;
     settings_.optimizer.momentum = kMomentum;
     settings_.decay = {{0, size, kDecay}};
-    settings_.first_learning_rate = kRate;
+    settings_.planned_rate = [](std::int64_t) { return kRate; };
     settings_.snapshots = !method.rules.floats->point_is_x();
     settings_.follow(method.rules);
     memory_ = std::make_unique<WorkerMemory<float>>(settings_, 1);

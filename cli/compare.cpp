@@ -4,8 +4,9 @@
 #include <memory>
 
 #include "cli/terminal/commands.hpp"
+#include "recipes/seeds.hpp"
 #include "reports/compare_settings.hpp"
-#include "reports/pivot.hpp"
+#include "reports/forms.hpp"
 
 namespace acid {
 namespace {
@@ -14,6 +15,7 @@ struct Options {
   std::vector<std::string> names;
   CompareOptions compare;
   std::string at = "last", target;
+  std::vector<std::string> selection_seeds;  // and ranges of them
   Format format;
   bool latex = false;
   bool details = false;
@@ -21,31 +23,25 @@ struct Options {
   bool only_changed = false;
 };
 
-template <class Result>
-void print_result(const Result& result, const Format& format) {
+void print_changes(const SettingsDiff& diff, const Format& format) {
   if (format.json)
-    print_json(to_json(result));
+    print_json(to_json(diff));
   else if (format.csv)
-    print_data(to_csv(result));
+    print_data(to_csv(diff));
   else if (format.markdown)
-    print_data(to_markdown(result));
+    print_data(to_markdown(diff));
   else
-    print_data(to_text(result, colour_on_standard_output()));
+    print_data(to_text(diff, colour_on_standard_output()));
 }
 
-// One table per metric.
-void print_pivots(const Comparison& comparison, const Options& options) {
-  const PivotKeys keys = *options.pivot == "true" ? PivotKeys{} : parse_pivot(*options.pivot);
-  std::string text;
-  for (const std::string& metric : pivot_metrics(comparison, options.compare.metrics)) {
-    const Pivot pivot = pivot_of(comparison, metric, keys);
-    if (!text.empty()) text += "\n";
-    text += options.latex             ? to_latex(pivot, comparison)
-            : options.format.csv      ? to_csv(pivot, comparison)
-            : options.format.markdown ? to_markdown(pivot, comparison)
-                                      : to_text(pivot, comparison, colour_on_standard_output());
-  }
-  print_data(text);
+std::string_view form_asked(const Options& options) {
+  const Format& format = options.format;
+  return options.latex     ? "latex"
+         : format.json     ? "json"
+         : format.csv      ? "csv"
+         : format.markdown ? "markdown"
+         : options.details ? "details"
+                           : "";
 }
 
 Exit compare_runs(const Session& session, const Options& options) {
@@ -53,23 +49,22 @@ Exit compare_runs(const Session& session, const Options& options) {
   asked.at = parse_read_at(options.at);
   asked.derive_all = options.format.json || options.format.csv;
   if (!options.target.empty()) asked.target = parse_target(options.target);
+  for (const std::string& text : options.selection_seeds)
+    for (const std::uint64_t seed : seeds_of(text)) asked.selection_seeds.push_back(seed);
   const Store store(session.store_folder, Store::Access::read);
   const std::vector<std::string> runs = resolve_runs(store, options.names, OfSearches::without);
   if (options.only_changed) {
-    print_result(diff_settings(store, runs), options.format);
+    print_changes(diff_settings(store, runs), options.format);
     return Exit::ok;
   }
   const Comparison comparison = compare(store, runs, asked);
-  const Format& format = options.format;
-  if (options.pivot)
-    print_pivots(comparison, options);
-  else if (options.latex)
-    print_data(to_latex(comparison));
-  else if (options.details || format.json || format.csv || format.markdown)
-    print_result(comparison, format);
-  else
-    print_data(to_screen(comparison, colour_on_standard_output(),
-                         session.command_line + " --details", asked.metrics));
+  FormRequest request{.metrics = asked.metrics,
+                      .keys = {},
+                      .colour = colour_on_standard_output(),
+                      .command = session.command_line + " --details"};
+  if (options.pivot && *options.pivot != "true") request.keys = parse_pivot(*options.pivot);
+  const auto shape = options.pivot ? ComparisonForm::Shape::pivot : ComparisonForm::Shape::whole;
+  print_data(form_of(shape, form_asked(options)).print(comparison, request));
   return Exit::ok;
 }
 
@@ -114,9 +109,9 @@ void add_selection_options(CLI::App& command, Options& options) {
       ->type_name("NAME")
       ->needs(over);
   command
-      .add_option("--selection-seeds", options.compare.selection_seeds,
-                  "Choose on these seeds, and compare on the others")
-      ->type_name("SEED[,SEED]")
+      .add_option("--selection-seeds", options.selection_seeds,
+                  "Choose on these seeds, as 1-3,7, and compare on the others")
+      ->type_name("SEEDS")
       ->delimiter(',')
       ->take_all()
       ->allow_extra_args(false)

@@ -86,8 +86,10 @@ Exit figure(const Session& session, const FigureCommand& command) {
   reading.at = parse_read_at(command.at);
   const ReportData data = read_report(store, ids, reading);
   const ReportFigure drawn = report_figure(data, command.request);
-  if (reading.at.kind != ReadAt::Kind::last)
-    for (const std::string& note : data.comparison.notes) say("note: " + note);
+  // A picture has no caption of its own.
+  const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");
+  for (const auto& list : {notes.general, notes.of_settings})
+    for (const std::string& note : list) say("note: " + note);
   Figure figure = figure_of(drawn.html);
   if (!overview) figure = with_title(std::move(figure));
   save_file(command.file,

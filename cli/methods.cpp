@@ -61,6 +61,21 @@ const char* peers_name(Peers peers) {
   return "";
 }
 
+// What its steps take of a recipe's [optimizer].
+const char* optimizers_name(Optimizers optimizers) {
+  switch (optimizers) {
+    case Optimizers::any:
+      return "any";
+    case Optimizers::sgd:
+      return "learning rate, momentum and weight decay, in a step of its own";
+    case Optimizers::own:
+      return "learning rate and weight decay, in a step of its own";
+    case Optimizers::none:
+      return "learning rate; workers take no step";
+  }
+  return "";
+}
+
 json parameters_of(const AlgorithmEntry& entry) {
   json list = json::array();
   for (const Field& field : entry.fields)
@@ -88,6 +103,7 @@ json document_of_method(const AlgorithmEntry& entry) {
                 {"summary", entry.summary},
                 {"source", entry.source},
                 {"peers", peers_name(entry.peers)},
+                {"optimizer", optimizers_name(entry.optimizers)},
                 {"parameters", parameters_of(entry)},
                 {"vectors_per_message", method.message().vectors},
                 {"numbers_per_message", method.message().scalars},
@@ -166,6 +182,7 @@ std::string text_of_method(const AlgorithmEntry& entry) {
                                                    : overlap + " computed while messages travel");
   }
   text += fmt::format("  sends        {}\n", counted_messages(method));
+  text += fmt::format("  optimizer    {}\n", optimizers_name(entry.optimizers));
   if (listing) {
     text += turns_of(*listing);
     for (const PartUse& use : uses_of(*listing))

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/planned_outcomes.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/schedule_text.hpp"
 #include "cli/terminal/commands.hpp"
@@ -18,6 +19,7 @@
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -196,11 +198,28 @@ std::string text_of_count(const Plan& plan) {
       counted(search.final_count(), "run"));
 }
 
+// What it takes that a difference can be shown at all, and which one is likely to be.
+std::string text_of_verdict(const PlannedVerdict& verdict) {
+  if (verdict.comparisons == 0) return "";
+  std::string text = fmt::format(
+      "\nThe verdict is over {}.\nIt takes {} at least; there are {}", family_words(verdict),
+      counted(static_cast<std::uint64_t>(verdict.seeds_needed), "seed"), verdict.seeds);
+  if (verdict.effect_shown)
+    text += fmt::format(
+        ", which show a difference of {} standard\ndeviations of the differences paired by seed "
+        "with {:.0f} % power",
+        format_number(*verdict.effect_shown, 3), 100 * kPower);
+  return text + ".\n";
+}
+
 Exit plan(const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
+  const PlannedVerdict verdict = verdict_of(compiled);
   say_warnings(compiled);
   if (options.format.json) {
-    print_json(to_json(compiled));
+    nlohmann::json document = to_json(compiled);
+    document["verdict"] = to_json(verdict);
+    print_json(document);
   } else if (options.format.csv) {
     print_data(to_csv(table_of(compiled, true)));
   } else if (options.format.markdown) {
@@ -210,7 +229,8 @@ Exit plan(const PlanOptions& options) {
                            compiled.recipe_digest.substr(0, 12),
                            to_text(table_of(compiled, false))));
     print_data(text_of_training(compiled) + text_of_shared(compiled) + text_of_examples(compiled) +
-               text_of_schedules(compiled) + text_of_agreement(compiled));
+               text_of_schedules(compiled) + text_of_agreement(compiled) +
+               text_of_verdict(verdict));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

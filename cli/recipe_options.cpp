@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <set>
 
+#include "cli/planned_outcomes.hpp"
 #include "cli/terminal/session.hpp"
 
 namespace acid {
@@ -39,6 +40,10 @@ void say_warnings(const Plan& plan) {
   for (const PlannedRun& run : plan.runs)
     for (const std::string& warning : run.warnings)
       if (said.insert(warning).second) say(fmt::format("acid: warning: {}", warning));
+  const PlannedVerdict verdict = verdict_of(plan);
+  if (verdict.too_few())
+    say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", too_few_words(verdict),
+                    verdict.seeds_needed));
 }
 
 }  // namespace acid

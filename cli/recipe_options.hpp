@@ -24,7 +24,8 @@ struct RecipeOptions {
   Plan compile() const;
 };
 
-/// The recipe's doubtful spots and its runs' warnings, each once, on standard error.
+/// The recipe's doubtful spots, its runs' warnings, each once, and whether its seeds are too few
+/// for any verdict, on standard error.
 void say_warnings(const Plan& plan);
 
 }  // namespace acid

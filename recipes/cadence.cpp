@@ -30,6 +30,21 @@ bool epochs_mean_something(const Pace& pace, std::string_view path, const Report
   return false;
 }
 
+// A quotient that should be whole must not be rounded up because of its last bit.
+double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
+
+// Epochs and gradients as shares of a budget; `counts` is one of them or a list.
+json shares_of(const json& counts, double per_unit, double end, bool whole) {
+  const auto share = [&](double count) {
+    const double gradients = count * per_unit;
+    return (whole ? rounded_up(gradients) : gradients) / end;
+  };
+  if (!counts.is_array()) return share(counts.get<double>());
+  json shares = json::array();
+  for (const json& count : counts) shares.push_back(share(count.get<double>()));
+  return shares;
+}
+
 // The cadence in normalised time, whichever way it was given.
 std::optional<double> every_time(json& section, const std::string& path, const Pace& pace,
                                  const Report& report) {
@@ -40,9 +55,6 @@ std::optional<double> every_time(json& section, const std::string& path, const P
       return pace.gradients(*epochs) / pace.workers;
   return std::nullopt;
 }
-
-// A quotient that should be whole must not be rounded up because of its last bit.
-double rounded_up(double value) { return std::ceil(value * (1 - 1e-12)); }
 
 void check_fineness(double every, double end, const std::string& path, const char* unit,
                     const Report& report, const char* what = "samples") {
@@ -85,6 +97,30 @@ bool resolve_budget(json& budget, const Pace& pace, const Report& report) {
   budget["gradients"] = static_cast<std::int64_t>(gradients);
   budget["normalised_time"] = time;
   return true;
+}
+
+void resolve_schedule(json& schedule, const Pace& pace, const json& budget, const Report& report) {
+  const json& time = budget.at("normalised_time");
+  const double end =
+      time.is_null() ? budget.at("gradients").get<double>() : time.get<double>() * pace.workers;
+  for (const char* key : {"warmup", "milestones"}) {
+    const auto found = schedule.find(key);
+    if (found == schedule.end() || !found->is_object()) continue;
+    const std::string unit = found->begin().key();
+    const std::string path = fmt::format("optimizer.schedule.{}", key);
+    const bool epochs = unit == "epochs", is_list = found->front().is_array();
+    if (epochs && !epochs_mean_something(pace, path + ".epochs", report)) continue;
+    const double per_unit = epochs ? pace.gradients(1) : 1;
+    const json counts = found->front();
+    *found = shares_of(counts, per_unit, end, is_list);
+    const json last = is_list ? counts.empty() ? json(0) : counts.back() : counts;
+    const json& share = is_list && !counts.empty() ? found->back() : *found;
+    if (share.is_number() && share.get<double>() >= 1)
+      report(path, {fmt::format("{}: {:.12g} {} are not within the budget, which ends after {:.9g}",
+                                path, last.get<double>(), unit, end / per_unit),
+                    is_list ? "leave out what the run does not come to, or make it longer"
+                            : "let the learning rate rise in less than the whole run"});
+  }
 }
 
 void resolve_evaluation(json& evaluation, const Pace& pace, double end, double seconds,

@@ -26,6 +26,11 @@ using Report = std::function<void(std::string_view path, Problem problem)>;
 /// budget {gradients, normalised_time (null unless it is what the recipe gave), seconds, bytes,
 /// target}; false after reporting.
 bool resolve_budget(nlohmann::json& budget, const Pace& pace, const Report& report);
+/// optimizer.schedule, whose warm-up and milestones may be in epochs or gradients: as shares of the
+/// resolved budget. A milestone is at the first gradient that is not before it. Reports what lies
+/// at the budget's end or beyond.
+void resolve_schedule(nlohmann::json& schedule, const Pace& pace, const nlohmann::json& budget,
+                      const Report& report);
 /// evaluation {every_time, consensus_every_time, workers}, in normalised time, of a run that lasts
 /// until `end`; with every_seconds it has that too and both others are null. `seconds`: at most
 /// that long by the clock, as far as is known; 0: unknown. Reports cadences that are absurdly fine.

@@ -107,6 +107,8 @@ class Checker {
   std::optional<nlohmann::json> list(const Node& node, const Field& field, std::string_view path,
                                      bool whole);
   std::optional<nlohmann::json> texts(const Node& node, const Field& field, std::string_view path);
+  std::optional<nlohmann::json> moments(const Node& node, const Field& field,
+                                        std::string_view path);
   std::optional<nlohmann::json> edges(const Node& node, const Field& field, std::string_view path);
   std::optional<nlohmann::json> plain(const Node& node, std::string_view path);
   void check_kind_keys(const Node& table, std::string_view path, std::span<const Kind> kinds,

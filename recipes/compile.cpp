@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <unordered_set>
 
 #include "engine/base/digest.hpp"
 #include "engine/base/names.hpp"
@@ -16,6 +15,7 @@
 #include "recipes/resolve.hpp"
 #include "recipes/search.hpp"
 #include "recipes/sections.hpp"
+#include "recipes/seeds.hpp"
 #include "recipes/sweep.hpp"
 #include "recipes/utf8.hpp"
 
@@ -129,25 +129,19 @@ void Compiler::require_showable(const Node& text, const char* key) {
 
 void Compiler::read_seeds(const Node& root) {
   seeds_ = {1};
-  const Node* seeds = root.find("seeds");
-  constexpr const char* kRemedy = "list different whole numbers from 0: seeds = [1, 2, 3]";
-  if (seeds == nullptr || !checker_.is_type(seeds, Node::Type::list, "seeds", "a list of numbers"))
-    return;
-  if (seeds->children.empty()) out_.error(seeds->place, "seeds is empty", kRemedy);
-  seeds_.clear();
-  std::unordered_set<std::uint64_t> seen;
-  for (const Node& seed : seeds->children) {
-    if (seed.type != Node::Type::integer || seed.scalar.get<std::int64_t>() < 0) {
-      out_.error(seed.place,
-                 fmt::format("a seed must be a whole number from 0, not {}", describe(seed)),
-                 kRemedy);
-      continue;
-    }
-    const auto value = seed.scalar.get<std::uint64_t>();
-    if (!seen.insert(value).second)
-      out_.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
-    seeds_.push_back(value);
-  }
+  const Node* const seeds = root.find("seeds");
+  if (seeds == nullptr) return;
+  constexpr const char* kRemedy =
+      "list different whole numbers from 0: seeds = [1, 2, 3], or seeds = \"1-30\"";
+  if (!seeds->is_list() && !seeds->is_text())
+    out_.error(seeds->place,
+               fmt::format("seeds must be a list of numbers, or a range in quotes, not {}",
+                           describe(*seeds)),
+               kRemedy);
+  else if (seeds->is_list() && seeds->children.empty())
+    out_.error(seeds->place, "seeds is empty", kRemedy);
+  else
+    seeds_ = acid::read_seeds(*seeds, kRemedy, out_);
 }
 
 // Tables and pictures tell algorithms apart by what they are called.

@@ -98,12 +98,21 @@ constexpr std::array kOptimizers = {
 
 constexpr std::array kScheduleCommon = {
     Field{.name = "warmup",
-          .type = FieldType::number,
+          .type = FieldType::moment,
           .fallback = "0.0",
-          .help = "fraction of the budget over which the learning rate rises linearly",
+          .help = "share of the budget over which the learning rate rises linearly, or so many "
+                  "epochs or gradients",
           .minimum = 0,
           .maximum = 1,
           .maximum_excluded = true},
+    Field{.name = "warmup_from",
+          .type = FieldType::number,
+          .fallback = "null",
+          .help = "share of the learning rate at which it begins to rise; else 0, or with linear "
+                  "scaling the unscaled rate",
+          .minimum = 0,
+          .maximum = 1,
+          .later = true},
     Field{.name = "scale_with_workers",
           .type = FieldType::text,
           .fallback = "\"none\"",
@@ -117,9 +126,10 @@ constexpr std::array kScheduleCommon = {
 };
 constexpr std::array kStep = {
     Field{.name = "milestones",
-          .type = FieldType::numbers,
+          .type = FieldType::moments,
           .fallback = "[0.5, 0.75]",
-          .help = "ascending fractions of the budget at which the learning rate drops",
+          .help = "ascending shares of the budget at which the learning rate drops, or epochs or "
+                  "gradients, which are sums over all workers",
           .minimum = 0,
           .maximum = 1,
           .minimum_excluded = true,
@@ -149,14 +159,15 @@ constexpr std::array kSchedules = {
 constexpr std::array<std::string_view, 1> kOptimizerElsewhere = {"schedule"};
 
 void check_milestones(Checker& checker, const Node& node, const nlohmann::json& schedule) {
-  const auto milestones = schedule.find("milestones");
-  if (milestones == schedule.end()) return;
+  const auto found = schedule.find("milestones");
+  if (found == schedule.end()) return;
+  const nlohmann::json& milestones = found->is_object() ? found->front() : *found;
   double last = 0;
-  for (const nlohmann::json& milestone : *milestones) {
+  for (const nlohmann::json& milestone : milestones) {
     if (milestone.get<double>() <= last) {
       checker.diagnostics().error(place_of(node, "milestones"),
                                   "optimizer.schedule.milestones must ascend",
-                                  "sort the fractions, each once: milestones = [0.5, 0.75]");
+                                  "sort them, each once: milestones = [0.5, 0.75]");
       return;
     }
     last = milestone.get<double>();

@@ -148,7 +148,7 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that some method shows}], "search": {keys, metric,
 /// seeds, values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan}; what is absent is
-/// null.
+/// null. The command adds "verdict" (reports/planned_verdict.hpp).
 nlohmann::json to_json(const Plan& plan);
 /// One of its runs.
 nlohmann::json to_json(const PlannedRun& run);

@@ -117,8 +117,9 @@ const std::vector<ByHand>& of_runs() {
        {"name", "text", "–", "what the experiment is called; else as its file",
         "name = \"ring-16\""}},
       {"",
-       {"seeds", "a list of whole numbers", "[1]", "a run for each, of every algorithm and setting",
-        "seeds = [1, 2, 3, 4, 5]"}},
+       {"seeds", "whole numbers and ranges of them", "[1]",
+        "a run for each, of every algorithm and setting; [\"1-5\", 9] are six",
+        "seeds = \"1-30\""}},
       {"",
        {"search", "a table of lists", "–",
         "keys of which each algorithm at each setting first chooses a value, on seeds and examples "
@@ -148,8 +149,8 @@ const std::vector<ByHand>& of_runs() {
        {"set", "a table of keys", "–", "settings of this algorithm alone",
         "set = { optimizer.learning_rate = 0.1 }"}},
       {"search",
-       {"seeds", "a list of whole numbers", "",
-        "to choose on, none of them among those of the runs", "seeds = [101, 102]"}},
+       {"seeds", "whole numbers and ranges of them", "",
+        "to choose on, none of them among those of the runs", "seeds = \"101-104\""}},
       {"search",
        {"metric",
         "validation_loss or validation_accuracy; eval_loss or train_loss_at_mean for "
@@ -210,6 +211,11 @@ std::string type_of(const Field& field) {
       return with_bounds("a list of numbers", field);
     case FieldType::texts:
       return "a list of texts";
+    case FieldType::moment:
+      return with_bounds("a number", field) + ", or { epochs = … } or { gradients = … }";
+    case FieldType::moments:
+      return with_bounds("a list of numbers", field) +
+             ", or { epochs = […] } or { gradients = […] }";
     case FieldType::edges:
       return "a list of edges [i, j] or [i, j, weight], or a file of them";
     case FieldType::table:
@@ -227,6 +233,7 @@ std::string value_for(const Field& field) {
     case FieldType::integer:
       return fmt::format("{:.0f}", std::max(field.minimum, std::min(field.maximum, 8.0)));
     case FieldType::number:
+    case FieldType::moment:
       return std::isfinite(field.maximum) && field.maximum <= 1 ? "0.5" : "2.0";
     case FieldType::text:
       return fmt::format("\"{}\"", field.choices.empty() ? "…" : split_choices(field.choices)[0]);
@@ -235,6 +242,7 @@ std::string value_for(const Field& field) {
     case FieldType::integers:
       return "[0, 1]";
     case FieldType::numbers:
+    case FieldType::moments:
       return "[0.25, 0.5]";
     case FieldType::texts:
       return "[\"bias\", \"norm\"]";

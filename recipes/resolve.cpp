@@ -108,6 +108,11 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
                         "examples as they are",
                         key, text(task["model"], "kind")),
             fmt::format("remove {}; the file may do it itself", key));
+  if (process && task.contains("label_smoothing"))
+    error("task.label_smoothing",
+          fmt::format("task.label_smoothing is of acid's own loss, and that of '{}' is the file's",
+                      text(task["model"], "kind")),
+          "remove label_smoothing; the file may smooth its labels itself");
   if (facts.tokens && task.contains("label_noise"))
     error("task.label_noise", "task.label_noise changes classes, and sequences have none",
           "remove label_noise");
@@ -273,6 +278,7 @@ void Resolver::look_at_cadence() {
                   .batch_size = batch_size.is_null() ? 0 : batch_size.get<std::int64_t>()};
   look_at_target(pace.train_size > 0);
   if (!resolve_budget(s_["budget"], pace, report)) return;
+  if (draft_.sound({"optimizer"})) look_at_schedule(pace);
   worker_time_ = s_["budget"]["gradients"].get<double>();
   if (consensus_only_) s_["budget"]["gradients"] = 0;
   plan_.budget_gradients = s_["budget"]["gradients"];

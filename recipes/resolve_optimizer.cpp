@@ -5,42 +5,80 @@
 #include "engine/base/names.hpp"
 #include "engine/methods/listed.hpp"
 #include "recipes/resolver.hpp"
+#include "recipes/utf8.hpp"
 
 namespace acid {
 
 using nlohmann::json;
 
+namespace {
+
+constexpr const char* kOthersTheirOwn =
+    ", or give the other algorithms their own optimizer with set";
+
+/// Whether the step of a method is Adam's, by the names of its parameters.
+bool has_moments_of_adam(const json& algorithm) {
+  return algorithm.contains("beta1") && algorithm.contains("beta2");
+}
+
+/// Of its own moments the first that is not what the recipe says for all algorithms; nullptr: none.
+const char* other_moment(const json& optimizer, const json& algorithm) {
+  for (const char* key : {"beta1", "beta2", "epsilon"})
+    if (algorithm.contains(key) && number(optimizer, key) != number(algorithm, key)) return key;
+  return nullptr;
+}
+
+/// What is added to gradients before a method's own step, for which a GPU has no kernels.
+const char* added_on_host(const json& optimizer, Optimizers optimizers) {
+  if (optimizers == Optimizers::sgd && optimizer.value("momentum", 0.0) > 0) return "momentum";
+  const bool decays = optimizer["kind"] != "adamw" && number(optimizer, "weight_decay") > 0;
+  const bool own = optimizers == Optimizers::sgd || optimizers == Optimizers::own;
+  return own && decays ? "weight_decay" : nullptr;
+}
+
+}  // namespace
+
 // Which optimiser the algorithm's steps are defined for.
 void Resolver::look_at_steps() {
   const json& optimizer = s_["optimizer"];
   const std::string kind = text(optimizer, "kind");
-  const auto refuse = [&](std::string_view key, std::string_view what, const std::string& remedy) {
-    error(fmt::format("optimizer.{}", key),
-          fmt::format("{} has a step of its own and takes the learning rate alone: {} has no part "
-                      "in it",
-                      entry_->name, what),
-          remedy + ", or give the other algorithms their own optimizer with set");
-  };
   const bool clips = optimizer.contains("clip_norm");
   if ((clips || kind == "muon") && !steps_by_gradients(*entry_))
     error(clips ? "optimizer.clip_norm" : "optimizer.kind",
           fmt::format("{} does not leave gradients to the worker's step: it sends them, or hears "
                       "something in their place, which {} would not reach",
                       entry_->name, clips ? "clipping" : "muon"),
-          std::string(clips ? "leave clip_norm out" : "use kind = \"sgd\"") +
-              ", or give the other algorithms their own optimizer with set");
-  if (kind != "sgd") {
-    if (entry_->optimizers == Optimizers::sgd)
-      error("optimizer.kind",
-            fmt::format("{} averages models every step and is defined for sgd, not for {}",
-                        entry_->name, kind),
-            "use kind = \"sgd\", or give the other algorithms their own optimizer with set");
-    if (entry_->optimizers == Optimizers::none) refuse("kind", kind, "use kind = \"sgd\"");
+          std::string(clips ? "leave clip_norm out" : "use kind = \"sgd\"") + kOthersTheirOwn);
+  if (entry_->optimizers == Optimizers::any) return;
+  const bool adam = kind == "adam" || kind == "adamw";
+  const bool steps = entry_->optimizers != Optimizers::none;
+  const json& algorithm = s_["algorithm"];
+  if (adam && steps && has_moments_of_adam(algorithm)) {
+    if (const char* const key = other_moment(optimizer, algorithm))
+      error(fmt::format("optimizer.{}", key),
+            fmt::format("optimizer.{0} is {1}, and {2} has a {0} of its own, which is {3}", key,
+                        number(optimizer, key), entry_->name, number(algorithm, key)),
+            fmt::format("write {} = {} in its table of [[algorithms]] too", key,
+                        number(optimizer, key)));
     return;
   }
-  if (entry_->optimizers != Optimizers::none) return;
-  for (const char* key : {"momentum", "weight_decay"})
-    if (number(optimizer, key) > 0) refuse(key, key, "leave it out");
+  const auto refuse = [&](std::string_view key, std::string_view what, const char* remedy) {
+    error(fmt::format("optimizer.{}", key),
+          steps
+              ? fmt::format("{} has a step of its own, which takes the learning rate{} weight "
+                            "decay: {} has no part in it",
+                            entry_->name,
+                            entry_->optimizers == Optimizers::sgd ? ", momentum and" : " and", what)
+              : fmt::format("workers of {} take no step, they send their gradients as they are: "
+                            "{} has no part in it",
+                            entry_->name, what),
+          remedy + std::string(kOthersTheirOwn));
+  };
+  if (kind != "sgd") return refuse("kind", kind, "use kind = \"sgd\"");
+  if (entry_->optimizers != Optimizers::sgd && number(optimizer, "momentum") > 0)
+    refuse("momentum", "momentum", "leave it out");
+  if (!steps && number(optimizer, "weight_decay") > 0)
+    refuse("weight_decay", "weight_decay", "leave it out");
 }
 
 // What would quietly not do what it says.
@@ -60,17 +98,48 @@ void Resolver::look_at_optimizer() {
          "tensor takes SGD's step",
          "use kind = \"sgd\""});
   const bool clips = optimizer.contains("clip_norm");
-  if (draft_.sound({"execution"}) && s_["execution"]["device"] == "cuda" &&
-      (clips || optimizer["kind"] == "muon"))
+  const bool on_device = draft_.sound({"execution"}) && s_["execution"]["device"] == "cuda";
+  if (on_device && (clips || optimizer["kind"] == "muon"))
     error(clips ? "optimizer.clip_norm" : "optimizer.kind",
           fmt::format("{} has no kernels for a GPU", clips ? "clip_norm" : "muon"),
           "use execution.device = \"cpu\", or another optimizer");
+  else if (const char* const key = on_device && entry_ != nullptr
+                                       ? added_on_host(optimizer, entry_->optimizers)
+                                       : nullptr)
+    error(fmt::format("optimizer.{}", key),
+          fmt::format("{} in the gradients of {}, which has a step of its own, has no kernels for "
+                      "a GPU",
+                      key, entry_->name),
+          "use execution.device = \"cpu\", or leave it out");
   if (number(optimizer, "weight_decay") > 0 && !optimizer["decay_one_dimensional"].get<bool>() &&
       model_->all_one_dimensional)
     error(
         "optimizer.decay_one_dimensional",
         "everything that is trained here is one-dimensional: without it weight_decay does nothing",
         "remove decay_one_dimensional, or weight_decay");
+}
+
+// Warm-up and milestones become shares of the budget, which is resolved.
+void Resolver::look_at_schedule(const Pace& pace) {
+  json& schedule = s_["optimizer"]["schedule"];
+  const bool by_time = s_["budget"]["normalised_time"].is_number();
+  for (const char* key : {"warmup", "milestones"})
+    if (by_time && schedule.contains(key) && schedule[key].is_object() && entry_ != nullptr &&
+        meets(entry_->peers) && draft_.sound({"execution"}) &&
+        s_["execution"]["driver"] == "virtual" &&
+        s_["execution"]["virtual"]["gradient_clock"] == "poisson")
+      return error(fmt::format("optimizer.schedule.{}", key),
+                   fmt::format("optimizer.schedule.{} = {} counts gradients, and they come at "
+                               "random: with budget.normalised_time schedules follow time",
+                               key, schedule[key].dump()),
+                   "write shares of the budget, or say the budget in gradients or epochs");
+  resolve_schedule(schedule, pace, s_["budget"], [&](std::string_view path, Problem problem) {
+    error(path, std::move(problem.message), std::move(problem.remedy));
+  });
+  // Without linear scaling that is where it begins anyhow.
+  if (schedule["scale_with_workers"] == "none" && schedule.contains("warmup_from") &&
+      schedule["warmup_from"] == 0.0)
+    schedule.erase("warmup_from");
 }
 
 // Every text is to be in the name of a tensor, or a slip of the pen would change nothing.

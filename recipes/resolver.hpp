@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/methods/method.hpp"
+#include "recipes/cadence.hpp"
 #include "recipes/load.hpp"
 #include "recipes/resolve.hpp"
 #include "recipes/tail.hpp"
@@ -98,6 +99,7 @@ class Resolver {
   void look_at_steps();
   void look_at_gradients();
   void look_at_optimizer();
+  void look_at_schedule(const Pace& pace);
   void look_at_tensors(std::string_view path);
   void look_at_cadence();
   double known_seconds() const;

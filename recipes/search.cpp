@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/base/names.hpp"
+#include "recipes/seeds.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
 
@@ -24,33 +25,21 @@ std::vector<std::uint64_t> search_seeds(const Node* seeds, const Place& place,
                                         std::span<const std::uint64_t> run_seeds,
                                         Diagnostics& out) {
   constexpr const char* kRemedy =
-      "list whole numbers that are not among the recipe's seeds: seeds = [101, 102]";
-  std::vector<std::uint64_t> found;
-  if (seeds == nullptr || !seeds->is_list() || seeds->children.empty()) {
+      "list whole numbers that are not among the recipe's seeds: seeds = [101, 102], or "
+      "\"101-104\"";
+  if (seeds == nullptr || !(seeds->is_text() || (seeds->is_list() && !seeds->children.empty()))) {
     out.error(seeds == nullptr ? place : seeds->place, "search needs a list of seeds of its own",
               kRemedy);
-    return found;
+    return {};
   }
-  for (const Node& seed : seeds->children) {
-    if (seed.type != Node::Type::integer || seed.scalar.get<std::int64_t>() < 0) {
-      out.error(seed.place,
-                fmt::format("a seed must be a whole number from 0, not {}", describe(seed)),
-                kRemedy);
-      continue;
-    }
-    const auto value = seed.scalar.get<std::uint64_t>();
-    if (std::ranges::find(run_seeds, value) != run_seeds.end())
-      out.error(seed.place,
-                fmt::format("seed {} is one of the runs' seeds: what is chosen on a seed looks "
-                            "better there than it is",
-                            value),
-                kRemedy);
-    else if (std::ranges::find(found, value) != found.end())
-      out.error(seed.place, fmt::format("seed {} is listed twice", value), kRemedy);
-    else
-      found.push_back(value);
-  }
-  return found;
+  return read_seeds(*seeds, kRemedy, out, [&](std::uint64_t seed) {
+    return std::ranges::find(run_seeds, seed) == run_seeds.end()
+               ? std::string()
+               : fmt::format(
+                     "seed {} is one of the runs' seeds: what is chosen on a seed looks "
+                     "better there than it is",
+                     seed);
+  });
 }
 
 void refuse_swept(const Node* sweep, const std::vector<SweepPoint>& points, Diagnostics& out) {

@@ -40,6 +40,16 @@ constexpr Field kLabelNoise = {.name = "label_noise",
                                    "drawn anew for each seed; never those of tests",
                                .minimum = 0,
                                .maximum = 1};
+constexpr Field kLabelSmoothing = {.name = "label_smoothing",
+                                   .type = FieldType::number,
+                                   .fallback = "null",
+                                   .help =
+                                       "share of each label that all classes have evenly, in the "
+                                       "loss of gradients; evaluations, of training examples too, "
+                                       "take labels as they are",
+                                   .minimum = 0,
+                                   .maximum = 1,
+                                   .maximum_excluded = true};
 constexpr Field kFeatureShift = {.name = "feature_shift",
                                  .type = FieldType::number,
                                  .fallback = "null",
@@ -49,9 +59,9 @@ constexpr Field kFeatureShift = {.name = "feature_shift",
                                      "worker i; the same in every pass, never on those of tests",
                                  .minimum = 0,
                                  .maximum = 1e6};
-constexpr std::array<std::string_view, 8> kTaskElsewhere = {
-    "dataset",    "model",       "batch_size",    "partition",
-    "validation", "label_noise", "feature_shift", "augmentation"};
+constexpr std::array<std::string_view, 9> kTaskElsewhere = {
+    "dataset",     "model",           "batch_size",    "partition",   "validation",
+    "label_noise", "label_smoothing", "feature_shift", "augmentation"};
 
 nlohmann::json dataset_of(Checker& checker, const Node* node) {
   std::vector<Kind> kinds = kinds_of(dataset_catalog());
@@ -112,8 +122,10 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
   task["batch_size"] = task["partition"] = nullptr;
   const Node *noise = node->find("label_noise"), *augmentation = node->find("augmentation");
   const Node* const shift = node->find("feature_shift");
+  const Node* const smoothing = node->find("label_smoothing");
   if (analytic != nullptr) {
     refuse(checker, noise, *analytic);
+    refuse(checker, smoothing, *analytic);
     refuse(checker, shift, *analytic);
     refuse(checker, augmentation, *analytic);
   }
@@ -129,6 +141,9 @@ nlohmann::json check_task(Checker& checker, const Node* node) {
   if (auto asked = checker.value_or_fallback(noise, kLabelNoise, "task");
       analytic == nullptr && !asked.is_null() && asked != 0)
     task["label_noise"] = std::move(asked);
+  if (auto asked = checker.value_or_fallback(smoothing, kLabelSmoothing, "task");
+      analytic == nullptr && !asked.is_null() && asked != 0)
+    task["label_smoothing"] = std::move(asked);
   if (auto asked = checker.value_or_fallback(shift, kFeatureShift, "task");
       analytic == nullptr && !asked.is_null() && asked != 0)
     task["feature_shift"] = std::move(asked);

@@ -117,6 +117,10 @@ constexpr std::array kRules = {
             [](const Run& run) -> const char* {
               return run.settings.optimizer.weight_decay > 0 ? nullptr : "weight_decay is 0";
             }},
+    KeyRule{"optimizer.schedule.warmup_from",
+            [](const Run& run) -> const char* {
+              return run.settings.schedule.warmup > 0 ? nullptr : "warmup is 0";
+            }},
     KeyRule{"optimizer.schedule.reference_batch",
             [](const Run& run) -> const char* {
               return run.settings.scales_with_workers ? nullptr : "scale_with_workers is \"none\"";

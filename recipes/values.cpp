@@ -62,6 +62,9 @@ std::optional<nlohmann::json> Checker::value(const Node& node, const Field& fiel
       return list(node, field, path, false);
     case FieldType::texts:
       return texts(node, field, path);
+    case FieldType::moment:
+    case FieldType::moments:
+      return moments(node, field, path);
     case FieldType::edges:
       return edges(node, field, path);
     case FieldType::table:
@@ -147,6 +150,39 @@ std::optional<nlohmann::json> Checker::list(const Node& node, const Field& field
     values.push_back(item.value_or(nullptr));
   }
   return good ? std::optional(values) : std::nullopt;
+}
+
+// Epochs and gradients stay what they are here: the budget, of which they are a share, is
+// elsewhere.
+std::optional<nlohmann::json> Checker::moments(const Node& node, const Field& field,
+                                               std::string_view path) {
+  const bool many = field.type == FieldType::moments;
+  if (!node.is_table())
+    return many ? list(node, field, path, false) : number(node, field, path, false);
+  constexpr double kMost = 1e15;
+  const auto unit = [&](std::string_view name, FieldType type) {
+    return Field{.name = name,
+                 .type = type,
+                 .fallback = "null",
+                 .help = field.help,
+                 .minimum = 0,
+                 .maximum = kMost,
+                 .minimum_excluded = field.minimum_excluded};
+  };
+  const Node* const given = node.children.size() == 1 ? &node.children.front() : nullptr;
+  if (given == nullptr || (given->key != "epochs" && given->key != "gradients")) {
+    wrong_type(node, field, path,
+               many ? "a list of shares of the budget, { epochs = [...] } or { gradients = [...] }"
+                    : "a share of the budget, { epochs = ... } or { gradients = ... }");
+    return std::nullopt;
+  }
+  const bool whole = given->key == "gradients";
+  const FieldType one = whole ? FieldType::integer : FieldType::number;
+  const FieldType several = whole ? FieldType::integers : FieldType::numbers;
+  auto counts =
+      value(*given, unit(given->key, many ? several : one), fmt::format("{}.{}", path, given->key));
+  if (!counts) return std::nullopt;
+  return nlohmann::json{{given->key, std::move(*counts)}};
 }
 
 std::optional<nlohmann::json> Checker::texts(const Node& node, const Field& field,

@@ -124,8 +124,9 @@ void settle_baseline(Comparison& comparison, const CompareOptions& options) {
   }
   comparison.baseline = comparison.groups.front().label;
   if (comparison.groups.size() > 1)
-    comparison.notes.push_back(fmt::format("no run of {} here: differences are to {}, the first",
-                                           asked, comparison.baseline));
+    comparison.notes.push_back(
+        {NoteKind::no_baseline, fmt::format("no run of {} here: differences are to {}, the first",
+                                            asked, comparison.baseline)});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "engine/methods/method.hpp"
 #include "reports/comparison_plan.hpp"
+#include "reports/notes.hpp"
 #include "reports/reading.hpp"
 #include "reports/rounding.hpp"
 #include "reports/selection.hpp"
@@ -110,10 +111,12 @@ struct ComparedDifference {
     double size = 0;                  // of the margin in the metric's unit, the mean over the pairs
     std::optional<double> p, p_holm;  // of two one-sided tests; absent where a run diverged or
                                       // missed its target
+    std::optional<int> seeds_to_show;  // see seeds_to_show_equivalent() of reports/power.hpp
   };
   std::optional<Equivalence> equivalence;
   std::optional<double> p_holm;           // p adjusted by Holm over the family
   std::optional<double> smallest_p_holm;  // that so many seeds could give; present where p is
+  std::optional<int> seeds_to_show;       // see seeds_to_show() of reports/power.hpp
   /// Chance that a run of this group has a better value than one of the baseline, whatever their
   /// seeds; absent for a metric without a better direction.
   std::optional<Chance> improvement;
@@ -171,7 +174,7 @@ struct Comparison {
   ComparisonPlan plan;  // what the recipe said of all this
   /// What the verdict is about (choose_primary()); empty where no outcome is compared.
   std::string primary;
-  std::vector<std::string> notes;     // "n = 3 is too small to reach p = 0.05", missing runs, …
+  std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // those compared, in the order shown
   std::vector<ComparedPoint> points;  // every group is in exactly one
   std::vector<ComparedSection> sections;  // so too; without `by`, one for each point
@@ -282,19 +285,21 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "rounding", "margin", "p_equivalence",
-/// "p_equivalence_holm", "verdict", "improvement",
+/// "p_equivalence_holm", "seeds_to_show_equivalent", "verdict", "seeds_to_show", "improvement",
 /// "improvement_ci_low", "improvement_ci_high"}], "selections": [to_json(Selection)], "ratios":
 /// [{"group", "label", "reference", "metric", "n", "diverged", "mean", "ci_low", "ci_high"}],
-/// "notes": [text]}. A missing interval and a value that is not finite are null. "n" counts
-/// finished runs, "diverged" those that no mean holds. "censored", of *_to_target only: runs that
-/// did not reach the target; "reached": the others. "samples_apart" and "resolution": see Reading;
-/// 0 where every value is a sample's. "equal": see EqualPlace, "place" null where it is 0. "p" is
-/// that of one test alone, "p_holm" the one that every table prints; "test" says which test it is.
-/// "margin": in the metric's unit; null without one. "p_equivalence": of two one-sided tests.
-/// "rounding": differences of a seed that are no larger are none (reports/rounding.hpp).
-/// "verdict", in the primary outcome, at equal places too, and in consensus_distance_mid: "better",
-/// "worse", "not shown", "too few seeds", "equal" or "equivalent within 0.01", which
-/// may follow "better" or "worse" after a comma.
+/// "notes": [text], "caveats": notes_json()}. A missing interval and a value that is not finite are
+/// null. "n" counts finished runs, "diverged" those that no mean holds. "censored", of *_to_target
+/// only: runs that did not reach the target; "reached": the others. "samples_apart" and
+/// "resolution": see Reading; 0 where every value is a sample's. "equal": see EqualPlace, "place"
+/// null where it is 0. "p" is that of one test alone, "p_holm" the one that every table prints;
+/// "test" says which test it is. "rounding": differences of a seed that are no larger are none
+/// (reports/rounding.hpp). "margin": in the metric's unit; null without one. "p_equivalence": of
+/// two one-sided tests. "seeds_to_show": with so many seeds a test shows the difference seen, if it
+/// is the true one, with 80 % power, "seeds_to_show_equivalent" that it is less than the margin;
+/// null where it was shown, or nobody can say. "verdict", of what has one (has_verdict()):
+/// "better", "worse", "not shown", "too few seeds", "equal" or "equivalent within 0.01", which may
+/// follow "better" or "worse" after a comma.
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
@@ -303,12 +308,13 @@ nlohmann::json to_json(const Comparison& comparison);
 /// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
 /// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution and, of what was
 /// chosen, selected_by, selection_values, selection_runs, selection_edges; rounding, margin,
-/// p_equivalence, p_equivalence_holm. Absent numbers are empty fields. RFC 4180 quoting,
-/// "\n" line ends.
+/// p_equivalence, p_equivalence_holm, seeds_to_show_equivalent; notes: the kinds of notes on this
+/// row (note_names()), and seeds_to_show. Absent numbers are empty fields. RFC 4180 quoting, "\n"
+/// line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
-/// A tabular for the booktabs package, one for each section, with what its numbers are as a comment
-/// above.
+/// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a
+/// comment above.
 std::string to_latex(const Comparison& comparison);
 
 }  // namespace acid

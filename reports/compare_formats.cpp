@@ -1,4 +1,4 @@
-// A comparison for programs and for documents: JSON, CSV, Markdown.
+// A comparison for programs: JSON, CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +9,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/numbers.hpp"
 #include "reports/primary.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -25,6 +23,8 @@ using nlohmann::json;
 json number_or_null(std::optional<double> value) {
   return value && std::isfinite(*value) ? json(*value) : json(nullptr);
 }
+
+json integer_or_null(std::optional<int> value) { return value ? json(*value) : json(nullptr); }
 
 /// The numbers of an estimate, n first.
 void add_estimate(json& object, const Estimate& e) {
@@ -82,6 +82,8 @@ json group_json(const ComparedGroup& group, const std::vector<std::string>& metr
 std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
+
+std::string csv_integer(std::optional<int> value) { return value ? std::to_string(*value) : ""; }
 
 void add_numbers(std::vector<std::string>& fields, const Estimate& e) {
   fields.push_back(std::to_string(e.n));
@@ -176,6 +178,9 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   add_numbers_or_blanks(fields, {has_margin ? std::optional(d->equivalence->size) : std::nullopt,
                                  has_margin ? d->equivalence->p : std::nullopt,
                                  has_margin ? d->equivalence->p_holm : std::nullopt});
+  fields.push_back(csv_integer(has_margin ? d->equivalence->seeds_to_show : std::nullopt));
+  fields.push_back(note_field(comparison, group.group, metric));
+  fields.push_back(csv_integer(d ? d->seeds_to_show : std::nullopt));
   return fields;
 }
 
@@ -198,6 +203,8 @@ json difference_json(const Comparison& comparison, const ComparedDifference& dif
       {"margin", difference.equivalence ? number_or_null(difference.equivalence->size) : json()},
       {"p_equivalence", number_or_null(equivalence.p)},
       {"p_equivalence_holm", number_or_null(equivalence.p_holm)},
+      {"seeds_to_show_equivalent", integer_or_null(equivalence.seeds_to_show)},
+      {"seeds_to_show", integer_or_null(difference.seeds_to_show)},
       {"verdict",
        has_verdict(comparison, difference.metric) ? json(verdict_of(difference)) : json()},
       {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
@@ -247,7 +254,8 @@ json to_json(const Comparison& comparison) {
               {"verdict", verdict_sentences(comparison)},
               {"differences", json::array()},
               {"ratios", json::array()},
-              {"notes", comparison.notes},
+              {"notes", note_texts(comparison)},
+              {"caveats", notes_json(comparison)},
               {"selections", json::array()},
               {"equal", equal_json(comparison)}};
   for (const Selection& selection : comparison.selections)
@@ -323,7 +331,10 @@ std::string to_csv(const Comparison& comparison) {
                            "rounding",
                            "margin",
                            "p_equivalence",
-                           "p_equivalence_holm"})
+                           "p_equivalence_holm",
+                           "seeds_to_show_equivalent",
+                           "notes",
+                           "seeds_to_show"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)

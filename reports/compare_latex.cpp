@@ -6,7 +6,6 @@
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"
-#include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -65,7 +64,6 @@ std::string to_latex(const Comparison& comparison) {
                       choice.settings.empty() ? "" : " at " + settings_title(choice.settings),
                       chosen_words(choice), tried_words(choice)));
   for (const std::string& sentence : verdict_sentences(comparison)) text += latex_comment(sentence);
-  for (const std::string& note : comparison.notes) text += latex_comment(note);
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));
     text += begin_table(comparison, 1 + comparison.metrics.size()) + " & $n$";
@@ -83,12 +81,10 @@ std::string to_latex(const Comparison& comparison) {
       text += " \\\\\n";
     }
     text += kEndTable;
-    for (const std::string& metric : comparison.metrics)
-      if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
-        text += latex_comment(metric + " is " + read);
     text += difference_table(comparison, section);
   }
-  return text;
+  const TableNotes notes = table_notes(comparison, comparison.metrics, true);
+  return text + latex_notes(notes.general) + latex_notes(notes.of_settings);
 }
 
 }  // namespace acid

@@ -94,7 +94,9 @@ std::string to_markdown(const Comparison& comparison) {
     text += "\n" + markdown_difference_table(comparison, section);
   }
   text += markdown_verdict(comparison);
-  for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
+  for (const ComparedNote& note : comparison.notes)
+    if (note.kind != NoteKind::resolution)  // below the tables
+      text += fmt::format("- {}\n", note.text);
   return text;
 }
 

@@ -359,8 +359,9 @@ std::string to_text(const Comparison& comparison, bool colour) {
   for (const std::string& doubt : equal_doubts(comparison))
     text += "  " + wrapped("- " + doubt, kTerminalColumns - 2, "    ") + "\n";
   if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
-  for (const std::string& note : comparison.notes)
-    text += ink.dim(wrapped("note: " + note, kTerminalColumns, "  ")) + "\n";
+  for (const ComparedNote& note : comparison.notes)
+    if (note.kind != NoteKind::resolution)  // beside the numbers
+      text += ink.dim(wrapped("note: " + note.text, kTerminalColumns, "  ")) + "\n";
   return text;
 }
 

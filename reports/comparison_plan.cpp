@@ -52,13 +52,14 @@ std::map<std::string, Margin> margins_at(const json& document) {
 template <class Value>
 void agree(Value ComparisonPlan::*member, const char* words, const char* instead,
            const std::vector<ComparisonPlan>& plans, ComparisonPlan& agreed,
-           std::vector<std::string>& notes) {
+           std::vector<ComparedNote>& notes) {
   for (const ComparisonPlan& plan : plans)
     if (plan.*member != plans.front().*member) {
-      notes.push_back(fmt::format(
-          "the experiments compared here do not agree on the {} ([comparison] of their recipes): "
-          "{}",
-          words, instead));
+      notes.push_back(
+          {NoteKind::recipes_differ, fmt::format("the experiments compared here do not agree on "
+                                                 "the {} ([comparison] of their recipes): "
+                                                 "{}",
+                                                 words, instead)});
       return;
     }
   agreed.*member = plans.front().*member;
@@ -93,7 +94,7 @@ std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
 }
 
 ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
-                           std::vector<std::string>& notes) {
+                           std::vector<ComparedNote>& notes) {
   ComparisonPlan agreed;
   if (plans.empty()) return agreed;
   agree(&ComparisonPlan::primary, "primary outcome", "it is the task's", plans, agreed, notes);

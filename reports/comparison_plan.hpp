@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/notes.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -35,6 +36,6 @@ std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
                                                 const std::vector<RunSummary>& runs);
 /// What all of them say; where they do not say the same, nothing, and a note.
 ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
-                           std::vector<std::string>& notes);
+                           std::vector<ComparedNote>& notes);
 
 }  // namespace acid

@@ -9,6 +9,7 @@
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/power.hpp"
 #include "reports/primary.hpp"
 
 namespace acid {
@@ -133,7 +134,10 @@ void adjust_equivalences(std::span<ComparedDifference* const> family) {
   std::size_t next = 0;
   for (ComparedDifference* one : family) {
     if (!one->value.p) continue;
-    if (one->equivalence && one->equivalence->p) one->equivalence->p_holm = adjusted[next];
+    if (one->equivalence && one->equivalence->p) {
+      one->equivalence->p_holm = adjusted[next];
+      one->equivalence->seeds_to_show = seeds_to_show_equivalent(*one);
+    }
     ++next;
   }
 }
@@ -144,7 +148,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
   for (const ComparedDifference* one : family)
     if (one->value.p) {
       p.push_back(*one->value.p);
-      smallest.push_back(std::min(1.0, 2 / std::exp2(one->value.pairs)));
+      smallest.push_back(smallest_p(one->value.unequal));
     }
   const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
   std::size_t next = 0;
@@ -154,6 +158,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
     if (!one->value.p) continue;
     one->p_holm = adjusted[next];
     one->smallest_p_holm = adjusted_smallest[next++];
+    one->seeds_to_show = seeds_to_show(*one);
   }
   adjust_equivalences(family);
 }

@@ -22,18 +22,6 @@ constexpr std::array kEqualAxes{EqualAxis{PositionAxis::gradients, "gradients"},
                                 EqualAxis{PositionAxis::seconds, "seconds"},
                                 EqualAxis{PositionAxis::bytes, "bytes"}};
 
-/// Of these the last value alone says how a run went.
-std::vector<std::string_view> read_outcomes() {
-  std::vector<std::string_view> names;
-  for (const OutcomeMetric& outcome : kOutcomes)
-    if (outcome.name != kMidConsensus) names.push_back(outcome.name);
-  return names;
-}
-
-std::string equal_metric(std::string_view outcome, const EqualAxis& axis) {
-  return fmt::format("{}{}{}", outcome, kAtEqual, axis.suffix);
-}
-
 /// The smallest end of any run of a point, for all of them.
 void find_places(std::vector<ComparedRun*>& runs, const EqualAxis& axis) {
   double least = 0, most = 0;
@@ -47,7 +35,7 @@ void find_places(std::vector<ComparedRun*>& runs, const EqualAxis& axis) {
 }
 
 void read_outcomes_there(const Store& store, ComparedRun& run) {
-  const std::vector<std::string_view> outcomes = read_outcomes();
+  const std::vector<std::string_view> outcomes = outcomes_at_equal();
   for (const EqualAxis& axis : kEqualAxes) {
     const auto found = run.equal.find(axis.axis);
     if (found == run.equal.end() || found->second.at_end || found->second.place <= 0) continue;
@@ -57,7 +45,7 @@ void read_outcomes_there(const Store& store, ComparedRun& run) {
       const auto read =
           read_between(around, axis.axis, place, coordinate(run.summary.progress, axis.axis));
       if (!read) continue;
-      const std::string metric = equal_metric(outcome, axis);
+      const std::string metric = metric_at_equal(outcome, axis.axis);
       run.readings[metric] = read->reading;
       if (read->value)
         run.summary.metrics[metric] = *read->value;
@@ -80,13 +68,19 @@ void keep_whole_groups(std::vector<ComparedRun>& runs) {
 
 }  // namespace
 
-void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
-                       const CompareOptions& options) {
-  const bool any_outcome = options.metrics.empty() ||
-                           std::ranges::any_of(options.metrics, [](const std::string& metric) {
-                             return is_outcome(base_metric(metric));
-                           });
-  if (options.at.kind != ReadAt::Kind::last || !any_outcome || runs.empty()) return;
+std::vector<std::string_view> outcomes_at_equal() {
+  std::vector<std::string_view> names;
+  for (const OutcomeMetric& outcome : kOutcomes)  // Of these the last value says how a run went.
+    if (outcome.name != kMidConsensus) names.push_back(outcome.name);
+  return names;
+}
+
+std::string metric_at_equal(std::string_view outcome, PositionAxis axis) {
+  const auto* const known = std::ranges::find(kEqualAxes, axis, &EqualAxis::axis);
+  return fmt::format("{}{}{}", outcome, kAtEqual, known->suffix);
+}
+
+void find_equal_places(std::vector<ComparedRun>& runs) {
   Comparison shape;
   form_groups(shape, runs);
   form_points(shape);
@@ -102,6 +96,16 @@ void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
     if (members.empty()) continue;
     for (const EqualAxis& axis : kEqualAxes) find_places(members, axis);
   }
+}
+
+void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
+                       const CompareOptions& options) {
+  const bool any_outcome = options.metrics.empty() ||
+                           std::ranges::any_of(options.metrics, [](const std::string& metric) {
+                             return is_outcome(base_metric(metric));
+                           });
+  if (options.at.kind != ReadAt::Kind::last || !any_outcome || runs.empty()) return;
+  find_equal_places(runs);
   read_in_parallel(store, runs.size(), 0,
                    [&](const Store& own, std::size_t k) { read_outcomes_there(own, runs[k]); }, {});
   keep_whole_groups(runs);
@@ -123,7 +127,7 @@ std::vector<EqualPlace> equal_places(const Comparison& comparison,
                                p,
                                found->second.place,
                                found->second.at_end,
-                               equal_metric(comparison.primary, axis),
+                               metric_at_equal(comparison.primary, axis.axis),
                                {}};
           const auto far = run.not_read.find(place->metric);
           if (far == run.not_read.end() || !far->second) continue;

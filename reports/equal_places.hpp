@@ -12,7 +12,13 @@ namespace acid {
 /// ends. Ends that are this close, relative, are equal, and the last values are those.
 inline constexpr double kSameEnd = 0.01;
 
-/// Reads the outcomes of finished runs there, into metrics such as
+/// "eval_loss_at_equal_seconds".
+std::string metric_at_equal(std::string_view outcome, PositionAxis axis);
+/// Finds these places of finished runs, from how far each has come: ComparedRun::equal.
+void find_equal_places(std::vector<ComparedRun>& runs);
+/// The outcomes that are read there.
+std::vector<std::string_view> outcomes_at_equal();
+/// Finds them and reads the outcomes of finished runs there, into metrics such as
 /// "eval_accuracy_at_equal_seconds"; too_far as everywhere. Nothing where metrics are read
 /// elsewhere than at the end.
 void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,

@@ -5,6 +5,7 @@
 #include "engine/base/names.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 #include "reports/primary.hpp"
 
 namespace acid {
@@ -19,9 +20,9 @@ std::string tests_text(const ComparedDifference& difference) {
                      format_p(difference.equivalence->p_holm));
 }
 
-std::string margin_words(const Margin& margin) { return "equivalent within " + margin.words(); }
-
 }  // namespace
+
+std::string margin_words(const Margin& margin) { return "equivalent within " + margin.words(); }
 
 bool is_equivalent(const ComparedDifference& difference) {
   return difference.equivalence && difference.equivalence->p_holm &&
@@ -59,10 +60,11 @@ std::string equivalence_cell(const ComparedDifference& difference) {
 }
 
 std::optional<double> would_be_shown(const ComparedDifference& difference) {
-  if (!difference.smallest_p_holm || *difference.smallest_p_holm > kShown ||
-      difference.value.difference.n < difference.value.pairs)
+  const Estimate& e = difference.value.difference;
+  if (!difference.p_holm || e.n < difference.value.pairs || !e.sd || !(*e.sd > 0))
     return std::nullopt;
-  return detectable_difference(difference.value.difference, kShown / difference.family);
+  const auto effect = effect_shown(e.n, static_cast<std::size_t>(difference.family));
+  return effect ? std::optional(*effect * *e.sd) : std::nullopt;
 }
 
 std::string equivalent_sentence(const std::string& label, const std::string& baseline,
@@ -78,17 +80,27 @@ std::string within_margin(const ComparedDifference& difference) {
                      tests_text(difference));
 }
 
+std::string not_equivalent_words(const ComparedDifference& difference) {
+  if (!difference.equivalence || !difference.equivalence->p_holm) return "";
+  const auto& [margin, size, p, p_holm, seeds] = *difference.equivalence;
+  std::string words = fmt::format("; nor were they shown to be {}, {}", margin_words(margin),
+                                  tests_text(difference));
+  if (seeds)
+    words +=
+        fmt::format("; if it is what was seen, {} seeds, {} more, show that with {:.0f} % power",
+                    *seeds, *seeds - difference.value.pairs, 100 * kPower);
+  return words;
+}
+
 std::string not_shown_words(const ComparedDifference& difference) {
   std::string words;
-  if (difference.equivalence && difference.equivalence->p_holm)
-    words = fmt::format("; nor were they shown to be {}, {}",
-                        margin_words(difference.equivalence->margin), tests_text(difference));
   if (const auto size = would_be_shown(difference))
-    words +=
-        fmt::format("; a difference of {} would have been, four times in five",
+    words =
+        fmt::format("; a difference of {} would have been, with {:.0f} % power",
                     is_to_target(difference.metric) ? format_metric_value(difference.metric, *size)
-                                                    : format_number(*size, 2));
-  return words;
+                                                    : format_number(*size, 2),
+                    100 * kPower);
+  return words + more_seeds_words(difference) + not_equivalent_words(difference);
 }
 
 }  // namespace acid

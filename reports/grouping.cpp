@@ -252,9 +252,14 @@ void share_groups(Comparison& comparison) {
   });
   groups.clear();
   for (Placed& one : placed) groups.push_back(std::move(one.group));
-  for (const std::string& label : shared)
-    comparison.notes.push_back(
-        fmt::format("{} reads no graph: its runs were computed once for all graphs", label));
+  for (const std::string& label : shared) {
+    ComparedNote note{
+        NoteKind::shared_runs,
+        fmt::format("{} reads no graph: its runs were computed once for all graphs", label)};
+    for (const ComparedGroup& group : groups)
+      if (group.label == label) note.groups.push_back(group.group);
+    comparison.notes.push_back(std::move(note));
+  }
 }
 
 std::set<std::string> swept_keys(const Comparison& comparison) {

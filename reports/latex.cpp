@@ -20,6 +20,8 @@ constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
                                    Replacement{"–", "--"},
                                    Replacement{"−", "$-$"},
                                    Replacement{"≤", "$\\leq$"},
+                                   Replacement{"×", "$\\times$"},
+                                   Replacement{"--", "-{}-"},
                                    Replacement{"\\", "\\textbackslash{}"},
                                    Replacement{"~", "\\textasciitilde{}"},
                                    Replacement{"^", "\\textasciicircum{}"},
@@ -62,6 +64,13 @@ std::string latex_comment(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
   return "% " + text + "\n";
+}
+
+std::string latex_notes(const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return "";
+  std::string text = "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\n\\footnotesize\n";
+  for (const std::string& sentence : sentences) text += latex_text(sentence) + ".\n";
+  return text + "\\end{minipage}\n";
 }
 
 std::string latex_number(std::string_view formatted) {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace acid {
 
@@ -10,6 +11,9 @@ namespace acid {
 std::string latex_text(std::string_view text);
 /// A line of comment. Line breaks in the text become blanks.
 std::string latex_comment(std::string text);
+/// A paragraph below a table, as wide as the text, each sentence with its full stop; empty without
+/// any.
+std::string latex_notes(const std::vector<std::string>& sentences);
 /// "0.9369 ± 0.0012" or "(1.2 ± 0.3)e-07", as a report prints it, with minus signs and powers of
 /// ten.
 std::string latex_number(std::string_view formatted);

@@ -63,20 +63,22 @@ inline constexpr std::string_view kEquivalentMark = "≈";
 /// margin.
 std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison);
 /// For a terminal 80 columns wide: means with half of their interval, or means alone where they do
-/// not fit. "†" marks the best.
+/// not fit. "†" marks the best. Notes on its numbers are below, in every form (reports/notes.hpp).
 std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);
-/// The row axes, and for each column mean, half of the 95 % interval, whether it is the best and,
-/// where the metric has a margin, whether it is equivalent to the baseline.
+/// The row axes, and for each column mean, half of the 95 % interval, whether it is the best, the
+/// kinds of the notes on it (note_names()) and, where the metric has a margin, whether it is
+/// equivalent to the baseline.
 std::string to_csv(const Pivot& pivot, const Comparison& comparison);
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison);
-/// A table environment for the booktabs package, with a caption that says what its numbers are.
+/// A table environment for the booktabs package, with a caption that says what its numbers are;
+/// notes on the whole table stand in it, those on single settings below the table.
 std::string to_latex(const Pivot& pivot, const Comparison& comparison);
 
 /// From how many sweep points on a screen shows an overview.
 inline constexpr std::size_t kMostDetailedPoints = 4;
 /// What a screen shows of a comparison: to_text() of up to kMostDetailedPoints; of more a table of
-/// the primary outcome, how many differences were shown, what notes are not of one setting, and
-/// `command`, which shows the rest.
+/// the primary outcome, how many differences were shown, the notes, and `command`, which shows the
+/// rest.
 std::string to_screen(const Comparison& comparison, bool colour, const std::string& command,
                       const std::vector<std::string>& metrics = {});
 

@@ -82,10 +82,15 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
                       "setting ({}).",
                       test);
   const std::string margin = equivalence_legend(pivot, comparison);
-  if (margin.empty()) return latex_text(text);
-  const bool any_equivalent = std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end();
-  return fmt::format("{} {}{}.", latex_text(text), any_equivalent ? "$\\approx$: " : "",
-                     latex_text(margin));
+  std::string caption = latex_text(text);
+  if (!margin.empty())
+    caption += fmt::format(
+        " {}{}.",
+        std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end() ? "$\\approx$: " : "",
+        latex_text(margin));
+  for (const std::string& note : table_notes(comparison, {pivot.metric}, false).general)
+    caption += latex_text(fmt::format(" {}.", note));
+  return caption;
 }
 
 /// A column's word for one of its axes: "ring", "Workers 8".
@@ -159,17 +164,17 @@ std::string label_of(const Comparison& comparison, const std::string& metric) {
 }  // namespace
 
 std::string to_latex(const Pivot& pivot, const Comparison& comparison) {
-  std::string text = latex_comment("needs \\usepackage{booktabs}");
-  for (const std::string& note : comparison.notes) text += latex_comment(note);
+  const std::string text = latex_comment("needs \\usepackage{booktabs}");
   const std::string columns =
       std::string(pivot.row_axes.size(), 'l') + std::string(pivot.columns.size(), 'r');
   return text +
          fmt::format(
              "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
              "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n"
-             "\\end{{table}}\n",
+             "{}\\end{{table}}\n",
              caption(pivot, comparison), label_of(comparison, pivot.metric), columns, head(pivot),
-             body(pivot, comparison));
+             body(pivot, comparison),
+             latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings));
 }
 
 }  // namespace acid

@@ -176,37 +176,15 @@ std::string judgements(const Comparison& comparison, const std::string& metric) 
          "\n" + table.str();
 }
 
-/// Notes that are not of one setting, and how many others there are.
-std::string general_notes(const Comparison& comparison) {
+/// Of these metrics, as lines.
+std::string note_lines(const Comparison& comparison, const std::vector<std::string>& metrics,
+                       bool differences) {
+  const TableNotes notes = table_notes(comparison, metrics, differences);
   std::string text;
-  std::size_t others = 0;
-  for (const std::string& note : comparison.notes) {
-    const bool of_one = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
-      return note.find(" at " + point_title(point)) != std::string::npos;
-    });
-    if (of_one)
-      ++others;
-    else
+  for (const auto& list : {notes.general, notes.of_settings})
+    for (const std::string& note : list)
       text += wrapped("note: " + note, kPivotColumns, "  ") + "\n";
-  }
-  if (others > 0)
-    text += fmt::format("note: {} on single settings {} in the details\n", counted(others, "note"),
-                        others == 1 ? "is" : "are");
   return text;
-}
-
-/// Of values that could not be read between samples, in the words of the first note that says so.
-std::string why_empty(const Pivot& pivot, const Comparison& comparison) {
-  if (comparison.at.kind != ReadAt::Kind::coordinate) return "";
-  const bool some = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
-    return !group.metrics.contains(pivot.metric);
-  });
-  const auto note = std::ranges::find_if(comparison.notes, [&](const std::string& text) {
-    return text.find("have no ") != std::string::npos &&
-           text.find(pivot.metric) != std::string::npos;
-  });
-  if (!some || note == comparison.notes.end()) return "";
-  return wrapped("note: – is not read; " + *note, kPivotColumns, "  ") + "\n";
 }
 
 std::string csv_value(std::optional<double> value) {
@@ -230,7 +208,9 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bo
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
 }
 
-std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour) {
+namespace {
+
+std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool colour) {
   const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, {});
   const MeanFormat format = interval ? MeanFormat{} : mean_format(pivot, comparison);
   std::string text = bold(pivot.metric, colour);
@@ -252,8 +232,13 @@ std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colou
       text += (first == 0 ? "" : "\n") + bold(wrapped(title, kPivotColumns), colour) + "\n";
     text += part_text(pivot, comparison, {first, last}, format);
   }
-  text += wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
-  return text + why_empty(pivot, comparison);
+  return text + wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour) {
+  return text_of_table(pivot, comparison, colour) + note_lines(comparison, {pivot.metric}, false);
 }
 
 std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
@@ -261,7 +246,7 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
   for (const PivotAxis& axis : pivot.row_axes) header.push_back(axis.title);
   const bool margin = !equivalence_legend(pivot, comparison).empty();
   for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
-    for (const char* what : {"", " half_width", " best"})
+    for (const char* what : {"", " half_width", " best", " notes"})
       header.push_back(column_title(pivot, c) + what);
     if (margin) header.push_back(column_title(pivot, c) + " equivalent");
   }
@@ -276,6 +261,9 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
       fields.push_back(e.n > 0 ? csv_value(e.mean) : "");
       fields.push_back(e.ci_high ? csv_value(*e.ci_high - e.mean) : "");
       fields.emplace_back(group && pivot.best[*group] ? "1" : "");
+      fields.push_back(
+          group ? note_field(comparison, comparison.groups[*group].group, pivot.metric, false)
+                : "");
       if (margin) fields.emplace_back(group && pivot.equivalent[*group] ? "1" : "");
     }
     text += csv_line(fields);
@@ -308,7 +296,9 @@ std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
     text += "\n";
   }
   text += "\n- " + legend(pivot, comparison, true) + "\n";
-  for (const std::string& note : comparison.notes) text += fmt::format("- {}\n", note);
+  const TableNotes notes = table_notes(comparison, {pivot.metric}, false);
+  for (const auto& list : {notes.general, notes.of_settings})
+    for (const std::string& note : list) text += fmt::format("- {}\n", note);
   return text;
 }
 
@@ -319,11 +309,12 @@ std::string to_screen(const Comparison& comparison, bool colour, const std::stri
     return to_text(comparison, colour);
   std::string text = bold(wrapped(comparison.heading, kPivotColumns, "  "), colour) + "\n";
   for (const std::string& metric : shown) {
-    text += "\n" + to_text(pivot_of(comparison, metric), comparison, colour);
+    text += "\n" + text_of_table(pivot_of(comparison, metric), comparison, colour);
     if (const std::string counts = judgements(comparison, metric); !counts.empty())
       text += "\n" + counts;
   }
-  if (const std::string notes = general_notes(comparison); !notes.empty()) text += "\n" + notes;
+  if (const std::string notes = note_lines(comparison, shown, true); !notes.empty())
+    text += "\n" + notes;
   return text + fmt::format("\n{} settings; every metric and verdict of each: {}\n",
                             comparison.points.size(), command);
 }

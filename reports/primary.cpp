@@ -79,8 +79,10 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
   if (!options.metrics.empty()) {
     comparison.primary = outcome_named(comparison);
     if (!asked.empty())
-      comparison.notes.push_back(fmt::format(
-          "{}, the primary outcome of the recipe, is not among the metrics named", asked));
+      comparison.notes.push_back(
+          {NoteKind::other_primary,
+           fmt::format("{}, the primary outcome of the recipe, is not among the metrics named",
+                       asked)});
   } else if (is_to_target(comparison.primary) && stopped_at(comparison) &&
              !comparison.metrics.empty()) {
     comparison.metrics.push_back(comparison.primary);  // no run reached it, which is a result

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "reports/notes.hpp"
+
 namespace acid {
 
 struct ComparedRun;
@@ -62,8 +64,8 @@ Selection select(const std::vector<ComparedRun>& runs, const Cells& cells,
 Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& options);
 
 /// For the notes of a comparison: on what was chosen, out of how many, unequal searches, values on
-/// the edge.
-std::vector<std::string> selection_notes(const Selection& selection);
+/// the edge. Their groups are those of runs (ComparedGroup::runs_group).
+std::vector<ComparedNote> selection_notes(const Selection& selection);
 /// For a terminal: a line for each choice.
 std::string selection_table(const Selection& selection);
 /// "4 values, 8 runs", and where a value is on the edge of its grid.

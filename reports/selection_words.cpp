@@ -105,33 +105,41 @@ std::string tried_words(const Selection::Choice& choice) {
   return words;
 }
 
-std::vector<std::string> selection_notes(const Selection& selection) {
-  std::vector<std::string> notes;
-  notes.push_back(fmt::format(
-      "{} chosen for each algorithm{} by the mean of {} over seed{} {}: {} each{}",
-      fmt::join(selection.keys(), ", "), selection.settings().empty() ? "" : " and setting",
-      selection.metric, selection.seeds.size() == 1 ? "" : "s", fmt::join(selection.seeds, ", "),
-      size_words(selection.choices.front()),
-      selection.same_seeds ? "" : "; what is compared ran on other seeds"));
-  if (const std::string sizes = sizes_note(selection); !sizes.empty()) {
-    notes.front() = notes.front().substr(0, notes.front().rfind(": ")) +
-                    (selection.same_seeds ? "" : "; what is compared ran on other seeds");
-    notes.push_back(sizes);
-  }
+std::vector<ComparedNote> selection_notes(const Selection& selection) {
+  std::vector<ComparedNote> notes;
+  const auto add = [&](NoteKind kind, std::string text) {
+    notes.push_back({kind, std::move(text)});
+  };
+  const std::string sizes = sizes_note(selection);
+  add(NoteKind::chosen,
+      fmt::format(
+          "{} chosen for each algorithm{} by the mean of {} over seed{} {}{}{}",
+          fmt::join(selection.keys(), ", "), selection.settings().empty() ? "" : " and setting",
+          selection.metric, selection.seeds.size() == 1 ? "" : "s",
+          fmt::join(selection.seeds, ", "),
+          sizes.empty() ? fmt::format(": {} each", size_words(selection.choices.front())) : "",
+          selection.same_seeds ? "" : "; what is compared ran on other seeds"));
+  if (!sizes.empty()) add(NoteKind::unequal_search, sizes);
   if (selection.on_test)
-    notes.push_back(fmt::format(
-        "CHOSEN ON THE TEST SET: {} is measured on it, so its values here are better than they "
-        "would be on new data; task.validation holds out data to choose on",
-        selection.metric));
+    add(NoteKind::chosen_on_test,
+        fmt::format(
+            "CHOSEN ON THE TEST SET: {} is measured on it, so its values here are better than they "
+            "would be on new data; task.validation holds out data to choose on",
+            selection.metric));
   if (selection.same_seeds)
-    notes.emplace_back(
+    add(NoteKind::same_seeds,
         "CHOSEN AND COMPARED ON THE SAME SEEDS (--same-seeds): every algorithm looks better than "
-        "it "
-        "is, and no p below is one of a test");
-  if (const std::string edges = edges_note(selection); !edges.empty()) notes.push_back(edges);
+        "it is, and no p here is one of a test");
+  if (std::string edges = edges_note(selection); !edges.empty()) {
+    add(NoteKind::on_edge, std::move(edges));
+    for (const Selection::Choice& choice : selection.choices)
+      if (!choice.edges.empty()) notes.back().groups.push_back(choice.winner().group);
+  }
   for (const Selection::Choice& choice : selection.choices)
     if (choice.winner().n == 0)
-      notes.push_back(fmt::format("{}: every value diverged on every seed", name_of(choice)));
+      notes.push_back({NoteKind::search_diverged,
+                       fmt::format("{}: every value diverged on every seed", name_of(choice)),
+                       {choice.winner().group}});
   return notes;
 }
 

@@ -306,14 +306,6 @@ std::optional<double> equivalence_p(std::span<const double> a, std::span<const d
   return std::max(p(above), p(below));
 }
 
-std::optional<double> detectable_difference(const Estimate& estimate, double level) {
-  constexpr double kPower = 0.8;
-  if (!estimate.se || estimate.n < 2) return std::nullopt;
-  const double degrees = estimate.n - 1;
-  return (student_t_quantile(1 - level / 2, degrees) + student_t_quantile(kPower, degrees)) *
-         *estimate.se;
-}
-
 std::optional<PairedRatio> paired_ratio(std::span<const double> a, std::span<const double> b) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
   std::vector<double> logs;

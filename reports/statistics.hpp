@@ -76,10 +76,6 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
 std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
                                     std::span<const double> margins);
 
-/// The difference that a two-sided test at this level finds in four studies of five, by Student's t
-/// with the spread seen. Absent without one.
-std::optional<double> detectable_difference(const Estimate& estimate, double level);
-
 /// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
 /// times larger a is. Pairs with an infinite value (see PairedDifference) are left out; absent
 /// without another pair and unless every value in them is positive.

@@ -9,6 +9,7 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 #include "reports/primary.hpp"
 
 namespace acid {
@@ -110,10 +111,11 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     case Judgement::too_few_seeds:
       return fmt::format(
           "Too few seeds to tell {} from {} in {}, whatever they show: the smallest p (Holm over "
-          "{}) they could give is {}. The difference is {}{}.",
+          "{}) they could give is {}. The difference is {}{}{}.",
           label, baseline, words,
           counted(static_cast<std::size_t>(difference.family), "comparison"),
-          format_p(difference.smallest_p_holm), estimate_text(difference), but);
+          format_p(difference.smallest_p_holm), estimate_text(difference), but,
+          more_seeds_words(difference) + not_equivalent_words(difference));
     case Judgement::not_shown:
       break;
   }
@@ -142,11 +144,12 @@ std::string consensus_test(const ComparedDifference* difference) {
     case Judgement::equal:
       return "; the same, to rounding";
     case Judgement::too_few_seeds:
-      return "; too few seeds for a test";
+      return "; too few seeds for a test" + more_seeds_words(*difference);
     case Judgement::not_shown:
       break;
   }
-  return fmt::format("; no difference was shown, {}", test_text(*difference));
+  return fmt::format("; no difference was shown, {}{}", test_text(*difference),
+                     more_seeds_words(*difference));
 }
 
 /// The test of the same pair; nullptr where the verdict is about it, or there is none.

@@ -24,6 +24,7 @@ TaskSettings task_of(const json& section) {
           .batch_size = optional_of<int>(section.at("batch_size")),
           .validation = section.value("validation", std::int64_t{0}),
           .label_noise = section.value("label_noise", 0.0),
+          .label_smoothing = section.value("label_smoothing", 0.0),
           .feature_shift = section.value("feature_shift", 0.0),
           .augmentation = section.contains("augmentation")
                               ? augmentation_of(section["augmentation"])
@@ -67,6 +68,7 @@ OptimizerSettings optimizer_of(const json& section) {
 Schedule schedule_of(const json& section) {
   Schedule schedule;
   schedule.warmup = number(section, "warmup");
+  if (section.contains("warmup_from")) schedule.warmup_from = number(section, "warmup_from");
   const std::string kind = text(section, "kind");
   if (kind == "step") {
     schedule.kind = ScheduleKind::step;

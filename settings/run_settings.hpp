@@ -28,6 +28,7 @@ struct TaskSettings {
   std::optional<int> batch_size;  // examples per gradient and worker; absent as above
   std::int64_t validation = 0;    // training examples held out
   double label_noise = 0;         // share of the training labels that are replaced
+  double label_smoothing = 0;     // share of a label that all classes have, in gradients
   double feature_shift = 0;       // variance of the noise on the last worker's training examples
   Augmentation augmentation;      // of training images
   bool average_buffers = true;    // false: each worker keeps its own

@@ -94,6 +94,7 @@ void compose_objective(ComposedRun& run, int cores, std::optional<int> rank) {
     data = with_label_noise(std::move(data), task.label_noise,
                             spec.seeds.derived(Purpose::label_noise));
   data.augmentation = task.augmentation;
+  data.label_smoothing = task.label_smoothing;
   data.feature_shift = task.feature_shift;
   ModelRuntime& runtime = load_model_runtime();
   // So that what is recorded is what is in effect.

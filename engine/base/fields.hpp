@@ -16,8 +16,10 @@ enum class FieldType {
   integers,  // a list of integers, each within the bounds
   numbers,
   texts,
-  edges,  // [[i, j], [i, j, weight], …], or a path to a file of such lines
-  table,  // keys of a person's own, with any values
+  moment,   // of a run: a share of its budget, { epochs = 5 } or { gradients = 500 }
+  moments,  // a list of such shares, { epochs = [5, 10] } or { gradients = [500, 1000] }
+  edges,    // [[i, j], [i, j, weight], …], or a path to a file of such lines
+  table,    // keys of a person's own, with any values
 };
 
 /// One key that a catalog entry (a data set, a model, a topology, an algorithm, …) takes in a

@@ -29,6 +29,7 @@ class CodedRule final : public Rule<T> {
     return codec_.error_feedback || inner_->changes_when_saying();
   }
   bool changes_gradient() const override { return inner_->changes_gradient(); }
+  bool steps_by_optimizer() const override { return inner_->steps_by_optimizer(); }
   bool meets_in_place() const override { return false; }
 
   void advance(const WorkerView<T>& worker) const override { inner_->advance(worker); }

@@ -206,6 +206,63 @@ struct AddScaled {
   }
 };
 
+/// sum (+)= weight·(x − own).
+template <class T>
+struct Pull {
+  const T* own;
+  const T* x;
+  T weight;
+  bool adds;
+  T* sum;
+
+  template <int width>
+  __device__ __forceinline__ void at(std::size_t k) const {
+    const Pack<T, width> mine = load<width>(own + k), theirs = load<width>(x + k);
+    Pack<T, width> pulled{};
+    if (adds) pulled = load<width>(sum + k);
+    for (int e = 0; e < width; ++e) {
+      const T one = kernels::pull_element(mine.values[e], theirs.values[e], weight);
+      pulled.values[e] = adds ? pulled.values[e] + one : one;
+    }
+    store(sum + k, pulled);
+  }
+};
+
+/// sum ← own + sum.
+template <class T>
+struct AddPulled {
+  const T* own;
+  T* sum;
+
+  template <int width>
+  __device__ __forceinline__ void at(std::size_t k) const {
+    const Pack<T, width> mine = load<width>(own + k);
+    Pack<T, width> pulled = load<width>(sum + k);
+    for (int e = 0; e < width; ++e) pulled.values[e] = mine.values[e] + pulled.values[e];
+    store(sum + k, pulled);
+  }
+};
+
+/// The mean of `count` vectors, in double.
+template <class T>
+struct Mean {
+  const T* const* vectors;  // in memory that the device reaches
+  std::size_t count, first;
+  T* out;
+
+  template <int width>
+  __device__ __forceinline__ void at(std::size_t k) const {
+    Pack<T, width> mean;
+    for (int e = 0; e < width; ++e) {
+      double sum = 0;
+      for (std::size_t i = 0; i < count; ++i)
+        sum += static_cast<double>(vectors[i][first + k + e]);
+      mean.values[e] = static_cast<T>(sum / static_cast<double>(count));
+    }
+    store(out + k, mean);
+  }
+};
+
 template <class T>
 struct Scale {
   const T* x;
@@ -290,13 +347,37 @@ void add_scaled(const T* x, T weight, T* out, std::size_t size) {
   run<T>(AddScaled<T>{x, weight, out}, size, {x, out}, "add vectors");
 }
 
+constexpr const char* kTakeMean = "take a mean";
+
 template <class T>
-void weighted_sum(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
-                  std::size_t size) {
-  const T* const x = vectors[0].x + first;
-  run<T>(Scale<T>{x, static_cast<T>(vectors[0].weight), out}, size, {x, out}, "add vectors");
-  for (std::size_t i = 1; i < count; ++i)
-    add_scaled(vectors[i].x + first, static_cast<T>(vectors[i].weight), out, size);
+void scale(const T* x, T weight, T* out, std::size_t size) {
+  run<T>(Scale<T>{x, weight, out}, size, {x, out}, "scale a vector");
+}
+
+template <class T>
+void weighted_mean(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first,
+                   T* out, std::size_t size) {
+  const T* const own = vectors[0].x + first;
+  const T excess = static_cast<T>(vectors[0].weight);
+  if (count == 1 && excess == 0) return copy(own, out, size);
+  if (excess != 0) scale(own, excess, out, size);
+  for (std::size_t i = 1; i < count; ++i) {
+    const T* const x = vectors[i].x + first;
+    run<T>(Pull<T>{own, x, static_cast<T>(vectors[i].weight), i > 1 || excess != 0, out}, size,
+           {own, x, out}, kTakeMean);
+  }
+  run<T>(AddPulled<T>{own, out}, size, {own, out}, kTakeMean);
+}
+
+template <class T>
+void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out,
+          std::size_t size) {
+  if (count == 1) return copy(vectors[0] + first, out, size);
+  use_device();
+  if (count * sizeof(T*) > kBounceBytes) throw Error("more vectors than a mean has room for");
+  auto* const listed = static_cast<const T**>(bounce_buffer());
+  for (std::size_t i = 0; i < count; ++i) listed[i] = vectors[i];
+  run<T>(Mean<T>{listed, count, first, out}, size, {out}, kTakeMean);
 }
 
 struct Positions {
@@ -318,7 +399,9 @@ constexpr kernels::Table<T> table() {
           .mix_and_sgd = mix_and_sgd<T>,
           .mix_and_adam = mix_and_adam<T>,
           .add_scaled = add_scaled<T>,
-          .weighted_sum = weighted_sum<T>};
+          .scale = scale<T>,
+          .weighted_mean = weighted_mean<T>,
+          .mean = mean<T>};
 }
 
 }  // namespace

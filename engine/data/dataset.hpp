@@ -66,6 +66,7 @@ struct Dataset {
   std::shared_ptr<const Split> validation = {};  // nullptr: none was held out
   std::vector<FileDigest> files = {};
   Augmentation augmentation = {};  // of the examples of gradients, never of those of evaluations
+  double label_smoothing = 0;      // in the loss of gradients, never in that of evaluations
   double feature_shift = 0;        // the level of with_feature_shift, once workers have examples
 };
 

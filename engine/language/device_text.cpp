@@ -129,25 +129,47 @@ class Writer {
     const std::string name = fmt::format("v{}", at);
     if (std::ranges::find(loaded_, operand) != loaded_.end()) return name;
     loaded_.push_back(operand);
-    loads_ += operand.kind == Kind::mean
-                  ? mean(operand, at, name)
-                  : fmt::format("    const float {} = a.p[{}][e];\n", name, at);
+    const bool is_heard =
+        operand.kind == Kind::mean || operand.kind == Kind::pull || operand.kind == Kind::rest;
+    loads_ += is_heard ? heard(operand, name)
+                       : fmt::format("    const float {} = a.p[{}][e];\n", name, at);
     return name;
   }
 
-  // As weighted_sum() takes it.
-  std::string mean(const Operand& operand, std::size_t at, const std::string& name) {
+  // As PassMemory::take() takes it. Where an all-reduce has taken the mean, it is in a place, and
+  // the own message in another.
+  std::string heard(const Operand& operand, const std::string& name) {
     out_.sources = most_sources_;
     const std::string from = fmt::format("[{} * a.dimension + e]", operand.index);
+    const auto given = [&](Kind kind) {
+      return fmt::format("a.p[{}][e]", place({kind, operand.index}));
+    };
+    const std::string mean = given(Kind::mean);
+    const char* const add =
+        "        const float next = sum + one, added = next - sum;\n"
+        "        rest = rest + ((sum - (next - added)) + (one - added));\n"
+        "        sum = next;\n";
     return fmt::format(
         "    float {0};\n"
         "    if (a.heard == 0) {{\n"
-        "      {0} = a.p[{1}][e];\n"
+        "      {0} = {1};\n"
         "    }} else {{\n"
-        "      {0} = a.weight[0] * a.source[0]{2};\n"
-        "      for (unsigned s = 1; s < a.heard; ++s) {0} = {0} + a.weight[s] * a.source[s]{2};\n"
+        "      const float own = a.source[0]{2};\n"
+        "      float sum = a.weight[0] == 0 ? 0.0f : a.weight[0] * own, rest = 0;\n"
+        "      for (unsigned s = 1; s < a.heard; ++s) {{\n"
+        "        const float one = a.weight[s] * (a.source[s]{2} - own);\n"
+        "        if (s == 1 && a.weight[0] == 0) {{ sum = one; continue; }}\n"
+        "{3}      }}\n"
+        "      {0} = {4};\n"
         "    }}\n",
-        name, at, from);
+        name,
+        operand.kind == Kind::mean   ? mean
+        : operand.kind == Kind::pull ? fmt::format("{} - {}", mean, given(Kind::mine))
+                                     : "0",
+        from, operand.kind == Kind::rest ? add : "        sum = sum + one;\n",
+        operand.kind == Kind::mean   ? "a.heard == 1 && a.weight[0] == 0 ? own : own + sum"
+        : operand.kind == Kind::pull ? "sum"
+                                     : "rest");
   }
 
   std::string instruction(const Instruction& one) {

@@ -1,6 +1,11 @@
 #include <algorithm>
 
 #include "engine/language/emitter.hpp"
+#include "engine/worker/backend.hpp"
+
+#if defined(ACID_WITH_ASMJIT)
+#include <sys/mman.h>
+#endif
 
 namespace acid {
 
@@ -15,9 +20,9 @@ class EmittedPass::Execution {
     for (std::size_t k = 0; k < pass.constants_.size(); ++k)
       constants_[pass.sources_ + k] = static_cast<float>(numbers[pass.constants_[k]]);
     for (const Place& place : pass.places_)
-      if (place.operand.kind == Operand::Kind::mean && pass.sources_ == 0 &&
-          memory.heard->mean == nullptr)
-        takes_means_ = true;
+      if (pass.sources_ == 0 && !place.is_written && is_heard(place.operand) &&
+          memory.is_taken(place.operand))
+        takes_heard_ = true;
   }
 
   void set_decay(double decay) {
@@ -26,9 +31,9 @@ class EmittedPass::Execution {
         constants_[pass_.sources_ + k] = static_cast<float>(decay);
   }
 
-  // What is reduced, and means that have yet to be taken, go block by block.
+  // What is reduced, and what has yet to be taken of what is heard, go block by block.
   void run(std::size_t first, std::size_t last) {
-    const bool in_blocks = takes_means_ || !sums_.empty();
+    const bool in_blocks = takes_heard_ || !sums_.empty();
     while (first < last) {
       const std::size_t end =
           in_blocks ? std::min(last, (first / kReductionBlock + 1) * kReductionBlock) : last;
@@ -40,6 +45,7 @@ class EmittedPass::Execution {
 
  private:
   void run_block(std::size_t first, std::size_t size) {
+    taken_ = 0;
     float* places[kMostPlaces];
     for (std::size_t k = 0; k < pass_.places_.size(); ++k)
       places[k] = place(pass_.places_[k], first, size);
@@ -53,12 +59,12 @@ class EmittedPass::Execution {
     if (place.is_written) return memory_.target(place.operand, first);
     if (const float* const whole = memory_.source(place.operand, first); whole != nullptr)
       return const_cast<float*>(whole);
-    const auto& sources = memory_.heard->sources;
     const std::size_t from = place.operand.index * memory_.dimension + first;
-    if (pass_.sources_ > 0) return const_cast<float*>(sources[place.source].x + from);
-    float* const mean = means_[place.operand.index];
-    memory_.kernels->weighted_sum(sources.data(), sources.size(), from, mean, size);
-    return mean;
+    if (pass_.sources_ > 0)
+      return const_cast<float*>(memory_.heard->sources[place.source].x + from);
+    float* const taken = heard_[taken_++];
+    memory_.take(place.operand, first, taken, size);
+    return taken;
   }
 
   void call(float* const* places, std::size_t size) {
@@ -99,10 +105,11 @@ class EmittedPass::Execution {
   const EmittedPass& pass_;
   const PassMemory<float>& memory_;
   const std::span<std::vector<double>> sums_;
-  bool takes_means_ = false;
+  bool takes_heard_ = false;
   float constants_[kMostConstants];
   std::vector<double> lanes_;  // of all reductions, of the block so far
-  float means_[kMostMessages][kReductionBlock];
+  std::size_t taken_ = 0;      // of heard_, in this block
+  float heard_[kMostTaken][kReductionBlock];
 };
 
 void EmittedPass::run(const PassMemory<float>& memory, std::span<const double> numbers,
@@ -114,6 +121,54 @@ void EmittedPass::run(const PassMemory<float>& memory, std::span<const double> n
     execution.set_decay(value);
     execution.run(begin, end);
   });
+}
+
+#if defined(ACID_WITH_ASMJIT)
+
+EmittedPass::~EmittedPass() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+namespace {
+
+std::string_view obstacle() {
+#if defined(__SANITIZE_THREAD__)
+#define ACID_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ACID_THREAD_SANITIZER
+#endif
+#endif
+#if defined(ACID_THREAD_SANITIZER)
+  return "the thread sanitizer does not see what machine code does";
+#endif
+  if (cpu_backend("avx2") == nullptr) return "the processor has no AVX2";
+  const Operand x{Operand::Kind::state, 0};
+  const Pass probe{.instructions = {{Code::copy, 0, x}},
+                   .stores = {{{Operand::Kind::register_, 0}, x}},
+                   .registers = 1};
+  if (EmittedPass::emit(probe, 0) == nullptr) return "the system makes no memory executable";
+  return {};
+}
+
+}  // namespace
+
+#else
+
+EmittedPass::~EmittedPass() = default;
+
+namespace {
+std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
+}  // namespace
+
+#endif
+
+std::string_view why_interpreted(const Backend& backend) {
+  static const std::string_view why = obstacle();
+  if (&backend == cpu_backend("baseline")) return "the kernels are those of all processors";
+  if (backend.is_host_memory()) return why;
+  if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
+  return backend.compiler()->obstacle();
 }
 
 }  // namespace acid

@@ -139,23 +139,62 @@ class Emission {
     if (const auto made = loaded_.find(operand); made != loaded_.end()) return made->second;
     const Ymm value = loaded_[operand] = cc_.newYmm();
     if (is_taken_here(operand))
-      take_mean(operand, value);
+      take(operand, value);
     else
       cc_.vmovups(value, address(operand));
     return value;
   }
 
   bool is_taken_here(const Operand& operand) const {
-    return operand.kind == Kind::mean && emitted_.sources_ > 0;
+    return EmittedPass::is_heard(operand) && emitted_.sources_ > 0;
   }
-  // As weighted_sum() does.
-  void take_mean(const Operand& operand, const Ymm& sum) {
-    cc_.vmulps(sum, constant_at(0), address(operand));
+
+  // As PassMemory::take() does, for all that is made of one message.
+  void take(const Operand& operand, const Ymm& to) {
+    const Heard& heard = heard_of(operand.index);
+    if (operand.kind == Kind::mean && emitted_.sources_ > 1)
+      cc_.vaddps(to, heard.own, heard.pull);
+    else
+      cc_.vmovaps(to, operand.kind == Kind::mean   ? heard.own
+                      : operand.kind == Kind::pull ? heard.pull
+                                                   : heard.rest);
+  }
+
+  struct Heard {
+    Ymm own, pull, rest;
+  };
+  const Heard& heard_of(std::uint16_t index) {
+    if (const auto made = heard_.find(index); made != heard_.end()) return made->second;
+    Heard& heard = heard_[index];
+    const Operand message{Kind::mean, index};
+    const bool has_rest = uses_.contains({Kind::rest, index});
+    heard = {cc_.newYmm(), cc_.newYmm(), cc_.newYmm()};
+    cc_.vmovups(heard.own, address(message));
+    if (has_rest || emitted_.sources_ == 1) cc_.vxorps(heard.rest, heard.rest, heard.rest);
+    if (emitted_.sources_ == 1) cc_.vmovaps(heard.pull, heard.rest);
     for (std::size_t k = 1; k < emitted_.sources_; ++k) {
-      const Ymm weighted = cc_.newYmm();
-      cc_.vmulps(weighted, constant_at(k), address(operand, For::reading, k));
-      cc_.vaddps(sum, sum, weighted);
+      const Ymm one = k == 1 ? heard.pull : cc_.newYmm();
+      cc_.vmovups(one, address(message, For::reading, k));
+      cc_.vsubps(one, one, heard.own);
+      cc_.vmulps(one, one, constant_at(k));
+      if (k == 1) continue;
+      if (has_rest)
+        add_with_rest(one, heard);
+      else
+        cc_.vaddps(heard.pull, heard.pull, one);
     }
+    return heard;
+  }
+  void add_with_rest(const Ymm& one, const Heard& heard) {
+    const Ymm next = cc_.newYmm(), added = cc_.newYmm(), lost = cc_.newYmm();
+    cc_.vaddps(next, heard.pull, one);
+    cc_.vsubps(added, next, heard.pull);
+    cc_.vsubps(lost, next, added);
+    cc_.vsubps(lost, heard.pull, lost);
+    cc_.vsubps(added, one, added);
+    cc_.vaddps(lost, lost, added);
+    cc_.vaddps(heard.rest, heard.rest, lost);
+    cc_.vmovaps(heard.pull, next);
   }
 
   bool is_read_once(const Operand& operand) const {
@@ -306,6 +345,7 @@ class Emission {
   std::vector<Ymm> values_;                     // by register of the pass
   std::map<std::uint32_t, Ymm> literals_;
   std::map<Operand, Ymm> loaded_;
+  std::map<std::uint16_t, Heard> heard_;
   std::map<std::uint16_t, Sums> sums_;
 };
 
@@ -339,6 +379,9 @@ std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass& pass, std::size
   if (code.init(asmjit::Environment::host()) != asmjit::kErrorOk ||
       !Emission(pass, *made, code).write())
     return nullptr;
+  const auto taken = std::ranges::count_if(
+      made->places_, [](const Place& place) { return is_heard(place.operand); });
+  if (sources == 0 && taken > static_cast<std::ptrdiff_t>(kMostTaken)) return nullptr;
   if (made->places_.size() > kMostPlaces || sources + made->constants_.size() > kMostConstants)
     return sources > 0 ? emit(pass, 0, streams) : nullptr;
   made->bytes_ = code.codeSize();
@@ -347,53 +390,11 @@ std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass& pass, std::size
   return made;
 }
 
-EmittedPass::~EmittedPass() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-}
-
-namespace {
-
-std::string_view obstacle() {
-#if defined(__SANITIZE_THREAD__)
-#define ACID_THREAD_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ACID_THREAD_SANITIZER
-#endif
-#endif
-#if defined(ACID_THREAD_SANITIZER)
-  return "the thread sanitizer does not see what machine code does";
-#endif
-  if (cpu_backend("avx2") == nullptr) return "the processor has no AVX2";
-  const Operand x{Operand::Kind::state, 0};
-  const Pass probe{.instructions = {{Code::copy, 0, x}},
-                   .stores = {{{Operand::Kind::register_, 0}, x}},
-                   .registers = 1};
-  if (EmittedPass::emit(probe, 0) == nullptr) return "the system makes no memory executable";
-  return {};
-}
-
-}  // namespace
-
 #else
 
 std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass&, std::size_t, bool) {
   return nullptr;
 }
-EmittedPass::~EmittedPass() = default;
-
-namespace {
-std::string_view obstacle() { return "this build has no asmjit for x86-64"; }
-}  // namespace
-
 #endif
-
-std::string_view why_interpreted(const Backend& backend) {
-  static const std::string_view why = obstacle();
-  if (&backend == cpu_backend("baseline")) return "the kernels are those of all processors";
-  if (backend.is_host_memory()) return why;
-  if (backend.compiler() == nullptr) return "the vectors are not in the host's memory";
-  return backend.compiler()->obstacle();
-}
 
 }  // namespace acid

@@ -19,14 +19,15 @@ class EmittedPass final : public CompiledPass {
   /// Null where interpret() has to do: the system makes no memory executable, this build emits
   /// nothing, or the pass has too many vectors or numbers, or a reduction beside decay.
   ///
-  /// `sources`: of what is heard; the code takes means as it goes then. 0: of any number; means are
-  /// taken before, block by block.
+  /// `sources`: of what is heard, of which the own one has no excess; the code takes means as it
+  /// goes then. 0: of any number; means are taken before, block by block.
   static std::unique_ptr<const EmittedPass> emit(const Pass& pass, std::size_t sources,
                                                  bool streams = false);
   template <class T>
   static std::size_t sources_of(const Heard<T>& heard) {
     const std::size_t count = heard.sources.size();
-    return heard.mean != nullptr || count > kMostSources ? 0 : count;
+    const bool exceeds = count > 0 && heard.sources[0].weight != 0;
+    return heard.mean != nullptr || exceeds || count > kMostSources ? 0 : count;
   }
   /// Whether a message is written past the caches, which takes its place in memory for that.
   static bool streams(const void* said, std::size_t dimension) {
@@ -45,6 +46,7 @@ class EmittedPass final : public CompiledPass {
   friend class Emission;
   class Execution;
   static constexpr std::size_t kMostPlaces = 64, kMostConstants = 64, kMostSources = 8;
+  static constexpr std::size_t kMostTaken = 8;
   static constexpr std::size_t kStreamedBytes = 8 << 20;
 
   /// Executes `bytes` of every vector, a multiple of 32 and not 0. `lanes`: of the reductions,
@@ -53,11 +55,14 @@ class EmittedPass final : public CompiledPass {
                             std::size_t bytes);
   struct Place {
     Operand operand;
-    std::size_t source = 0;  // of a mean that the code takes
+    std::size_t source = 0;  // of what is heard, that the code takes
     bool is_read = false, is_written = false;
   };
 
   EmittedPass() = default;
+  static bool is_heard(const Operand& operand) {
+    return operand.kind >= Operand::Kind::mean && operand.kind <= Operand::Kind::rest;
+  }
 
   std::vector<Place> places_;             // as the function is given them
   std::size_t sources_ = 0;               // whose weights are the first constants

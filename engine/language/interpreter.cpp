@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/base/error.hpp"
+#include "engine/worker/elements.hpp"
 
 namespace acid {
 namespace {
@@ -22,12 +23,12 @@ class Interpretation {
     registers_.resize(pass.registers * kChunk);
     const auto prepare = [&](const Operand& operand) {
       if (operand.kind == Kind::constant) add(constants_, operand.index);
-      if (operand.kind == Kind::mean && memory.heard->mean == nullptr) add(means_, operand.index);
+      if (memory.is_taken(operand)) add(taken_, operand);
     };
     for (const Instruction& one : pass.instructions)
       for (const Operand& operand : {one.a, one.b, one.c}) prepare(operand);
     for (const Pass::Store& store : pass.stores) prepare(store.from);
-    buffers_.resize((constants_.size() + means_.size()) * kChunk);
+    buffers_.resize((constants_.size() + taken_.size()) * kChunk);
     for (std::size_t k = 0; k < constants_.size(); ++k)
       fill_constant(k, static_cast<T>(numbers_[constants_[k]]));
   }
@@ -42,7 +43,8 @@ class Interpretation {
   // Of one chunk, or less.
   void run(std::size_t first, std::size_t size) {
     first_ = first;
-    for (std::size_t k = 0; k < means_.size(); ++k) take_mean(k, size);
+    for (std::size_t k = 0; k < taken_.size(); ++k)
+      memory_.take(taken_[k], first_, buffers_.data() + (constants_.size() + k) * kChunk, size);
     for (const Instruction& one : pass_.instructions) execute(one, size);
     for (const Pass::Store& store : pass_.stores) {
       const T* const from = source(store.from);
@@ -54,30 +56,24 @@ class Interpretation {
   }
 
  private:
-  static void add(std::vector<std::uint16_t>& list, std::uint16_t index) {
-    if (std::ranges::find(list, index) == list.end()) list.push_back(index);
+  template <class Item>
+  static void add(std::vector<Item>& list, const Item& item) {
+    if (std::ranges::find(list, item) == list.end()) list.push_back(item);
   }
   void fill_constant(std::size_t at, T value) {
     std::fill_n(buffers_.begin() + static_cast<std::ptrdiff_t>(at * kChunk), kChunk, value);
   }
-  const T* buffer(const std::vector<std::uint16_t>& list, std::uint16_t index,
-                  std::size_t before) const {
-    const auto at = static_cast<std::size_t>(std::ranges::find(list, index) - list.begin());
+  template <class Item>
+  const T* buffer(const std::vector<Item>& list, const Item& item, std::size_t before) const {
+    const auto at = static_cast<std::size_t>(std::ranges::find(list, item) - list.begin());
     return buffers_.data() + (before + at) * kChunk;
-  }
-
-  void take_mean(std::size_t at, std::size_t size) {
-    const auto& sources = memory_.heard->sources;
-    memory_.kernels->weighted_sum(sources.data(), sources.size(),
-                                  means_[at] * memory_.dimension + first_,
-                                  buffers_.data() + (constants_.size() + at) * kChunk, size);
   }
 
   const T* source(const Operand& operand) const {
     if (operand.kind == Kind::constant) return buffer(constants_, operand.index, 0);
     if (operand.kind == Kind::register_) return registers_.data() + operand.index * kChunk;
     const T* const from = memory_.source(operand, first_);
-    return from != nullptr ? from : buffer(means_, operand.index, constants_.size());
+    return from != nullptr ? from : buffer(taken_, operand, constants_.size());
   }
 
   template <class Function>
@@ -170,7 +166,8 @@ class Interpretation {
   const std::span<const double> numbers_;
   const std::span<std::vector<double>> sums_;
   std::vector<std::array<double, kReductionLanes>> lanes_;
-  std::vector<std::uint16_t> constants_, means_;  // numbers and messages that have a buffer
+  std::vector<std::uint16_t> constants_;  // numbers that have a buffer
+  std::vector<Operand> taken_;            // of what is heard, that have one too
   std::vector<T> registers_, buffers_;
   std::size_t first_ = 0;
 };
@@ -191,6 +188,40 @@ const T* PassMemory<T>::source(const Operand& operand, std::size_t first) const 
       return message(heard->sources[1].x);
     default:
       return target(operand, first);
+  }
+}
+
+template <class T>
+bool PassMemory<T>::is_taken(const Operand& operand) const {
+  if (operand.kind == Kind::pull || operand.kind == Kind::rest) return true;
+  return operand.kind == Kind::mean && heard->mean == nullptr;
+}
+
+template <class T>
+void PassMemory<T>::take(const Operand& operand, std::size_t first, T* out,
+                         std::size_t size) const {
+  const std::size_t at = operand.index * dimension + first;
+  const auto& sources = heard->sources;
+  if (operand.kind == Kind::mean)
+    return kernels->weighted_mean(sources.data(), sources.size(), at, out, size);
+  if (heard->mean != nullptr) {
+    for (std::size_t k = 0; k < size; ++k)
+      out[k] = operand.kind == Kind::rest ? T(0) : heard->mean[at + k] - heard->own[at + k];
+    return;
+  }
+  const T* const own = sources[0].x + at;
+  const auto excess = static_cast<T>(sources[0].weight);
+  for (std::size_t k = 0; k < size; ++k) {
+    T sum = excess == 0 ? T(0) : excess * own[k], rest = 0;
+    for (std::size_t i = 1; i < sources.size(); ++i) {
+      const T one =
+          kernels::pull_element(own[k], sources[i].x[at + k], static_cast<T>(sources[i].weight));
+      if (i == 1 && excess == 0)
+        sum = one;
+      else
+        kernels::add_with_rest(one, sum, rest);
+    }
+    out[k] = operand.kind == Kind::pull ? sum : rest;
   }
 }
 

@@ -26,8 +26,11 @@ struct PassMemory {
   std::size_t dimension = 0;
   const kernels::Table<T>* kernels = nullptr;
 
-  /// From element `first` on; null for a constant, a register, and a mean that nobody has taken.
+  /// From element `first` on; null for a constant, a register, and what is to be taken.
   const T* source(const Operand& operand, std::size_t first) const;
+  /// Whether it is made of what is heard: take() makes it.
+  bool is_taken(const Operand& operand) const;
+  void take(const Operand& operand, std::size_t first, T* out, std::size_t size) const;
   /// Null for what no pass writes to, and registers.
   T* target(const Operand& operand, std::size_t first) const;
 };

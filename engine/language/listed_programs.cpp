@@ -52,7 +52,8 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
       step(listing, parameters, listing->step,
            {.drifts = true, .result = &listing->point, .result_to = kToPoint}),
       say(listing, parameters, listing->say, {.drifts = true, .messages = &listing->send}),
-      hear(listing, parameters, listing->hear, {.drifts = true, .keeps_gradient = true}),
+      hear(listing, parameters, listing->hear,
+           {.drifts = true, .hears = true, .keeps_gradient = true}),
       read(listing, parameters, kNothing,
            {.drifts = true, .keeps = false, .result = &listing->model, .result_to = kToModel}),
       read_after_hearing(
@@ -77,7 +78,21 @@ ListedPrograms::ListedPrograms(std::shared_ptr<const Listing> of, const Paramete
   changes_when_saying = assigns_kept(*listing, listing->say) || read_by(listing->step, "exchange");
   changes_gradient =
       std::ranges::any_of(listing->hear, [](const Statement& one) { return one.target == "g"; });
+  if (!listing->meets() && listing->peers != Peers::server) note_steps();
   point_is_x = print(listing->point) == "x" && !read_by(listing->step, "at");
+}
+
+void ListedPrograms::note_steps() {
+  const Round round(listing->round,
+                    [&](std::string_view name) { return parameters.find(name)->second; });
+  for (const Leg& leg : round.legs()) {
+    bool before = true;
+    for (const Phase phase : leg) {
+      if (phase == Phase::step) before = false;
+      if (phase == Phase::say) says_before_step.push_back(before);
+      if (phase == Phase::hear) hears_before_step.push_back(before);
+    }
+  }
 }
 
 void ListedPrograms::prepare(const PartProgram::Variant& like) const {

@@ -28,6 +28,7 @@ struct ListedPrograms {
   /// Compiles the kernels that a run on a device may need, the first time: all in one go.
   void prepare(const PartProgram::Variant& like) const EXCLUDES_LOCK(mutex);
 
+  void note_steps();
   Extent extent(std::int64_t number, std::size_t dimension) const;
 
   std::shared_ptr<const Listing> listing;
@@ -39,6 +40,9 @@ struct ListedPrograms {
   std::size_t fragments = 1;
   std::size_t exchange_at = kExchange;  // which number counts the exchanges
   bool varies = false;                  // what exchanges carry
+  /// Of rounds, exchange by exchange until they come again: whether its messages are said, and
+  /// heard, before the step of their leg.
+  std::vector<bool> says_before_step, hears_before_step;
   bool changes_when_saying = false, changes_gradient = false, point_is_x = true;
   PartProgram advance, point, step, say, hear, read, read_after_hearing;
 

@@ -84,6 +84,15 @@ Extent ListedRule<T>::extent_of(const Event& event) const {
   return extent(static_cast<std::int64_t>(event.exchange) - 1, dimension);
 }
 
+// Of rounds: whether what is said or heard stands before its leg's step, whose rate it has then.
+template <class T>
+bool ListedRule<T>::is_before_step(const Event& event) const {
+  if (event.said == nullptr && event.heard == nullptr) return false;
+  const auto& before =
+      event.said != nullptr ? programs_->says_before_step : programs_->hears_before_step;
+  return !before.empty() && before[static_cast<std::size_t>(event.exchange - 1) % before.size()];
+}
+
 template <class T>
 void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,
                                     const std::vector<double>& sums,
@@ -96,7 +105,9 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
     switch (which) {
       case EventNumber::learning_rate:
         if (event.size.number > 0) return event.size.learning_rate;
-        return kept[kGradients] == 0 ? worker.settings.first_learning_rate : kept[kRate];
+        return is_before_step(event) || kept[kGradients] == 0
+                   ? worker.settings.planned_rate(static_cast<std::int64_t>(kept[kGradients]) + 1)
+                   : kept[kRate];
       case EventNumber::gradients:
         return event.size.number > 0 ? static_cast<double>(event.size.number) : kept[kGradients];
       case EventNumber::exchange:
@@ -117,7 +128,7 @@ void ListedRule<T>::compute_numbers(const PartProgram& part, std::size_t stage, 
                                ? Extent(programs_->theirs, worker.settings.dimension)
                                : extent;
   const auto of_source = [&](std::size_t source, const Extent& form, std::size_t index) {
-    const kernels::Weighted<T> one{event.heard->sources[source].x, 1.0};
+    const kernels::Weighted<T> one{event.heard->sources[source].x, 0};
     return heard_number<T>(form, {.sources = {&one, 1}}, index);
   };
   const auto value = [&](const NumberInstruction& one) -> double {

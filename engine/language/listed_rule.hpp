@@ -28,6 +28,7 @@ class ListedRule final : public Rule<T> {
   bool point_is_x() const override { return programs_->point_is_x; }
   bool changes_when_saying() const override { return programs_->changes_when_saying; }
   bool changes_gradient() const override { return programs_->changes_gradient; }
+  bool steps_by_optimizer() const override { return programs_->step.uses_direction(); }
   bool meets_in_place() const override { return false; }
 
   void advance(const WorkerView<T>& worker) const override;
@@ -45,6 +46,7 @@ class ListedRule final : public Rule<T> {
  private:
   struct Event;
   Extent extent_of(const Event& event) const;
+  bool is_before_step(const Event& event) const;
   PassMemory<T> memory_of(const Event& event, const Extent& extent) const;
   void execute(const PartProgram& part, const Event& event) const;
   void compute_numbers(const PartProgram& part, std::size_t stage, const Event& event,

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "engine/base/names.hpp"
-#include "engine/codecs/codec.hpp"
 #include "engine/language/listing_check.hpp"
 
 namespace acid {
@@ -18,9 +17,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array kListingKeys = {
-    "name",       "label", "summary", "source",    "round",  "rate",     "peers", "keep",
-    "scalars",    "point", "model",   "step",      "say",    "send",     "hear",  "between",
-    "parameters", "codec", "needs",   "fragments", "server", "agreement"};
+    "name",       "label", "summary", "source",    "round",  "rate",      "peers",   "keep",
+    "scalars",    "point", "model",   "step",      "say",    "send",      "hear",    "between",
+    "parameters", "codec", "needs",   "fragments", "server", "agreement", "momentum"};
 const std::vector<std::string> kServerKeys = {"keep", "scalars", "hear", "send",
                                               "hubs", "visit",   "above"};
 const std::vector<std::string> kVisitKeys = {"every", "say", "send", "hear"};
@@ -39,9 +38,7 @@ class ListingReader {
     for (const auto& [key, value] : table_.items()) check_key(key);
     Listing listing;
     listing.name = text("name", "");
-    listing.about.label = text("label", listing.name);
-    listing.about.summary = text("summary", "");
-    listing.about.source = text("source", "");
+    listing.about = {text("label", listing.name), text("summary", ""), text("source", "")};
     read_calendar(listing);
     read_kept("keep", kMostVectors, listing.vectors);
     read_kept("scalars", kMostNumbers, listing.numbers);
@@ -51,6 +48,9 @@ class ListingReader {
     for (const Statement& need : list("needs", json::array(), &parse_message))
       listing.of_graph.needs.push_back(need.value);
     if (table_.contains("agreement")) listing.of_graph.agreement = expression("agreement", "");
+    const json momentum = table_.value("momentum", json(false));
+    if (!momentum.is_boolean()) report("momentum", "momentum is true or false");
+    listing.takes_momentum = momentum == true;
     listing.point = expression("point", "x");
     listing.model = expression("model", table_.value("point", json("x")));
     const bool served = listing.peers == Peers::server;
@@ -270,11 +270,28 @@ class ListingReader {
         one.start = start.get<double>();
       else if (start == "x" && of_vectors)
         one.starts_at_x = true;
+      else if (const auto message = pulled(start); message && of_vectors)
+        one.pulled_by = message;
       else
-        report(path,
-               fmt::format("{} must start as a number{}", name, of_vectors ? " or \"x\"" : ""));
+        report(path, fmt::format("{} must start as a number{}", name,
+                                 of_vectors ? " or \"x\", or be \"pulled(0)\"" : ""));
       kept.push_back(std::move(one));
+      if (kept.back().pulled_by) kept.push_back({.name = rest_of(name), .is_rest = true});
     }
+  }
+
+  /// The message of "pulled(0)", of which a worker keeps the sum of all pulls.
+  static std::optional<std::size_t> pulled(const json& start) {
+    static constexpr std::string_view kBegin = "pulled(", kEnd = ")";
+    const std::string text = start.is_string() ? spaced(start.get<std::string>()) : "";
+    std::string tight;
+    for (const char c : text)
+      if (c != ' ') tight += c;
+    if (tight.size() != kBegin.size() + 1 + kEnd.size() || !tight.starts_with(kBegin) ||
+        !tight.ends_with(kEnd) ||
+        std::isdigit(static_cast<unsigned char>(tight[kBegin.size()])) == 0)
+      return std::nullopt;
+    return static_cast<std::size_t>(tight[kBegin.size()] - '0');
   }
 
   void check_new_name(const std::string& path, const std::string& name) {
@@ -329,45 +346,7 @@ class ListingReader {
   }
 
   void read_codec(Listing& listing) {
-    if (!table_.contains("codec")) return;
-    json given = table_["codec"];
-    if (given.is_string()) given = {{"kind", given}};
-    const json kind = given.is_object() ? given.value("kind", json()) : json();
-    const auto entry = std::ranges::find_if(
-        codec_catalog(), [&](const CodecEntry& one) { return kind == one.name; });
-    if (entry == codec_catalog().end()) {
-      std::vector<std::string> known;
-      for (const CodecEntry& one : codec_catalog()) known.emplace_back(one.name);
-      return report("codec", "a codec is { kind = …, … }", fmt::format("known: {}", one_of(known)));
-    }
-    if (kind == "none") return;
-    listing.codec = {{"kind", kind}};
-    std::vector<Field> fields(entry->fields.begin(), entry->fields.end());
-    fields.insert(fields.end(), codec_fields().begin(), codec_fields().end());
-    for (const Field& field : fields) read_codec_key(field, given, listing.codec);
-    for (const auto& [key, value] : given.items())
-      if (!listing.codec.contains(key))
-        report(fmt::format("codec.{}", key),
-               fmt::format("the codec {} has no key '{}'", kind.get<std::string>(), key));
-  }
-
-  void read_codec_key(const Field& field, const json& given, json& codec) {
-    const std::string name(field.name), path = fmt::format("codec.{}", name);
-    if (!given.contains(name)) {
-      if (field.fallback.empty()) return report("codec", fmt::format("{} is required", path));
-      codec[name] = json::parse(field.fallback);
-      return;
-    }
-    codec[name] = given[name];
-    const bool is_flag = field.type == FieldType::boolean;
-    if (is_flag ? !given[name].is_boolean() : !given[name].is_number())
-      return report(path, fmt::format("{} is {}", path, is_flag ? "true or false" : "a number"));
-    if (is_flag) return;
-    const double value = given[name].get<double>();
-    if (value < field.minimum || value > field.maximum ||
-        (field.minimum_excluded && value == field.minimum))
-      report(path, fmt::format("{} is {}", path, field.help));
-    if (field.type == FieldType::number) codec[name] = value;
+    if (table_.contains("codec")) listing.codec = listed_codec(table_["codec"], findings_);
   }
 
   void read_between(Listing& listing) {

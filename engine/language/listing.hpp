@@ -42,7 +42,13 @@ struct Kept {
   std::string name;
   double start = 0;
   bool starts_at_x = false;  // vectors only
+  /// The vector is the sum of all pulls of that message so far, which hearing adds to and nothing
+  /// else assigns; what it is rounded by is in a vector beside it, rest_of().
+  std::optional<std::size_t> pulled_by = {};
+  bool is_rest = false;
 };
+/// The name, which no listing can write.
+inline std::string rest_of(const std::string& name) { return name + ".rest"; }
 
 /// What a method listing says, as docs/METHODS.md specifies it: texts are parsed, defaults are
 /// filled in, names are checked.
@@ -65,6 +71,7 @@ struct Listing {
   std::vector<ListedParameter> parameters;  // by name
   Expression point, model;
   std::vector<Statement> step, say, hear;
+  bool takes_momentum = false;     // g of a step that reads no u may have the recipe's momentum
   std::vector<Statement> send;     // without targets
   std::vector<bool> sends_vector;  // or a number, by message
   struct Mix {

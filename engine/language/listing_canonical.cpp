@@ -15,7 +15,12 @@ json printed(const std::vector<Statement>& statements) {
 
 json printed(const std::vector<Kept>& kept) {
   json table = json::object();
-  for (const Kept& one : kept) table[one.name] = one.starts_at_x ? json("x") : json(one.start);
+  for (const Kept& one : kept) {
+    if (one.is_rest) continue;
+    table[one.name] = one.pulled_by     ? json(fmt::format("pulled({})", *one.pulled_by))
+                      : one.starts_at_x ? json("x")
+                                        : json(one.start);
+  }
   return table;
 }
 

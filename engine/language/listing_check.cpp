@@ -14,20 +14,6 @@ bool has_reduction(const Expression& value) {
   return any_of(value, [](const Expression& one) { return is_reduction(one.operation); });
 }
 
-RoundShape shape_of(const Round& round) {
-  RoundShape shape;
-  bool computed = false, said = false;
-  for (const Leg& leg : round.legs())
-    for (const Phase phase : leg) {
-      if (phase == Phase::gradient || phase == Phase::step) computed = phase == Phase::gradient;
-      if (phase == Phase::step && said) shape.steps_while_heard = true;
-      if (phase != Phase::say && phase != Phase::hear) continue;
-      said = phase == Phase::say;
-      if (!computed) shape.speaks_of_gradients = false;
-    }
-  return shape;
-}
-
 class ListingCheck {
  public:
   ListingCheck(Listing& listing, std::vector<Finding>& findings)
@@ -235,8 +221,9 @@ class ListingCheck {
     if (scope.part != "hear")
       return refuse(fmt::format("{}() can only be heard, in 'hear'", name), "");
     const bool served = listing_.peers == Peers::server;
-    if (value.operation == Operation::mean && (listing_.meets() || served))
-      return refuse("mean() is for rounds",
+    const bool of_rounds = value.operation == Operation::mean || value.operation == Operation::pull;
+    if (of_rounds && (listing_.meets() || served))
+      return refuse(fmt::format("{}() is for rounds", name),
                     fmt::format("{} theirs()", listing_.is_server() ? "a server has"
                                                : served ? "a server's workers have mine() and"
                                                         : "meetings have mine() and"));
@@ -251,6 +238,9 @@ class ListingCheck {
       return refuse(fmt::format("there is no message {}", value.index),
                     fmt::format("send has {}, counted from 0", known));
     if (value.index >= types.size()) return std::nullopt;  // reported there
+    if (value.operation == Operation::pull && !types[value.index])
+      return refuse(fmt::format("pull() is of vectors, message {} is a scalar", value.index),
+                    fmt::format("write mean({0}) - mine({0})", value.index));
     return types[value.index];
   }
 
@@ -314,6 +304,11 @@ class ListingCheck {
     if ((is_reserved(name) && name != "x" && !assigns_gradient) || is_parameter(name))
       return report(path, statement.column,
                     fmt::format("'{}' cannot be assigned in {}", name, scope.part));
+    const auto kept = std::ranges::find(listing_.vectors, name, &Kept::name);
+    if (kept != listing_.vectors.end() && kept->pulled_by)
+      return report(path, statement.column,
+                    fmt::format("'{}' is the sum of what its worker was pulled by", name),
+                    "hearing adds to it, and nothing else: assign another vector");
     const auto known = scope.names.find(name);
     if (known != scope.names.end() && !known->second && vector)
       return report(path, statement.column,
@@ -349,6 +344,7 @@ class ListingCheck {
         report(path, message.value.column, "an all-reduce carries vectors, this is a scalar");
       listing_.sends_vector.push_back(type.value_or(true));
     }
+    check_pulled(listing_, findings_);
   }
 
   Listing& listing_;

@@ -21,6 +21,13 @@ void add_below(const std::string& path, const std::vector<Finding>& found,
 struct RoundShape {
   bool speaks_of_gradients = true, steps_while_heard = false;
 };
+RoundShape shape_of(const Round& round);
+
+/// The codec of a listing, {kind, …} with all its keys; null: none, or something is wrong with it.
+nlohmann::json listed_codec(const nlohmann::json& given, std::vector<Finding>& findings);
+
+/// Whether there is a vector that the listing's sums of pulls are of.
+void check_pulled(const Listing& listing, std::vector<Finding>& findings);
 
 /// The part of it that is of a listing whose every text is right by itself: lost updates, and what
 /// nobody reads.

@@ -48,7 +48,7 @@ class Experiment {
   Experiment(const Listing& listing, const Rules& rules) : meets_(listing.meets()), rules_(rules) {
     settings_.dimension = kMeasured;
     settings_.decay = {{0, kMeasured, 0.0}};
-    settings_.first_learning_rate = 0.1;
+    settings_.planned_rate = [](std::int64_t) { return 0.1; };
     settings_.snapshots = false;
     settings_.degrees.assign(workers(), 2);
     settings_.follow(rules);
@@ -89,7 +89,7 @@ class Experiment {
   void hear(BasicWorker<double>& worker, std::size_t i,
             const std::vector<std::vector<double>>& messages) const {
     if (meets_) return worker.apply(0, 0, messages[i], messages[1 - i]);
-    std::vector<kernels::Weighted<double>> sources{{messages[i].data(), 0.5}};
+    std::vector<kernels::Weighted<double>> sources{{messages[i].data(), 0}};
     const std::size_t n = workers(), before = (i + n - 1) % n, after = (i + 1) % n;
     for (const std::size_t j : {std::min(before, after), std::max(before, after)})
       sources.push_back({messages[j].data(), 0.25});

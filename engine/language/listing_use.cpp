@@ -62,6 +62,10 @@ class UseCheck {
   }
 
   void check_use() {
+    const auto reads_direction = [](const Statement& one) { return reads(one, "u"); };
+    if (listing_.takes_momentum && std::ranges::any_of(listing_.step, reads_direction))
+      report("momentum", 0, "u has the recipe's momentum in it already",
+             "remove momentum: it is for steps that read g alone");
     const auto of_between = [&](std::string_view name) {
       return listing_.between && (listing_.between->a == name || listing_.between->b == name);
     };
@@ -74,7 +78,7 @@ class UseCheck {
               UseCheck(*listing_.served.hubs->visit, shape_, findings_).is_read(name));
     };
     for (const Kept& one : listing_.vectors)
-      if (!is_used(one.name) && !of_between(one.name))
+      if (!one.is_rest && !is_used(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const Kept& one : listing_.numbers)
@@ -86,7 +90,9 @@ class UseCheck {
         report(fmt::format("parameters.{}", one.name), 0,
                fmt::format("'{}' is never read", one.name), "remove it, or use it");
     for (std::size_t i = 0; i < listing_.send.size() && listing_.peers != Peers::server; ++i)
-      if (!occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
+      if (std::ranges::find(listing_.vectors, std::optional(i), &Kept::pulled_by) ==
+              listing_.vectors.end() &&
+          !occurs([&](const Expression& one) { return is_heard(one.operation) && one.index == i; }))
         report(fmt::format("send.{}", i), 0, fmt::format("message {} is never heard", i),
                fmt::format("read {}({}) in hear, or do not send it",
                            listing_.meets() ? "theirs" : "mean", i));
@@ -206,6 +212,37 @@ void check_heard(const std::string& path, const std::vector<Statement>& send,
 }
 
 }  // namespace
+
+RoundShape shape_of(const Round& round) {
+  RoundShape shape;
+  bool computed = false, said = false;
+  for (const Leg& leg : round.legs())
+    for (const Phase phase : leg) {
+      if (phase == Phase::gradient || phase == Phase::step) computed = phase == Phase::gradient;
+      if (phase == Phase::step && said) shape.steps_while_heard = true;
+      if (phase != Phase::say && phase != Phase::hear) continue;
+      said = phase == Phase::say;
+      if (!computed) shape.speaks_of_gradients = false;
+    }
+  return shape;
+}
+
+void check_pulled(const Listing& listing, std::vector<Finding>& findings) {
+  for (const Kept& one : listing.vectors) {
+    if (!one.pulled_by) continue;
+    const auto report = [&](std::string message, std::string remedy = {}) {
+      findings.push_back(
+          {fmt::format("keep.{}", one.name), 0, std::move(message), std::move(remedy)});
+    };
+    if (listing.meets() || listing.peers == Peers::server)
+      report("pulled() is for rounds with neighbours");
+    else if (*one.pulled_by >= listing.send.size())
+      report(fmt::format("there is no message {}", *one.pulled_by),
+             fmt::format("send has {}, counted from 0", listing.send.size()));
+    else if (!listing.sends_vector[*one.pulled_by])
+      report(fmt::format("message {} is a scalar", *one.pulled_by), "pulled() is of vectors");
+  }
+}
 
 void check_messages_of_server(const Listing& listing, std::vector<Finding>& findings) {
   const bool is_visit = listing.is_visit();

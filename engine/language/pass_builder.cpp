@@ -53,6 +53,7 @@ Code code_of(Operation operation) {
 
 Kind kind_of(Operation operation) {
   if (operation == Operation::mean) return Kind::mean;
+  if (operation == Operation::pull) return Kind::pull;
   return operation == Operation::mine ? Kind::mine : Kind::theirs;
 }
 
@@ -70,6 +71,7 @@ std::optional<Operand> place_of_vector(const Listing& listing, std::string_view 
 Pass PassBuilder::build() {
   const PartProgram::Stage& stage = program_.stages_[stage_];
   if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift();
+  if (stage_ == 0 && program_.options_.hears) add_pulls();
   // What the optimiser keeps changes with every gradient, whatever the conditions.
   if (stage_ == 0 && program_.uses_direction_) direction();
   std::size_t condition = 0;
@@ -126,6 +128,7 @@ Operand PassBuilder::compile(const Expression& value) {
     case Operation::name:
       return vector(value.name);
     case Operation::mean:
+    case Operation::pull:
     case Operation::mine:
     case Operation::theirs:
       return message(kind_of(value.operation), value.index);
@@ -190,6 +193,24 @@ void PassBuilder::drift() {
       emit(Code::multiply, constant(HiddenNumber::drift), emit(Code::subtract, b, a));
   assign(mix.a, emit(Code::add, a, delta));
   assign(mix.b, emit(Code::subtract, b, delta));
+}
+
+// Two sums whose rounding is known (Knuth's), so that the sum has the digits of two vectors: sum
+// and rest are what the two vectors, the pull and what its own sum was rounded by come to.
+void PassBuilder::add_pulls() {
+  const auto add = [&](Operand a, Operand b) { return emit(Code::add, a, b); };
+  const auto subtract = [&](Operand a, Operand b) { return emit(Code::subtract, a, b); };
+  for (const Kept& one : program_.listing_->vectors) {
+    if (!one.pulled_by || !is_sent(*one.pulled_by)) continue;
+    const Operand before = vector(one.name), pull = message(Kind::pull, *one.pulled_by);
+    const Operand sum = add(before, pull), added = subtract(sum, before);
+    const Operand lost = add(subtract(before, subtract(sum, added)), subtract(pull, added));
+    const std::string rest = rest_of(one.name);
+    const Operand more = add(add(vector(rest), lost), message(Kind::rest, *one.pulled_by));
+    const Operand rounded = add(sum, more);
+    assign(rest, subtract(more, subtract(rounded, sum)));
+    assign(one.name, rounded);
+  }
 }
 
 void PassBuilder::assign(const std::string& name, Operand value) {

@@ -27,6 +27,7 @@ class PassBuilder {
   Operand direction();
   Operand adam(Operand gradient, Operand decay);
   void drift();
+  void add_pulls();
   void assign(const std::string& name, Operand value);
   void reduce();
   void store_all();

@@ -53,6 +53,8 @@ struct Operand {
     at,        // where it was taken
     moment,    // of the local optimiser
     mean,      // of message `index`, weighted
+    pull,      // what it differs from the own message by
+    rest,      // what the sum that the pull is was rounded by
     mine,
     theirs,
     said,      // message `index` of the worker, where it is being said
@@ -149,6 +151,7 @@ class PartProgram {
   /// What else the part does.
   struct Options {
     bool drifts = false;                 // before it, by HiddenNumber::drift
+    bool hears = false;                  // before it, sums of pulls are added to
     bool keeps = true;                   // what it assigns; false: it only reads
     bool keeps_gradient = false;         // g too
     const Expression* result = nullptr;  // written to `result_to` at its end

@@ -27,8 +27,9 @@ constexpr std::array kFunctions = {
     Function{"floor", Operation::floor, 1},      Function{"ceil", Operation::ceiling, 1},
     Function{"mod", Operation::modulo, 2},       Function{"norm", Operation::norm, 1},
     Function{"dot", Operation::dot, 2},          Function{"sum", Operation::sum, 1},
-    Function{"mean", Operation::mean, 1},        Function{"mine", Operation::mine, 1},
-    Function{"theirs", Operation::theirs, 1},    Function{"mix", Operation::mix, 3},
+    Function{"mean", Operation::mean, 1},        Function{"pull", Operation::pull, 1},
+    Function{"mine", Operation::mine, 1},        Function{"theirs", Operation::theirs, 1},
+    Function{"mix", Operation::mix, 3},
 };
 
 struct Sign {
@@ -208,10 +209,7 @@ class ListingParser {
       throw ListingError(at,
                          fmt::format("{}() takes {} argument{}, not {}", word, function->arguments,
                                      function->arguments == 1 ? "" : "s", made.arguments.size()));
-    const bool of_message = made.operation == Operation::mean ||
-                            made.operation == Operation::mine ||
-                            made.operation == Operation::theirs;
-    return of_message ? message(std::move(made), word) : made;
+    return is_heard(made.operation) ? message(std::move(made), word) : made;
   }
 
   static Expression message(Expression call, const std::string& word) {
@@ -273,6 +271,7 @@ std::string print(const Expression& expression) {
     case Operation::name:
       return expression.name;
     case Operation::mean:
+    case Operation::pull:
     case Operation::mine:
     case Operation::theirs:
       return fmt::format("{}({})", function_name(expression.operation), expression.index);

@@ -15,6 +15,7 @@ enum class Operation : std::uint8_t {
   number,  // `number`
   name,    // the value of `name`
   mean,
+  pull,
   mine,
   theirs,  // of message `index`
   negate,
@@ -88,7 +89,7 @@ Statement parse_message(std::string_view text);
 std::string print(const Expression& expression);
 std::string print(const Statement& statement);
 
-/// mean(i), mine(i), theirs(i).
+/// mean(i), pull(i), mine(i), theirs(i).
 inline bool is_heard(Operation operation) {
   return operation >= Operation::mean && operation <= Operation::theirs;
 }

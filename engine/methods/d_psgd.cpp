@@ -38,7 +38,6 @@ AlgorithmEntry d_psgd_entry() {
           .summary = "average with all neighbours every step, synchronous",
           .source = "1705.09056",
           .peers = Peers::neighbours,
-          .optimizers = Optimizers::sgd,
           .fields = kDPsgdFields,
           .make = &make_d_psgd,
           .agreement = "rho"};

@@ -29,10 +29,11 @@ bool averages_gradients(const Listing& listing) {
          is_just(listing.send, "g") && is_just(listing.hear, "g = mean(0)");
 }
 
-bool takes_directions(const Listing& listing) {
+Optimizers optimizers_of(const Listing& listing) {
+  if (listing.step.empty()) return Optimizers::none;
   for (const Statement& statement : listing.step)
-    if (reads(statement, "u")) return true;
-  return false;
+    if (reads(statement, "u")) return Optimizers::any;
+  return listing.takes_momentum ? Optimizers::sgd : Optimizers::own;
 }
 
 std::string_view or_else(const std::string& text, std::string_view fallback) {
@@ -59,7 +60,7 @@ class ListedEntry {
               .summary = or_else(listing_->about.summary, "a method of a recipe"),
               .source = or_else(listing_->about.source, "a recipe"),
               .peers = listing_->peers,
-              .optimizers = takes_directions(*listing_) ? Optimizers::any : Optimizers::none,
+              .optimizers = optimizers_of(*listing_),
               .fields = fields_,
               .make = [this](const json& options,
                              const Spectral* nominal) { return make(options, nominal); },
@@ -191,6 +192,7 @@ class ListedEntries {
   const AlgorithmEntry& of(const Listing& listing) EXCLUDES_LOCK(mutex_) {
     json key = canonical(listing);
     key["name"] = {listing.name, listing.about.label};
+    key["momentum"] = listing.takes_momentum;
     key["agreement"] = listing.of_graph.agreement ? print(*listing.of_graph.agreement) : "";
     key["parameters"] = json::array();  // with what their entry says of them
     for (const ListedParameter& one : listing.parameters)

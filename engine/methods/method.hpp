@@ -118,8 +118,9 @@ inline constexpr double kMostCommunicationRate = 1e6;
 /// Which of a recipe's optimisers turn a method's gradients into steps.
 enum class Optimizers {
   any,
-  sgd,  // with momentum and weight decay
-  none  // the method's rule has a step of its own: of the recipe it takes the learning rate
+  sgd,  // the method's step is its own, along what SGD with momentum makes of the gradient
+  own,  // its step is its own: of the recipe it takes the learning rate and weight decay
+  none  // its workers take no step: they send their gradients, and it takes the learning rate alone
 };
 
 /// What theory says of exchanges that take no time and nothing else: the consensus distance C is in

@@ -15,6 +15,9 @@ namespace acid {
 struct Batch {
   std::span<const float> features;       // rows × shape.features(), row-major
   std::span<const std::int64_t> labels;  // rows × shape.labels()
+  /// Of the loss of a gradient: the share of each label that all classes, its own too, have evenly
+  /// (Szegedy et al. 2016, 1512.00567, §7). Evaluations take labels as they are.
+  double label_smoothing = 0;
 };
 
 /// One lane's instance of a model: cross-entropy loss, gradient and evaluation on flat vectors that

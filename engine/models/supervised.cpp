@@ -103,7 +103,9 @@ class Supervised : public Objective {
       prefetcher_->take(worker, step, lane.minibatch);
     else
       gather(worker, step, lane.minibatch);
-    return lane.model->loss_and_gradient(x, buffers, lane.minibatch.batch(), g, ready);
+    Batch batch = lane.minibatch.batch();
+    batch.label_smoothing = dataset_.label_smoothing;
+    return lane.model->loss_and_gradient(x, buffers, batch, g, ready);
   }
 
   int evaluation_chunks(EvaluationSet set) const override {

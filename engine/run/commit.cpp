@@ -26,7 +26,7 @@ bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& r
   if (what.staleness) record.staleness = *what.staleness;
   log.add(what.worker, what.begins_next ? EventKind::commit_and_begin : EventKind::commit_gradient,
           what.time, worker, what.logs_staleness ? static_cast<std::uint64_t>(*what.staleness) : 0);
-  return std::isfinite(what.loss);
+  return can_be_loss(what.loss);
 }
 
 }  // namespace acid

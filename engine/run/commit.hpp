@@ -30,8 +30,8 @@ struct Commit {
 std::optional<double> norm_before_hearing(const RunSpec& spec, Worker& worker);
 
 /// Lets the worker commit, fills in the record of it, and logs the event. False where the loss is
-/// not finite: the run has diverged. The thread that may change the worker calls it, and has the
-/// record to itself meanwhile.
+/// none (can_be_loss): the run has diverged. The thread that may change the worker calls it, and
+/// has the record to itself meanwhile.
 bool commit(const Commit& what, Worker& worker, EventLog& log, GradientRecord& record);
 
 }  // namespace acid

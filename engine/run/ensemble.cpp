@@ -98,7 +98,7 @@ class PendingExchanges {
 
  private:
   void add(std::size_t index, int worker, const float* own, const float* partner, double late) {
-    offers_[index] = {{{own, 0.5}, {partner, 0.5}}};
+    offers_[index] = {{{own, 0}, {partner, 0.5}}};
     heard_[static_cast<std::size_t>(worker)] = {.sources = offers_[index], .late = late};
   }
 
@@ -152,7 +152,11 @@ WorkerSettings worker_settings(const RunSpec& spec, const Objective& objective, 
   for (int w = 0; w < spec.workers; ++w)
     settings.degrees.push_back(spec.topology->neighbour_count(w));
   settings.codec_seed = spec.seeds.derived(Purpose::dither);
-  settings.first_learning_rate = spec.learning_rate(spec.after_legs(1, 0, 0));
+  settings.planned_rate = [schedule = spec.schedule, budget = spec.budget,
+                           n = spec.workers](std::int64_t number) {
+    return schedule.rate(
+        budget.progress({.gradients = number * n, .normalised_time = static_cast<double>(number)}));
+  };
   return settings;
 }
 
@@ -358,12 +362,7 @@ Evaluation evaluate(Objective& objective, EvaluationSet set, const MeanModel& me
 template <class T>
 void mean_in_order(std::span<const T* const> vectors, T* out, std::size_t first, std::size_t last,
                    const Backend& backend) {
-  const kernels::Table<T>& kernels = backend.kernels<T>();
-  std::vector<kernels::Weighted<T>> summed;
-  for (const T* vector : vectors) summed.push_back({vector, 1});
-  kernels.weighted_sum(summed.data(), summed.size(), first, out + first, last - first);
-  const kernels::Weighted<T> sum{out, T(1) / static_cast<T>(vectors.size())};
-  kernels.weighted_sum(&sum, 1, first, out + first, last - first);
+  backend.kernels<T>().mean(vectors.data(), vectors.size(), first, out + first, last - first);
 }
 
 template void mean_in_order(std::span<const float* const>, float*, std::size_t, std::size_t,

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/recorder/metrics.hpp"
+#include "engine/worker/direction.hpp"
 
 namespace acid {
 
@@ -70,7 +71,7 @@ void Sampler::gather(const GradientRecords& notes) {
       gathered_.norm += note.norm;
       ++gathered_.norms;
     }
-    if (std::isfinite(note.loss)) {
+    if (can_be_loss(note.loss)) {
       last_finite_loss_ = note.loss;
     } else {
       diverge(fmt::format("the loss of worker {} is {} at its gradient {}", note.worker, note.loss,
@@ -94,6 +95,21 @@ void Sampler::count_staleness(std::int64_t staleness) {
   ++staleness_[place];
 }
 
+// The model of a server is no mean.
+void Sampler::look_for_blow_up(const MeanModel& mean) {
+  if (spec_.method.has_server() || spec_.workers == 1) return;
+  const double known = kKnownOfMean * std::sqrt(mean.consensus_distance);
+  const double length = euclidean_norm(mean.x);
+  if (!(known > length)) return;
+  std::vector<float> x(objective_.dimension()), buffers(objective_.buffer_size());
+  objective_.start(0, x, buffers);
+  if (!(known > euclidean_norm(x))) return;
+  diverge(
+      fmt::format("the consensus distance is {:.3g}: the mean, of length {:.3g}, is what "
+                  "rounding has left of workers that are so far apart",
+                  mean.consensus_distance, length));
+}
+
 void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
                     const GradientRecords& notes) {
   values.add("consensus_distance", mean.consensus_distance);
@@ -104,6 +120,7 @@ void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
   if (mean.not_finite >= 0)
     diverge(fmt::format("the parameters of worker {} are not finite after its gradient {}",
                         mean.not_finite, mean.not_finite_gradients));
+  look_for_blow_up(mean);
   values.add("exchanges", static_cast<double>(totals.exchanges));
   values.add("bytes_sent", static_cast<double>(totals.position.bytes));
   if (totals.position.seconds > 0)
@@ -111,9 +128,8 @@ void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
 }
 
 std::string Sampler::take_diverged(GradientRecords notes, Position* position) {
-  const auto bad = std::find_if(notes.begin(), notes.end(), [](const GradientRecord& note) {
-    return !std::isfinite(note.loss);
-  });
+  const auto bad = std::find_if(notes.begin(), notes.end(),
+                                [](const GradientRecord& note) { return !can_be_loss(note.loss); });
   ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
   *position = last_ ? later(bad->position, last_->position) : bad->position;
   notes.erase(bad + 1, notes.end());
@@ -138,17 +154,17 @@ void Sampler::look_for_target(const Values& values) {
 void Sampler::evaluate_mean(Values& values, const MeanModel& mean) {
   const Evaluation test = evaluate(objective_, EvaluationSet::test, mean, parallel_for_);
   values.add("eval_loss", test.loss);
-  if (!std::isfinite(test.loss))
+  if (!can_be_loss(test.loss))
     diverge(fmt::format("the mean's loss on the test set is {}", test.loss));
   if (objective_.has_accuracy()) values.add("eval_accuracy", test.accuracy);
   for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].first, test.named[k]);
   const double training = evaluate(objective_, EvaluationSet::training, mean, parallel_for_).loss;
   values.add("train_loss_at_mean", training);
-  if (!std::isfinite(training)) diverge(fmt::format("the mean's training loss is {}", training));
+  if (!can_be_loss(training)) diverge(fmt::format("the mean's training loss is {}", training));
   if (!objective_.has_validation()) return;
   const Evaluation held_out = evaluate(objective_, EvaluationSet::validation, mean, parallel_for_);
   values.add("validation_loss", held_out.loss);
-  if (!std::isfinite(held_out.loss))
+  if (!can_be_loss(held_out.loss))
     diverge(fmt::format("the mean's validation loss is {}", held_out.loss));
   if (objective_.has_accuracy()) values.add("validation_accuracy", held_out.accuracy);
   for (std::size_t k = 0; k < named_.size(); ++k) values.add(named_[k].second, held_out.named[k]);
@@ -161,6 +177,9 @@ void Sampler::evaluate_workers(Values& values, const std::vector<Model>& models)
     const auto [worker, x, buffers] = models[i];
     const Evaluation own = evaluate(objective_, EvaluationSet::test, x, buffers, parallel_for_);
     values.add("worker_loss", own.loss, worker);
+    if (!can_be_loss(own.loss))
+      diverge(fmt::format("the loss of worker {}'s own model on the test set is {:.3g}", worker,
+                          own.loss));
     loss += own.loss;
     if (!std::isnan(worst) && !(own.loss <= worst)) worst = own.loss;  // NaN is the worst of all
     if (!objective_.has_accuracy()) continue;
@@ -227,7 +246,5 @@ void Sampler::take_final(const MeanModel& mean, const Ensemble& ensemble, const 
   look_for_target(values);
   recorder_.sample(totals.position, values.list);
 }
-
-// Eight sums side by side, as a processor adds them; their order is fixed, and so are the bits.
 
 }  // namespace acid

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,11 @@
 #include "engine/run/sample_times.hpp"
 
 namespace acid {
+
+/// Whether a task can have such a loss: of parameters in 32 bits it is a number that 32 bits hold.
+inline bool can_be_loss(double loss) {
+  return std::abs(loss) <= static_cast<double>(std::numeric_limits<float>::max());
+}
 
 /// What one committed gradient tells; gathered between samples.
 struct GradientRecord {
@@ -111,6 +118,11 @@ class Sampler {
   void count_staleness(std::int64_t staleness);
   void begin(Values& values, const MeanModel& mean, const Totals& totals,
              const GradientRecords& notes);
+  /// A mean that workers far apart leave is known to some 2⁻²⁴ of how far they are, times what many
+  /// of them and many steps add: where it, and the start of worker 0, are shorter than that, the
+  /// workers have blown up and their mean says nothing.
+  static constexpr double kKnownOfMean = 0x1p-20;
+  void look_for_blow_up(const MeanModel& mean);
   void evaluate_mean(Values& values, const MeanModel& mean);
   /// A worker's own model, wherever it is kept.
   struct Model {

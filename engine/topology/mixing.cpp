@@ -21,6 +21,14 @@ std::vector<int> neighbour_workers(const Topology& topology, int i) {
 
 }  // namespace
 
+double MixingMatrix::excess(int i) const {
+  constexpr double kRounding = 1e-12;
+  const auto row = static_cast<std::size_t>(i);
+  double sum = self[row] - 1;
+  for (const Neighbour& neighbour : neighbours[row]) sum += neighbour.weight;
+  return std::abs(sum) < kRounding ? 0 : sum;
+}
+
 MixingMatrix metropolis_weights(const Topology& topology) {
   MixingMatrix matrix;
   matrix.neighbours.resize(static_cast<std::size_t>(topology.workers()));

@@ -110,6 +110,9 @@ Topology make_topology(int workers, const nlohmann::json& options);
 struct MixingMatrix {
   std::vector<double> self;
   std::vector<std::vector<Neighbour>> neighbours;  // weight = Wᵢⱼ, ascending worker
+
+  /// By how much row i's weights exceed 1: 0, to the bit, unless they do by more than rounding.
+  double excess(int i) const;
 };
 MixingMatrix metropolis_weights(const Topology& topology);
 MixingMatrix uniform_weights(const Topology& topology);

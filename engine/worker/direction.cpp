@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/worker/passes.hpp"
 #include "engine/worker/worker_settings.hpp"
 
 namespace acid {
@@ -49,16 +50,22 @@ void transpose(const T* matrix, std::size_t rows, std::size_t columns, T* out) {
 }
 
 template <class T>
+void add_momentum(const WorkerView<T>& worker, T* direction) {
+  T* const m = worker.moment(0);
+  if (m == nullptr) return;
+  const OptimizerSettings& optimizer = worker.settings.optimizer;
+  const auto momentum = static_cast<T>(optimizer.momentum);
+  for (std::size_t k = 0; k < worker.settings.dimension; ++k) {
+    m[k] = momentum * m[k] + direction[k];
+    direction[k] = optimizer.nesterov ? direction[k] + momentum * m[k] : m[k];
+  }
+}
+
+template <class T>
 void make_muon_direction(const WorkerView<T>& worker, T* direction) {
   const OptimizerSettings& optimizer = worker.settings.optimizer;
   const std::size_t dimension = worker.settings.dimension;
-  if (T* const m = worker.moment(0)) {
-    const auto momentum = static_cast<T>(optimizer.momentum);
-    for (std::size_t k = 0; k < dimension; ++k) {
-      m[k] = momentum * m[k] + direction[k];
-      direction[k] = optimizer.nesterov ? direction[k] + momentum * m[k] : m[k];
-    }
-  }
+  add_momentum(worker, direction);
   const auto scale_sgd = [&](std::size_t begin, std::size_t end) {
     const auto scale = static_cast<T>(optimizer.sgd_scale);
     for (std::size_t k = begin; k < end; ++k) direction[k] *= scale;
@@ -114,24 +121,45 @@ void orthogonalise(const kernels::Table<T>& kernels, std::size_t rows, std::size
 template <class T>
 const T* direction_of(const WorkerView<T>& worker, const T* gradient) {
   const OptimizerSettings& optimizer = worker.settings.optimizer;
+  const WorkerSettings& settings = worker.settings;
   const bool muon = optimizer.kind == OptimizerKind::muon;
-  if (!muon && !optimizer.clip_norm) return gradient;
-  const std::size_t dimension = worker.settings.dimension;
-  ACID_ASSERT(worker.settings.backend->is_host_memory(), "gradients of {} are looked at",
-              worker.settings.backend->name());
+  const bool changes = muon || settings.decays_own_gradient() || settings.has_own_momentum();
+  if (!changes && !optimizer.clip_norm) return gradient;
+  const std::size_t dimension = settings.dimension;
+  ACID_ASSERT(settings.backend->is_host_memory(), "gradients of {} are looked at",
+              settings.backend->name());
   const T factor = clip_factor(optimizer, std::span<const T>(gradient, dimension));
-  if (!muon && factor == T{1}) return gradient;
+  if (!changes && factor == T{1}) return gradient;
   // The gradient may be one that all workers step by, so it stays as it is.
   thread_local std::vector<T> direction;
   direction.resize(dimension);
   for (std::size_t k = 0; k < dimension; ++k) direction[k] = factor * gradient[k];
+  if (settings.decays_own_gradient())
+    for (const DecayRange& range : settings.decay)
+      for (std::size_t k = range.begin; k < range.end; ++k)
+        direction[k] += static_cast<T>(range.decay) * worker.x[k];
+  if (settings.has_own_momentum()) add_momentum(worker, direction.data());
   if (muon) make_muon_direction(worker, direction.data());
   return direction.data();
+}
+
+template <class T>
+void shrink_model(const WorkerView<T>& worker, double learning_rate) {
+  for (const DecayRange& range : worker.settings.decay) {
+    if (range.decay == 0) continue;
+    const auto share = static_cast<T>(1 - learning_rate * range.decay);
+    in_parts(worker.settings, range.end - range.begin, [&](std::size_t part, std::size_t size) {
+      const std::size_t first = range.begin + part;
+      worker.kernels().scale(worker.x + first, share, worker.x + first, size);
+    });
+  }
 }
 
 template void orthogonalise(const kernels::Table<float>&, std::size_t, std::size_t, float*);
 template void orthogonalise(const kernels::Table<double>&, std::size_t, std::size_t, double*);
 template const float* direction_of(const WorkerView<float>&, const float*);
 template const double* direction_of(const WorkerView<double>&, const double*);
+template void shrink_model(const WorkerView<float>&, double);
+template void shrink_model(const WorkerView<double>&, double);
 
 }  // namespace acid

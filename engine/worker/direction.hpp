@@ -15,9 +15,18 @@ namespace acid {
 /// Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon): m ← μm + g, u = g + μm with
 /// Nesterov, else m. Each matrix of u becomes √max(1, rows/columns) · orthogonal(u), and the other
 /// tensors, which take SGD's step, sgd_scale · u. The step is then plain SGD by the result, whose
-/// weight decay is therefore decoupled. The vectors are the host's.
+/// weight decay is therefore decoupled.
+///
+/// For a rule with a step of its own an L2 penalty is in it, g ← g + λx, clipped before, unless the
+/// optimiser is AdamW, whose decay shrink_model() does; then SGD's momentum: m ← μm + g, and g ← g
+/// + μm with Nesterov, else m. The vectors are the host's in all of this.
 template <class T>
 const T* direction_of(const WorkerView<T>& worker, const T* gradient);
+
+/// x ← (1 − γλ) x, each tensor with its own λ, wherever the vectors lie: AdamW's weight decay
+/// before the step of a rule that has its own.
+template <class T>
+void shrink_model(const WorkerView<T>& worker, double learning_rate);
 
 /// matrix ← nearly the nearest matrix with orthonormal rows or columns, whichever are fewer: five
 /// steps X ← aX + (bA + cA²)X with A = XXᵀ of Newton and Schulz from X = matrix/‖matrix‖, with the
@@ -36,5 +45,7 @@ extern template void orthogonalise(const kernels::Table<double>&, std::size_t, s
                                    double*);
 extern template const float* direction_of(const WorkerView<float>&, const float*);
 extern template const double* direction_of(const WorkerView<double>&, const double*);
+extern template void shrink_model(const WorkerView<float>&, double);
+extern template void shrink_model(const WorkerView<double>&, double);
 
 }  // namespace acid

@@ -111,6 +111,20 @@ ACID_ELEMENT void add_scaled_element(T x, T weight, T& out) {
   out += weight * x;
 }
 
+/// What a message adds to the mean that an own one is in (see kernels.hpp).
+template <class T>
+ACID_ELEMENT T pull_element(T own, T x, T weight) {
+  return weight * (x - own);
+}
+
+/// sum += value, and rest += what the sum was rounded by, to the bit (Knuth's two-sum).
+template <class T>
+ACID_ELEMENT void add_with_rest(T value, T& sum, T& rest) {
+  const T next = sum + value, added = next - sum;
+  rest += (sum - (next - added)) + (value - added);
+  sum = next;
+}
+
 // What a kernel works on, from element `first` on. Null stays null.
 
 template <class T>

@@ -48,7 +48,7 @@ std::vector<MatrixRange> matrix_ranges(const OptimizerSettings& settings,
 double Schedule::rate(double progress) const {
   const double peak = learning_rate * scale;
   if (progress < warmup) {
-    const double start = scale > 1 ? learning_rate : 0;
+    const double start = warmup_from ? *warmup_from * peak : scale > 1 ? learning_rate : 0;
     return start + (peak - start) * progress / warmup;
   }
   switch (kind) {

@@ -61,11 +61,13 @@ struct Schedule {
   double gamma = 0.1;              // step: factor at each milestone
   double minimum = 0;              // cosine: final factor
   double warmup = 0;               // fraction of the budget over which the factor rises linearly
-  double scale = 1;                // B·n/reference for linear scaling (Goyal et al. 2017), else 1
+  std::optional<double> warmup_from = {};  // share of the rate that it leads to, where it begins
+  double scale = 1;  // B·n/reference for linear scaling (Goyal et al. 2017), else 1
 
   /// Factor × scale × learning_rate at progress ∈ [0, 1] (gradients of all workers ÷ budget).
-  /// Warm-up rises from learning_rate to the scaled rate when scale > 1 (Goyal et al. §2.2), from 0
-  /// otherwise; inverse_sqrt decays as √(warmup/progress) after it.
+  /// Warm-up rises from the share `warmup_from`; without one from learning_rate to the scaled rate
+  /// when scale > 1 (Goyal et al. §2.2), from 0 otherwise; inverse_sqrt decays as
+  /// √(warmup/progress) after it.
   double rate(double progress) const;
 };
 

@@ -100,8 +100,8 @@ void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t 
   const std::size_t begin = index * worker.settings.dimension;
   if (heard.mean != nullptr) return copy_vector(worker, heard.mean + begin, out);
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    worker.kernels().weighted_sum(heard.sources.data(), heard.sources.size(), begin + first,
-                                  out + first, size);
+    worker.kernels().weighted_mean(heard.sources.data(), heard.sources.size(), begin + first,
+                                   out + first, size);
   });
 }
 
@@ -114,9 +114,8 @@ void copy_vector(const WorkerView<T>& worker, const T* vector, T* out) {
 
 template <class T>
 void scale_vector(const WorkerView<T>& worker, const T* vector, double factor, T* out) {
-  const kernels::Weighted<T> scaled{vector, factor};
   in_parts(worker.settings, worker.settings.dimension, [&](std::size_t first, std::size_t size) {
-    worker.kernels().weighted_sum(&scaled, 1, first, out + first, size);
+    worker.kernels().scale(vector + first, static_cast<T>(factor), out + first, size);
   });
 }
 
@@ -135,13 +134,19 @@ void say_number(const Extent& extent, std::size_t index, double value, T* out) {
 template <class T>
 double heard_number(const Extent& extent, const Heard<T>& heard, std::size_t index) {
   ACID_ASSERT(heard.mean == nullptr, "an all-reduce does not carry numbers");
-  double sum = 0;
-  for (const kernels::Weighted<T>& source : heard.sources) {
+  const auto number = [&](const kernels::Weighted<T>& source) {
     double value = 0;
     std::memcpy(&value, source.x + extent.scalar_at(index), sizeof value);
-    sum += source.weight * value;
-  }
-  return sum;
+    return value;
+  };
+  const auto weight = [](const kernels::Weighted<T>& source) {
+    return static_cast<double>(static_cast<T>(source.weight));  // that of the vectors
+  };
+  const double own = number(heard.sources[0]);
+  double sum = weight(heard.sources[0]) * own;
+  for (const kernels::Weighted<T>& source : heard.sources.subspan(1))
+    sum += kernels::pull_element(own, number(source), weight(source));
+  return own + sum;
 }
 
 template <class T>
@@ -161,7 +166,7 @@ void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerV
   rule.say(j, of_j);
   const auto hear = [&](WorkerView<T> worker, const T* own, const T* partner) {
     worker.elapsed = 0;
-    const std::array<kernels::Weighted<T>, 2> offers{{{own, 0.5}, {partner, 0.5}}};
+    const std::array<kernels::Weighted<T>, 2> offers{{{own, 0}, {partner, 0.5}}};
     rule.hear(worker, {.sources = offers});
   };
   hear(i, of_i, of_j);

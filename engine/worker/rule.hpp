@@ -64,12 +64,13 @@ struct StepSize {
 template <class T>
 struct Heard {
   /// The worker's own message first, then the others' in ascending order, weighted as the mixing
-  /// matrix says. Of a meeting: its own and its partner's. Empty where `mean` is there.
+  /// matrix says; the own weight is by how much all of them exceed 1 (kernels.hpp). Of a meeting:
+  /// its own and its partner's. Empty where `mean` is there.
   std::span<const kernels::Weighted<T>> sources = {};
   const T* mean = nullptr;  // of the messages of all workers, where an all-reduce took it
   const T* own = nullptr;   // the worker's own message where `mean` is there
   std::span<const T* const> all = {};  // what `mean` is of, its own included, where it is gathered
-  double late = 0;          // meetings: normalised time since the messages were said
+  double late = 0;                     // meetings: normalised time since the messages were said
   /// A server's: the learning rate of the sender's last gradient, the number of this arrival, and
   /// how many it had heard since its last reply to the sender.
   const StepSize* arrival = nullptr;
@@ -142,6 +143,10 @@ class Rule {
   virtual bool changes_when_saying() const { return false; }
   /// Whether hear() changes the gradient in flight, as in rounds where what is heard is stepped by.
   virtual bool changes_gradient() const { return false; }
+  /// Whether step() goes along the direction that the recipe's optimiser makes of the gradient.
+  /// False: its step is its own; of that optimiser it gets weight decay and, if there is any,
+  /// momentum (direction.hpp).
+  virtual bool steps_by_optimizer() const { return true; }
   /// Whether meet() needs of a partner no more than x and the shared slots.
   virtual bool meets_in_place() const { return true; }
 
@@ -199,7 +204,7 @@ template <class T>
 void optimizer_step(const WorkerView<T>& worker, const OptimizerSettings& optimizer, T* m, T* v,
                     const StepSize& size, const T* gradient, const kernels::Mixed<T>& mixed,
                     T* next_point);
-/// out ← Σ weight · vector `index` of the messages, in their order. `out` is none of them.
+/// out ← the mean of vector `index` of the messages (kernels.hpp). `out` is none of them.
 template <class T>
 void heard_mean(const WorkerView<T>& worker, const Heard<T>& heard, std::size_t index, T* out);
 /// out ← factor·from; `out` may be `from`.
@@ -214,8 +219,8 @@ void add_vector(const WorkerView<T>& worker, const T* from, double weight, T* ou
 /// Both say, and both hear at once, by way of messages: for rules that do not meet in place.
 template <class T>
 void meet_by_messages(const Rule<T>& rule, const WorkerView<T>& i, const WorkerView<T>& j);
-/// Number `index` of a message that is being said, and the weighted sum of those that are heard. An
-/// all-reduce does not carry numbers.
+/// Number `index` of a message that is being said, and the mean of those that are heard, as that of
+/// vectors. An all-reduce does not carry numbers.
 template <class T>
 void say_number(const Extent& extent, std::size_t index, double value, T* out);
 template <class T>

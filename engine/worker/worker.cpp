@@ -72,7 +72,12 @@ void BasicWorker<T>::commit_gradient(double t, std::span<const T> g, double lear
                                      bool begin_next) {
   ++gradients_;
   staleness_ = updates_since_snapshot_++;
-  const WorkerView<T> view = advance(t);
+  WorkerView<T> view = advance(t);
+  if (settings_->decays_own_model()) {
+    rule().advance(view);  // what happened until now, before the model shrinks
+    view.elapsed = 0;
+    shrink_model(view, learning_rate);
+  }
   rule().step(view, {learning_rate, gradients_, staleness_}, direction_of(view, g.data()),
               begin_next ? layout().snapshot(own_) : nullptr);
   const std::span<float> current = buffers_at(0);
@@ -89,8 +94,7 @@ void BasicWorker<T>::say_by(const Rule<T>& rule, double t, std::span<T> out) {
 template <class T>
 void BasicWorker<T>::apply(double t, double t_offer, std::span<const T> own_offer,
                            std::span<const T> partner) {
-  const std::array<kernels::Weighted<T>, 2> offers{
-      {{own_offer.data(), 0.5}, {partner.data(), 0.5}}};
+  const std::array<kernels::Weighted<T>, 2> offers{{{own_offer.data(), 0}, {partner.data(), 0.5}}};
   hear(t, {.sources = offers, .late = t - t_offer});
 }
 

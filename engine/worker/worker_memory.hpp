@@ -33,13 +33,15 @@ class WorkerLayout {
   }
   /// Elements of x and the shared slots.
   std::size_t shared_size() const { return (1 + settings_.shared_slots) * stride(); }
-  /// Without gradients there is neither of them, nor moments.
+  /// Without gradients there is neither of them, nor moments; a rule with a step of its own has
+  /// none of Adam's.
   std::size_t snapshots() const { return settings_.gradients && settings_.snapshots ? 1 : 0; }
   std::size_t gradients() const { return settings_.gradients ? 1 : 0; }
   std::size_t moments() const {
     if (!settings_.gradients) return 0;
     const OptimizerKind kind = settings_.optimizer.kind;
-    if (kind == OptimizerKind::adam || kind == OptimizerKind::adamw) return 2;
+    if (kind == OptimizerKind::adam || kind == OptimizerKind::adamw)
+      return settings_.own_step ? 0 : 2;
     return settings_.optimizer.momentum > 0 ? 1 : 0;
   }
   std::size_t own_vectors() const {

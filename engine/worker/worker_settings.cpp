@@ -25,6 +25,7 @@ void WorkerSettings::follow(const Rules& of_method) {
     ACID_ASSERT(std::ranges::find(kWorkersOwn, slot.name) == kWorkersOwn.end(),
                 "every worker has a vector called {}, whatever its method", slot.name);
   scalars = rules.floats->scalars().size();
+  own_step = !rules.floats->steps_by_optimizer();
 }
 
 }  // namespace acid

@@ -176,7 +176,7 @@ std::string shell_word(const std::string& word) {
 }
 
 std::vector<std::string> warnings(const ReportData& data) {
-  std::vector<std::string> texts = data.comparison.notes;
+  std::vector<std::string> texts = note_texts(data.comparison);
   std::vector<std::string> resumed;
   for (const RunDetail& run : data.runs)
     if (run.attempts.size() > 1) resumed.push_back(run.summary.id);

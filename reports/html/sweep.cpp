@@ -137,6 +137,11 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
     one.styles.push_back(data.styles[g]);
     one.spans.push_back(data.spans[g]);
   }
+  for (ComparedNote note : data.comparison.notes) {
+    if (note.point && *note.point != point) continue;
+    note.point.reset();
+    comparison.notes.push_back(std::move(note));
+  }
   comparison.sections = {{{}, alone.groups}};
   comparison.points = {std::move(alone)};
   for (const ComparedDifference& difference : data.comparison.differences)

@@ -149,7 +149,7 @@ std::string search_section(const ReportData& data) {
       row.push_back(number_text(format_number(choice.winner().mean), choice.winner().mean));
       table.rows.push_back(std::move(row));
     }
-    for (const std::string& note : selection_notes(selection)) body += paragraph(note + ".");
+    for (const ComparedNote& note : selection_notes(selection)) body += paragraph(note.text + ".");
     body += table.html();
   }
   if (body.empty()) return "";

@@ -7,6 +7,7 @@
 #include "engine/base/names.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
+#include "reports/power.hpp"
 #include "reports/verdict.hpp"
 
 namespace acid {
@@ -51,8 +52,10 @@ std::string verdict_in_words(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   if (const int seeds = too_few_seeds(comparison); seeds > 0)
     return fmt::format(
-        "<p class=\"headline\"><strong>No verdict: {} too few.</strong></p>\n",
-        counted(static_cast<std::size_t>(seeds), "seed") + (seeds == 1 ? " is" : " are"));
+        "<p class=\"headline\"><strong>No verdict: {} too few.</strong> It takes {} at "
+        "least.</p>\n",
+        counted(static_cast<std::size_t>(seeds), "seed") + (seeds == 1 ? " is" : " are"),
+        seeds_needed(family_size(comparison)));
   std::string out;
   for (const ComparedPoint& point : comparison.points) {
     const Headline head = headline(comparison, point);

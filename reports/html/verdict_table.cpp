@@ -9,6 +9,7 @@
 #include "reports/html/style.hpp"
 #include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
+#include "reports/power.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -69,7 +70,19 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
   const std::string words = verdict_of(*tested);
   const std::optional<double> p = deciding_p(*tested);
   if (!p) return text(words);
-  return number_text(fmt::format("{}, p = {}", words, format_p(p)), *p);
+  Markup cell = number_text(fmt::format("{}, p = {}", words, format_p(p)), *p);
+  const auto seeds = [&](std::optional<int> needed, const std::string& what) {
+    if (needed)
+      cell.html += fmt::format("<br><small>{} seeds would show {}, {:.0f} % power</small>", *needed,
+                               escaped(what), 100 * kPower);
+  };
+  const Judgement judgement = judge(*tested);
+  if (judgement == Judgement::not_shown || judgement == Judgement::too_few_seeds) {
+    seeds(tested->seeds_to_show, "it");
+    if (tested->equivalence)
+      seeds(tested->equivalence->seeds_to_show, margin_words(tested->equivalence->margin));
+  }
+  return cell;
 }
 
 /// What the first column of every table by group holds.

@@ -97,6 +97,7 @@ const std::map<std::string, const char*> kNotExecuted{
      "the order of threads is no function of settings: tests/drivers/threads_test"},
     {"task.augmentation", "batches of LibTorch: tests/models/supervised_test.cpp"},
     {"task.feature_shift", "the same: tests/data/partition_test.cpp"},
+    {"task.label_smoothing", "the same: tests/models/torch_gradient_test.cpp"},
     {"task.label_noise", "the same: tests/data/partition_test.cpp"},
     {"task.partition.classes_per_worker", "of two classes one is the only choice: the same"},
     {"task.model.interpreter", "no setting of a run: tests/cli/model_process_test.cpp"},
@@ -150,7 +151,7 @@ std::string table_of_kind(const std::string& kind) {
 Overrides context_of(const Key& key) {
   const std::string full = key.full();
   const auto is = [&](std::string_view begin) { return full.starts_with(begin); };
-  if (key.path == "algorithm" && find_algorithm(key.kind)->optimizers == Optimizers::none)
+  if (key.path == "algorithm" && find_algorithm(key.kind)->optimizers != Optimizers::any)
     return {algorithm_of_kind(key), "optimizer.momentum=0.0", "optimizer.weight_decay=0.0",
             "topology=star", "execution.virtual.network.edges=[]"};
   if (key.path == "algorithm")
@@ -166,6 +167,8 @@ Overrides context_of(const Key& key) {
   if (!key.kind.empty()) context.push_back(fmt::format("{}={}", key.path, table_of_kind(key.kind)));
   if (is("optimizer.schedule.") && !key.kind.empty())
     context = {fmt::format("optimizer.schedule={{kind=\"{}\"}}", key.kind)};
+  if (full == "optimizer.schedule.warmup_from")
+    context.emplace_back("optimizer.schedule.warmup=0.5");
   if (full == "optimizer.schedule.reference_batch")
     context.emplace_back("optimizer.schedule.scale_with_workers=linear");
   if (is("execution.virtual.cost") || full == "execution.virtual.network.all_reduce")
@@ -216,11 +219,13 @@ std::vector<std::string> alternatives(const Key& key) {
     case FieldType::table:
       return {};
     case FieldType::numbers:
+    case FieldType::moments:
       return {"[0.25]"};
     case FieldType::texts:
       return {"[\"weight\"]"};
     case FieldType::integer:
     case FieldType::number:
+    case FieldType::moment:
     case FieldType::file:
       break;
   }

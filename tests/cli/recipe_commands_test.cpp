@@ -1,4 +1,5 @@
 // `acid plan`, and `acid run` up to the point where a worker would start.
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -28,6 +29,37 @@ TEST_CASE("plan --json lists every run with the keys that scripts rely on") {
   }
   CHECK(digests.size() == 6);
   CHECK_FALSE(folder.has("acid-store"));
+}
+
+TEST_CASE("plan says how many seeds a verdict takes, and warns where there are fewer") {
+  const Folder folder;
+  folder.write("small.toml", acid::test::kSmallRecipe);
+  const auto with_seeds = [&](const std::string& seeds, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"plan", "small.toml", "--set", "seeds=" + seeds, "--set",
+                               "sweep={ workers.count = [4, 6, 8, 10] }"});
+    return acid::test::acid(folder, more);
+  };
+  const auto few = with_seeds("1-6", {"--json"});
+  INFO(few.err);
+  REQUIRE(few.code == 0);
+  const auto verdict = few.json()["verdict"];
+  const int comparisons = verdict["comparisons"], needed = verdict["seeds_needed"];
+  CHECK(verdict["settings"] == 4);
+  CHECK(verdict["seeds"] == 6);
+  CHECK(comparisons > verdict["at_ends"].get<int>());
+  CHECK(std::exp2(1 - needed) * comparisons <= 0.05);
+  CHECK(std::exp2(2 - needed) * comparisons > 0.05);
+  CHECK(verdict["effect_shown"].is_null());
+  CHECK_THAT(few.err, ContainsSubstring("warning: 6 seeds, but " + std::to_string(needed)) &&
+                          ContainsSubstring("write seeds = \"1-" + std::to_string(needed)));
+  const auto enough = with_seeds("1-" + std::to_string(needed));
+  CHECK_THAT(enough.err, !ContainsSubstring("are needed"));
+  CHECK_THAT(enough.out, ContainsSubstring("It takes " + std::to_string(needed) + " seeds") &&
+                             ContainsSubstring("with 80 % power"));
+  const auto single = acid::test::acid(
+      folder, {"plan", "small.toml", "--json", "--set", "algorithms=[\"ar-sgd\"]"});
+  CHECK(single.json()["verdict"].is_null());
+  CHECK_THAT(single.err, !ContainsSubstring("are needed"));
 }
 
 TEST_CASE("plan says what is known of a graph that changes, once") {

@@ -189,7 +189,16 @@ TEST_CASE("compare --best-over reads a sweep that exists, and refuses the seeds 
   CHECK(chosen.code == 0);
   CHECK_THAT(chosen.out, ContainsSubstring("of 2 values, 4 runs, the largest of 2"));
   CHECK(with({"--selection-seeds", "1,2", "--json"}).json()["groups"][0]["seeds"] == json{3, 4});
+  CHECK(with({"--selection-seeds", "1-2", "--csv"}).out ==
+        with({"--selection-seeds", "1,2", "--csv"}).out);
+  const Result reversed = with({"--selection-seeds", "2-1"});
+  CHECK(reversed.code == 2);
+  CHECK_THAT(reversed.err, ContainsSubstring("goes down; write 1-2"));
   CHECK_THAT(with({"--same-seeds"}).out, ContainsSubstring("ON THE SAME SEEDS"));
+  CHECK_THAT(with({"--same-seeds", "--pivot"}).out, ContainsSubstring("ON THE SAME SEEDS"));
+  CHECK_THAT(with({"--same-seeds", "--pivot", "--csv"}).out, ContainsSubstring("same_seeds"));
+  const std::string latex = with({"--same-seeds", "--pivot", "--latex"}).out;
+  CHECK(latex.find("ON THE SAME SEEDS") > latex.find("\\caption{"));
   CHECK(acid(folder, {"compare", "sweep", "--same-seeds"}).code == 2);
 }
 

@@ -124,10 +124,17 @@ std::vector<Call<T>> calls() {
   list.push_back([](const auto& table, Vectors<T>& v) {
     table.add_scaled(v.at(0), T(0.3), v.at(1), v.size());
   });
+  list.push_back(
+      [](const auto& table, Vectors<T>& v) { table.scale(v.at(0), T(0.3), v.at(1), v.size()); });
+  for (const double excess : {0.0, 0.3})
+    list.push_back([excess](const auto& table, Vectors<T>& v) {
+      const std::array<kernels::Weighted<T>, 3> messages{
+          {{v.at(0), excess}, {v.at(1), 0.2}, {v.at(2), 0.1}}};
+      table.weighted_mean(messages.data(), messages.size(), 0, v.at(3), v.size());
+    });
   list.push_back([](const auto& table, Vectors<T>& v) {
-    const std::array<kernels::Weighted<T>, 3> summed{
-        {{v.at(0), 0.7}, {v.at(1), 0.2}, {v.at(2), 0.1}}};
-    table.weighted_sum(summed.data(), summed.size(), 0, v.at(3), v.size());
+    const std::array<const T*, 3> vectors{v.at(0), v.at(1), v.at(2)};
+    table.mean(vectors.data(), vectors.size(), 0, v.at(3), v.size());
   });
   return list;
 }

@@ -70,11 +70,21 @@ void add_scaled(const T* x, T weight, T* out, std::size_t size) {
 }
 
 template <class T>
-void weighted_sum(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first, T* out,
-                  std::size_t size) {
+void scale(const T* x, T weight, T* out, std::size_t size) {
+  require<T>("scale", size, x, out);
+  real<T>().scale(x, weight, out, size);
+}
+template <class T>
+void weighted_mean(const kernels::Weighted<T>* vectors, std::size_t count, std::size_t first,
+                   T* out, std::size_t size) {
   for (std::size_t i = 0; i < count; ++i)
-    require<T>("weighted_sum", size, vectors[i].x + first, out);
-  real<T>().weighted_sum(vectors, count, first, out, size);
+    require<T>("weighted_mean", size, vectors[i].x + first, out);
+  real<T>().weighted_mean(vectors, count, first, out, size);
+}
+template <class T>
+void mean(const T* const* vectors, std::size_t count, std::size_t first, T* out, std::size_t size) {
+  for (std::size_t i = 0; i < count; ++i) require<T>("mean", size, vectors[i] + first, out);
+  real<T>().mean(vectors, count, first, out, size);
 }
 
 template <class T>
@@ -87,7 +97,9 @@ constexpr kernels::Table<T> kTable{.copy = copy<T>,
                                    .mix_and_sgd = mix_and_sgd<T>,
                                    .mix_and_adam = mix_and_adam<T>,
                                    .add_scaled = add_scaled<T>,
-                                   .weighted_sum = weighted_sum<T>};
+                                   .scale = scale<T>,
+                                   .weighted_mean = weighted_mean<T>,
+                                   .mean = mean<T>};
 
 constexpr std::align_val_t kAligned{Backend::kAlignment};
 

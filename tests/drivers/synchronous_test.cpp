@@ -34,7 +34,7 @@ std::vector<double> run_scalars(const Scalars& f, const Topology& graph, const s
       }
       for (int i = 0; i < n; ++i) {
         const auto k = static_cast<std::size_t>(i);
-        std::vector<kernels::Weighted<double>> heard{{vectors[k], w.self[k]}};
+        std::vector<kernels::Weighted<double>> heard{{vectors[k], w.excess(i)}};
         for (const Neighbour& neighbour : w.neighbours[k])
           heard.push_back({vectors[static_cast<std::size_t>(neighbour.worker)], neighbour.weight});
         workers[i].hear(step, {.sources = heard});

@@ -154,7 +154,10 @@ Lives live(const Listing& listing, const std::vector<std::size_t>& sizes, const 
   optimizers[2].nesterov = true;
   optimizers[3].kind = OptimizerKind::adam;
   optimizers[4].kind = OptimizerKind::adamw;
-  if (entry.optimizers != Optimizers::any) optimizers.resize(1);
+  if (entry.optimizers != Optimizers::any) {
+    optimizers.resize(2);  // whose models shrink before their own step
+    optimizers[1] = {.kind = OptimizerKind::adamw, .weight_decay = 0.01};
+  }
   Lives left;
   for (const OptimizerSettings& optimizer : optimizers)
     for (const std::size_t size : sizes)

@@ -41,7 +41,7 @@ Operand random_operand(Stream& random, const std::vector<bool>& is_set) {
   const auto any = [&](Kind kind, std::uint64_t count) {
     return Operand{kind, static_cast<std::uint16_t>(random.below(count))};
   };
-  const std::uint64_t kind = random.below(24);
+  const std::uint64_t kind = random.below(26);
   switch (kind) {
     case 0:
     case 1:
@@ -64,6 +64,10 @@ Operand random_operand(Stream& random, const std::vector<bool>& is_set) {
       return any(Kind::mine, kMessages);
     case 12:
       return any(Kind::theirs, kMessages);
+    case 13:
+      return any(Kind::pull, kMessages);
+    case 14:
+      return any(Kind::rest, kMessages);
     default:
       break;
   }
@@ -148,7 +152,8 @@ RandomEvent::RandomEvent(Stream& random, std::size_t dimension, bool mean_is_giv
   }
   sums.resize(kMostReductions,
               std::vector<double>((dimension + kReductionBlock - 1) / kReductionBlock));
-  for (std::size_t k = 0; k < kSources; ++k) sources_.push_back({nullptr, random.uniform()});
+  for (std::size_t k = 0; k < kSources; ++k)
+    sources_.push_back({nullptr, k == 0 && random.below(2) == 0 ? 0 : random.uniform()});
   point_at_vectors();
 }
 

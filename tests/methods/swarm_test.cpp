@@ -26,7 +26,7 @@ struct Swarm {
     settings.dimension = kDimension;
     settings.decay = {{0, kDimension, 0.0}};
     settings.snapshots = true;
-    settings.first_learning_rate = kRate;
+    settings.planned_rate = [](std::int64_t) { return kRate; };
     settings.follow(method.rules);
     memory = std::make_unique<WorkerMemory<double>>(settings, kWorkers);
     Stream stream(7);

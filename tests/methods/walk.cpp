@@ -26,7 +26,7 @@ Walk::Walk(const Topology& graph, const AlgorithmEntry& entry, const nlohmann::j
 
 void Walk::go(int legs, double learning_rate, const Gradient& gradient) {
   messages_.resize(workers.size());
-  settings.first_learning_rate = learning_rate;
+  settings.planned_rate = [rate = learning_rate](std::int64_t) { return rate; };
   for (int k = 0; k < legs; ++k, ++leg_)
     for (const Phase phase : method.round.leg(leg_)) {
       if (phase == Phase::hear) {
@@ -72,7 +72,7 @@ void Walk::hear() {
     Heard<double> heard{.mean = mean_.data(), .own = messages[i].data()};
     std::vector<kernels::Weighted<double>> sources;
     if (!with_all) {
-      sources.push_back({messages[i].data(), weights.self[i]});
+      sources.push_back({messages[i].data(), weights.excess(static_cast<int>(i))});
       for (const Neighbour& neighbour : weights.neighbours[i])
         sources.push_back(
             {messages[static_cast<std::size_t>(neighbour.worker)].data(), neighbour.weight});

@@ -11,7 +11,8 @@ using namespace acid::test;
 
 namespace {
 
-/// A model that only reports what it was given: its loss is the sum of the features and labels. It
+/// A model that only reports what it was given: its loss is the sum of features, labels and what
+/// labels are smoothed by. It
 /// tells of the second half of its gradient only.
 class EchoModel : public Model {
  public:
@@ -20,11 +21,12 @@ class EchoModel : public Model {
                            const GradientReady& ready) override {
     std::ranges::copy(x, g.begin());
     if (ready) ready(g.size() / 2, g.size());
-    return sum(batch);
+    return sum(batch) + 1e6 * batch.label_smoothing;
   }
   PartialEvaluation evaluate(std::span<const float> /*x*/, std::span<const float> /*buffers*/,
                              const Batch& batch) override {
-    return {sum(batch), 0, static_cast<std::int64_t>(batch.labels.size())};
+    return {sum(batch) + 1e6 * batch.label_smoothing, 0,
+            static_cast<std::int64_t>(batch.labels.size())};
   }
 
  private:
@@ -107,6 +109,20 @@ TEST_CASE("augmented minibatches are functions of worker and step, and evaluatio
     different += plain->gradient(0, 1, step, x, {}, g) != loss ? 1 : 0;
   }
   CHECK(different > 25);
+  for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
+    CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
+}
+
+TEST_CASE("labels are smoothed for gradients, and for no evaluation") {
+  EchoRuntime runtime;
+  Dataset dataset = make_dataset(kTiny, 50, 5);
+  const auto plain = make_linear(runtime, dataset, 4, 2, 2);
+  dataset.label_smoothing = 0.25;
+  const auto task = make_linear(runtime, dataset, 4, 2, 2);
+  std::vector<float> x(task->dimension(), 1.5F), g(x.size());
+  for (int step = 0; step < 5; ++step)
+    CHECK(task->gradient(0, 1, step, x, {}, g) ==
+          Approx(plain->gradient(0, 1, step, x, {}, g) + 0.25e6));
   for (const EvaluationSet set : {EvaluationSet::test, EvaluationSet::training})
     CHECK(task->evaluate(0, set, 0, x, {}).loss_sum == plain->evaluate(0, set, 0, x, {}).loss_sum);
 }

@@ -216,6 +216,68 @@ TEST_CASE("a linear model's gradient is the closed form, tensor by tensor") {
   for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
 }
 
+// −Σₖ qₖ log pₖ with q = (1 − s) of the label and s / classes of all.
+TEST_CASE("with smoothed labels loss and gradient are the closed form, evaluation stays plain") {
+  constexpr double kSmoothing = 0.3;
+  const Case c{model_options("linear"), kTiny, false};
+  State state(c.options, c.shape);
+  const Examples examples(c.shape, 5, 3);
+  Batch batch = examples.batch();
+  const auto model = make(c);
+  const double plain = model->evaluate(state.x, {}, batch).loss_sum;
+  batch.label_smoothing = kSmoothing;
+  std::vector<float> g(state.x.size());
+  const double loss = model->loss_and_gradient(state.x, {}, batch, g);
+  CHECK(model->evaluate(state.x, {}, batch).loss_sum == plain);
+
+  const std::size_t width = 128;
+  std::vector<double> expected(g.size());
+  double expected_loss = 0;
+  for (std::size_t row = 0; row < 5; ++row) {
+    const float* input = examples.features.data() + row * width;
+    double logits[3];
+    double total = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      logits[k] = state.x[3 * width + k];
+      for (std::size_t j = 0; j < width; ++j)
+        logits[k] += static_cast<double>(state.x[k * width + j]) * input[j];
+      total += std::exp(logits[k]);
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      const bool is_label = static_cast<std::size_t>(examples.labels[row]) == k;
+      const double wanted = kSmoothing / 3 + (is_label ? 1 - kSmoothing : 0);
+      expected_loss += wanted * (std::log(total) - logits[k]) / 5;
+      const double slope = (std::exp(logits[k]) / total - wanted) / 5;
+      for (std::size_t j = 0; j < width; ++j) expected[k * width + j] += slope * input[j];
+      expected[3 * width + k] += slope;
+    }
+  }
+  CHECK(loss == Approx(expected_loss).epsilon(1e-5));
+  CHECK(loss != Approx(plain / 5).epsilon(1e-3));
+  for (std::size_t k = 0; k < g.size(); ++k) REQUIRE(g[k] == Approx(expected[k]).margin(2e-6));
+}
+
+TEST_CASE("the loss of a language model with smoothed labels is that of all tokens' mixtures") {
+  const Case c{model_options("transformer-lm", {{"width", 16}}), kSequence, false};
+  State state(c.options, c.shape);
+  const Examples examples(kSequence, 2, 3);
+  const auto model = make(c);
+  std::vector<float> g(state.x.size());
+  // Linear in the labels' distribution: what all classes share is the mean over the classes.
+  double all_classes = 0;
+  for (std::int64_t token = 0; token < kSequence.classes; ++token) {
+    Examples same = examples;
+    std::ranges::fill(same.labels, token);
+    all_classes += model->loss_and_gradient(state.x, {}, same.batch(), g) /
+                   static_cast<double>(kSequence.classes);
+  }
+  Batch batch = examples.batch();
+  const double plain = model->loss_and_gradient(state.x, {}, batch, g);
+  batch.label_smoothing = 0.25;
+  CHECK(model->loss_and_gradient(state.x, {}, batch, g) ==
+        Approx(0.75 * plain + 0.25 * all_classes).epsilon(1e-5));
+}
+
 TEST_CASE("evaluation gives the training loss, unless batch norm tells the two apart") {
   for (const Case& c : small_models()) {
     INFO(c.options.dump());

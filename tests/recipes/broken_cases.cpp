@@ -141,8 +141,8 @@ constexpr auto kBroken = std::to_array<Broken>({
     {"momentum with adam", "[optimizer]\nkind = \"adam\"\n«momentum» = 0.9",
      "optimizer.momentum belongs to kind 'sgd' and 'muon', not to 'adam'"},
     {"beta1 with sgd", "[optimizer]\n«beta1» = 0.9", "belongs to kind 'adam' and 'adamw'"},
-    {"adam with d-psgd", "[optimizer]\nkind = «\"adam\"»\n[[algorithms]]\nkind = \"d-psgd\"",
-     "defined for sgd, not for adam"},
+    {"adam with extra", "[optimizer]\nkind = «\"adam\"»\n[[algorithms]]\nkind = \"extra\"",
+     "extra has a step of its own"},
     {"milestones out of order",
      "[optimizer.schedule]\n"
      "kind = \"step\"\nmilestones = «[0.75, 0.5]»",

@@ -1,4 +1,7 @@
 // What a recipe may ask of the optimiser.
+#include <fmt/format.h>
+
+#include "engine/methods/method.hpp"
 #include "settings/run_settings.hpp"
 #include "tests/catch.hpp"
 #include "tests/recipes/recipe.hpp"
@@ -20,8 +23,22 @@ constexpr Refused kRefused[] = {
      "a-psgd does not leave gradients to the worker's step", 2},
     {"[optimizer]\nkind = \"muon\"\n[[algorithms]]\nkind = \"decentlam\"",
      "decentlam does not leave gradients to the worker's step", 2},
-    {"[optimizer]\nkind = \"muon\"\n[[algorithms]]\nkind = \"d-psgd\"",
-     "defined for sgd, not for muon", 2},
+    {"[optimizer]\nmomentum = 0.9\n[[algorithms]]\nkind = \"qg-dsgdm\"",
+     "qg-dsgdm has a step of its own, which takes the learning rate and weight decay: momentum", 2},
+    {"[optimizer]\nkind = \"adam\"\n[[algorithms]]\nkind = \"extra\"",
+     "extra has a step of its own, which takes the learning rate, momentum and weight decay: adam",
+     2},
+    {"[optimizer]\nkind = \"muon\"\n[[algorithms]]\nkind = \"decent-adam\"",
+     "decent-adam has a step of its own", 2},
+    {"[optimizer]\nkind = \"adamw\"\nbeta1 = 0.8\n[[algorithms]]\nkind = \"decent-adam\"",
+     "optimizer.beta1 is 0.8, and decent-adam has a beta1 of its own, which is 0.9", 3},
+    {"[optimizer]\nweight_decay = 0.1\n[[algorithms]]\nkind = \"a-psgd\"",
+     "workers of a-psgd take no step, they send their gradients as they are: weight_decay", 2},
+    {"[optimizer]\nkind = \"adamw\"\n[[algorithms]]\nkind = \"a-psgd\"",
+     "workers of a-psgd take no step, they send their gradients as they are: adamw", 2},
+    {"[optimizer]\nweight_decay = 0.1\n[[algorithms]]\nkind = \"d2\"\n[execution]\ndevice = "
+     "\"cuda\"",
+     "weight_decay in the gradients of d2, which has a step of its own, has no kernels", 2},
     {"[optimizer]\nweight_decay = 0.1\nno_decay = [\"nrom\"]",
      "no tensor of the task has 'nrom' in its name", 3},
     {"[optimizer]\nkind = \"muon\"\nsgd_tensors = [\"head\"]",
@@ -79,6 +96,45 @@ TEST_CASE("methods that step by gradients, and all-reduce, take clipping and Muo
   CHECK(settings.sgd_tensors == std::vector<std::string>{"fc"});
   CHECK(settings.sgd_scale == 2);
   CHECK(settings.clip_norm == 3);
+}
+
+TEST_CASE("methods take the optimisers that their recursions have a meaning with") {
+  constexpr const char* kSgd = "weight_decay = 0.1\n";
+  constexpr const char* kMomentum = "weight_decay = 0.1\nmomentum = 0.9\nnesterov = true\n";
+  constexpr const char* kAdam = "kind = \"adam\"\nweight_decay = 0.1\n";
+  constexpr const char* kAdamW = "kind = \"adamw\"\nbeta1 = 0.9\nweight_decay = 0.1\n";
+  constexpr const char* kMuon = "kind = \"muon\"\nclip_norm = 1.0\nweight_decay = 0.1\n";
+  const auto takes = [](std::string_view method, const char* optimizer) {
+    INFO(method << ": " << optimizer);
+    const std::string recipe = fmt::format(
+        "[optimizer]\n{}[topology]\nkind = \"complete\"\n[[algorithms]]\nkind = \"{}\"\n",
+        optimizer, method);
+    const auto errors = test::errors_of(completed(recipe));
+    for (const Diagnostic& error : errors) CHECK_FALSE(error.remedy.empty());
+    return errors.empty();
+  };
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    const bool any = entry.optimizers == Optimizers::any;
+    const bool adam = entry.name == "decent-adam" || entry.name == "des-loc";
+    const bool linear =
+        entry.name == "gradient-tracking" || entry.name == "diging" || entry.name == "d2" ||
+        entry.name == "extra";
+    CHECK(takes(entry.name, kSgd) == (entry.optimizers != Optimizers::none));
+    CHECK(takes(entry.name, kMomentum) == (any || linear));
+    CHECK(takes(entry.name, kAdam) == (any || adam));
+    CHECK(takes(entry.name, kAdamW) == (any || adam));
+    CHECK(takes(entry.name, kMuon) == (any && entry.name != "decentlam"));
+  }
+}
+
+TEST_CASE("Decent-Adam takes Adam's betas where the recipe says the same for both") {
+  const Plan plan = compiled(
+      "[optimizer]\nkind = \"adamw\"\nbeta2 = 0.98\nweight_decay = 0.1\nno_decay = [\"bias\"]\n"
+      "[[algorithms]]\nkind = \"decent-adam\"\nbeta2 = 0.98\n");
+  const OptimizerSettings settings = settings_from(plan.runs.at(0).settings).optimizer;
+  CHECK(settings.kind == OptimizerKind::adamw);
+  CHECK(settings.weight_decay == 0.1);
+  CHECK(settings.no_decay == std::vector<std::string>{"bias"});
 }
 
 TEST_CASE("Muon where nothing is a matrix is warned of") {

@@ -15,8 +15,9 @@ using synthetic::run;
 namespace {
 
 bool noted(const Comparison& comparison, const std::string& part) {
-  return std::any_of(comparison.notes.begin(), comparison.notes.end(),
-                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+  return std::any_of(
+      comparison.notes.begin(), comparison.notes.end(),
+      [&](const ComparedNote& note) { return note.text.find(part) != std::string::npos; });
 }
 
 std::vector<ComparedRun> two_algorithms() {
@@ -279,7 +280,13 @@ TEST_CASE("the note on few seeds knows how many Holm's correction takes") {
     for (const std::uint64_t seed : {1, 2, 3})
       runs.push_back(run(algorithm, seed, {{"eval_loss", static_cast<double>(seed)}}));
   // 3 × 2/2⁶ = 0.094, 3 × 2/2⁷ = 0.047.
-  CHECK(noted(compare_runs(runs), "6 seeds could, 7 after Holm's correction over 3 differences"));
+  CHECK(noted(compare_runs(runs),
+              "after Holm's correction over 3 differences, is 0.75; 7 seeds could"));
+  // Six seeds are enough for one difference, and not for three.
+  for (const char* algorithm : {"ar-sgd", "ad-psgd", "a2cid2", "d-psgd"})
+    for (const std::uint64_t seed : {4, 5, 6})
+      runs.push_back(run(algorithm, seed, {{"eval_loss", static_cast<double>(seed)}}));
+  CHECK(noted(compare_runs(runs), "n = 6 is too small"));
 }
 
 TEST_CASE("which of two values is better is known of recorded and of derived metrics") {

@@ -183,7 +183,7 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
                 "ci_high,test,"
                 "family,verdict,reached,samples_apart,resolution,selected_by,selection_"
                 "values,selection_runs,selection_edges,rounding,margin,p_equivalence,p_equivalence_"
-                "holm\n",
+                "holm,seeds_to_show_equivalent,notes,seeds_to_show\n",
                 0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);
@@ -208,10 +208,10 @@ TEST_CASE("Markdown escapes the bars of labels") {
 TEST_CASE("the LaTeX table has a row for every group, and what is special there is escaped") {
   Comparison comparison = sample(3);
   comparison.groups[0].label = "50 % of #1_a & {b} \\ ~^$";
-  comparison.notes.push_back("one\n\\input{two}");
+  comparison.notes.push_back({NoteKind::chosen, "one\n\\input{two} --three"});
   const std::string text = to_latex(comparison);
   INFO(text);
-  CHECK(text.find("% one \\input{two}\n") != std::string::npos);
+  CHECK(text.find("\none \\textbackslash{}input\\{two\\} -{}-three.\n") != std::string::npos);
   CHECK(text.find("50 \\% of \\#1\\_a \\& \\{b\\} \\textbackslash{} \\textasciitilde{}"
                   "\\textasciicircum{}\\$ & 3 &") != std::string::npos);
   CHECK(text.find("0.9130 $\\pm$ 0.0043") != std::string::npos);

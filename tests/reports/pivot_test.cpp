@@ -204,7 +204,8 @@ TEST_CASE("the best is marked only where it was shown to be better than all othe
   CHECK(has(to_latex(pivot, comparison), "Bold: better than all others of its setting"));
   CHECK(has(to_latex(pivot, comparison), "over these 6 pairs; a verdict of differences"));
   CHECK(has(to_markdown(pivot, comparison), "**0.9048 ± 0.0025**"));
-  CHECK(has(to_csv(pivot, comparison), ",1\n"));
+  CHECK(has(to_csv(pivot, comparison), "a2cid2,a2cid2 half_width,a2cid2 best,a2cid2 notes\n"));
+  CHECK(has(to_csv(pivot, comparison), ",1,\n"));
 
   const Comparison few = compare_runs(sweep(2, 5, one_winner));  // p of 5 seeds: 1/16 at least
   CHECK(std::ranges::count(accuracy(few).best, true) == 0);
@@ -281,7 +282,9 @@ TEST_CASE("an overview counts what was shown of each algorithm, and keeps notes 
   CHECK(has(text, "          better  worse  not shown\n"));
   CHECK(has(text, "  a2cid2       5      0          0\n"));
   CHECK(has(text, "(11 of 12)"));
-  CHECK(has(text, "note: 5 notes on single settings are in the details"));
+  CHECK(has(text,
+            "note: runs diverged, which are in no mean and worse than every other in tests:\n"
+            "  d-psgd at 5 settings\n"));
 }
 
 TEST_CASE("an overview of many algorithms and long names keeps within a screen") {

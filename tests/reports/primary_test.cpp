@@ -35,7 +35,7 @@ std::vector<ComparedRun> equal_losses(const json& settings = {}) {
 
 bool is_noted(const Comparison& comparison, const std::string& part) {
   return std::ranges::any_of(comparison.notes,
-                             [&](const std::string& note) { return has(note, part); });
+                             [&](const ComparedNote& note) { return has(note.text, part); });
 }
 
 std::string told_by(const Comparison& comparison) {

@@ -23,8 +23,8 @@ ComparedRun run_with(double exchanges, std::int64_t gradients, std::uint64_t see
 }
 
 bool notes_say(const std::vector<ComparedRun>& runs, const std::string& words) {
-  for (const std::string& note : compare_runs(runs).notes)
-    if (note.find(words) != std::string::npos) return true;
+  for (const ComparedNote& note : compare_runs(runs).notes)
+    if (note.text.find(words) != std::string::npos) return true;
   return false;
 }
 

@@ -102,11 +102,11 @@ TEST_CASE("what is rounding after thousands of steps is none after ten, and a no
   CHECK(judge(many.differences.front()) == Judgement::equal);
   CHECK(headline(many, many.points.front()).result ==
         "All had the same evaluation loss, to rounding.");
-  const auto note = std::ranges::find_if(many.notes, [](const std::string& text) {
-    return has(text, "are rounding and decide nothing: parameters of 32 bits, 10000 steps");
+  const auto note = std::ranges::find_if(many.notes, [](const ComparedNote& one) {
+    return has(one.text, "are rounding and decide nothing: parameters of 32 bits, 10000 steps");
   });
   REQUIRE(note != many.notes.end());
   CHECK(has(verdict_sentences(many).front(), "to rounding (differences up to "));
-  CHECK(has(to_markdown(many), *note));
+  CHECK(has(to_markdown(many), note->text));
   CHECK(to_json(many)["differences"][0]["rounding"].get<double>() > 1e-5);
 }

@@ -44,8 +44,8 @@ CompareOptions best_over(std::vector<std::uint64_t> seeds, bool same = false) {
 }
 
 bool said_so(const Comparison& comparison, const std::string& part) {
-  return std::ranges::any_of(comparison.notes, [&](const std::string& note) {
-    return note.find(part) != std::string::npos;
+  return std::ranges::any_of(comparison.notes, [&](const ComparedNote& note) {
+    return note.text.find(part) != std::string::npos;
   });
 }
 
@@ -74,9 +74,9 @@ TEST_CASE("the best value of each algorithm is compared, on the seeds that it wa
   CHECK(selection.choices[0].runs() == 8);
   CHECK(selection.choices[0].edges.empty());
   CHECK(said_so(comparison,
-              "optimizer.learning_rate chosen for each algorithm by the mean of "
-              "validation_loss over seeds 1, 2: 4 values, 8 runs each; what is compared "
-              "ran on other seeds"));
+                "optimizer.learning_rate chosen for each algorithm by the mean of "
+                "validation_loss over seeds 1, 2: 4 values, 8 runs each; what is compared "
+                "ran on other seeds"));
   CHECK_FALSE(said_so(comparison, "also differs from its baseline"));
   CHECK_FALSE(said_so(comparison, "TEST SET"));
 }
@@ -94,8 +94,8 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   CHECK(rate_of(comparison.groups[1]) == 0.1);
   CHECK(rate_of(comparison.groups[3]) == 0.4);
   CHECK(said_so(comparison,
-              "ad-psgd (topology.kind = exponential): optimizer.learning_rate = 0.4, "
-              "the largest of 4"));
+                "ad-psgd (topology.kind = exponential): optimizer.learning_rate = 0.4, "
+                "the largest of 4"));
   const std::string text = to_text(comparison, false);
   CHECK_THAT(text, ContainsSubstring("chosen  by validation_loss"));
   CHECK_THAT(text, ContainsSubstring("of 4 values, 8 runs, the largest of 4"));
@@ -110,6 +110,7 @@ TEST_CASE("each setting of a sweep has its own choice, and its own baseline") {
   const std::string csv = to_csv(comparison);
   CHECK_THAT(csv, ContainsSubstring("selected_by,selection_values,selection_runs,selection_edges"));
   CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,optimizer.learning_rate,"));
+  CHECK_THAT(csv, ContainsSubstring(",,,,,chosen on_edge "));
   CHECK_THAT(csv, ContainsSubstring("validation_loss,4,8,,"));
 }
 
@@ -169,7 +170,7 @@ TEST_CASE("unequal searches are told, as are keys that nobody has and that do no
   add(runs, "ar-sgd", 0.2);
   add(runs, "ad-psgd", 0.1, "ring", {0.05, 0.1});
   CHECK(said_so(compare_runs(runs, best_over({1, 2})),
-              "unequal searches: ar-sgd 4 values, 8 runs; ad-psgd 2 values, 4 runs"));
+                "unequal searches: ar-sgd 4 values, 8 runs; ad-psgd 2 values, 4 runs"));
   CompareOptions options = best_over({1, 2});
   options.best_over = {"optimizer.learning_rte"};
   CHECK_THROWS_WITH(compare_runs(runs, options),

@@ -277,23 +277,6 @@ TEST_CASE("the p of equivalence is the larger share of sign patterns of two shif
   CHECK(*equivalence_p(many, many, margins) < 1e-10);  // by ranks
 }
 
-TEST_CASE("a difference that four studies of five show is found by four studies of five") {
-  Stream stream(23);
-  const Estimate e{
-      .n = 10, .mean = 0, .sd = 1, .se = 1 / std::sqrt(10.0), .ci_low = {}, .ci_high = {}};
-  const double size = *detectable_difference(e, 0.05);
-  CHECK(size == Approx((2.2622 + 0.8834) / std::sqrt(10.0)).epsilon(1e-3));
-  int found = 0;
-  constexpr int kStudies = 2000;
-  for (int study = 0; study < kStudies; ++study) {
-    std::vector<double> a(10), b(10, 0.0);
-    for (double& value : a) value = size + stream.normal();
-    found += *paired_difference(a, b).p <= 0.05;
-  }
-  CHECK(std::abs(found / static_cast<double>(kStudies) - 0.8) < 0.05);
-  CHECK_FALSE(detectable_difference(Estimate{}, 0.05));
-}
-
 TEST_CASE("an interval at another level is as wide as that level's quantile") {
   const Estimate e = estimate(std::vector<double>{1, 2, 3, 4});
   const Estimate wide = at_level(e, 0.99);

@@ -13,8 +13,8 @@ using synthetic::run;
 namespace {
 
 bool has_note(const Comparison& comparison, const std::string& part) {
-  return std::ranges::any_of(comparison.notes, [&](const std::string& note) {
-    return note.find(part) != std::string::npos;
+  return std::ranges::any_of(comparison.notes, [&](const ComparedNote& note) {
+    return note.text.find(part) != std::string::npos;
   });
 }
 

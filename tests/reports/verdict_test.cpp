@@ -170,8 +170,10 @@ TEST_CASE("survivors never win: no headline, sentence or table hides who diverge
     CHECK(has(table, "3 (7 of 10 diverged)"));
     CHECK(has(table, "(3 of 10)"));
     CHECK(has(table, "0.02"));
-    CHECK(has(table, std::string(kSurvivors)));
   }
+  CHECK(has(to_markdown(comparison), std::string(kSurvivors)));
+  CHECK(has(to_latex(comparison), "{*} &"));
+  CHECK(has(to_latex(comparison), "{*} mean over the seeds that finished in both"));
   const json document = to_json(comparison);
   CHECK(document["groups"][1]["n"] == 3);
   CHECK(document["groups"][1]["diverged"] == 7);

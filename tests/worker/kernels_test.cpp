@@ -122,11 +122,18 @@ std::vector<Call<T>> all_calls() {
   calls.push_back([](auto& k, auto& v, std::size_t s) { k.copy(v.vector(0), v.vector(1), s); });
   calls.push_back(
       [](auto& k, auto& v, std::size_t s) { k.add_scaled(v.vector(0), T(0.7), v.vector(1), s); });
+  calls.push_back(
+      [](auto& k, auto& v, std::size_t s) { k.scale(v.vector(0), T(0.7), v.vector(1), s); });
+  for (const double excess : {0.0, 0.3})
+    calls.push_back([excess](auto& k, auto& v, std::size_t s) {
+      const std::array<Weighted<T>, 3> list{
+          {{v.vector(0), excess}, {v.vector(1), 0.2}, {v.vector(2), 0.1}}};
+      const std::size_t first = s / 3;
+      k.weighted_mean(list.data(), list.size(), first, v.vector(3), s - first);
+    });
   calls.push_back([](auto& k, auto& v, std::size_t s) {
-    const std::array<Weighted<T>, 3> list{
-        {{v.vector(0), 0.7}, {v.vector(1), 0.2}, {v.vector(2), 0.1}}};
-    const std::size_t first = s / 3;
-    k.weighted_sum(list.data(), list.size(), first, v.vector(3), s - first);
+    const std::array<const T*, 3> list{v.vector(0), v.vector(1), v.vector(2)};
+    k.mean(list.data(), list.size(), s / 3, v.vector(3), s - s / 3);
   });
   calls.push_back([](auto& k, auto& v, std::size_t s) {
     const std::size_t columns = s / 5, inner = s < 5 ? 0 : s / columns;

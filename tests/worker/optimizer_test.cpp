@@ -132,6 +132,10 @@ TEST_CASE("CORRECTNESS 31: warm-up leads to the linearly scaled rate, then miles
   CHECK(schedule.rate(0.49) == Approx(0.2));
   CHECK(schedule.rate(0.5) == Approx(0.02));
   CHECK(schedule.rate(0.8) == Approx(0.002));
+  schedule.warmup_from = 0.25;  // of the rate that it leads to
+  CHECK(schedule.rate(0) == Approx(0.05));
+  CHECK(schedule.rate(0.05) == Approx(0.125));
+  CHECK(schedule.rate(0.1) == Approx(0.2));
 }
 
 TEST_CASE("cosine and inverse-sqrt schedules") {

@@ -16,7 +16,7 @@ constexpr double kLookSoonSeconds = 0.01;
 
 bool any_diverged(const GradientRecords& notes) {
   return std::ranges::any_of(notes,
-                             [](const GradientRecord& note) { return !std::isfinite(note.loss); });
+                             [](const GradientRecord& note) { return !can_be_loss(note.loss); });
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ void RoundMessages::hear(std::int64_t exchange, Worker& worker, EventLog& log) {
     heard.own = message_of(rank);
     heard.all = messages;
   } else {
-    sources = heard_by(peers_.exchange(exchange)->weights, rank, message_of);
+    sources = heard_by(*peers_.exchange(exchange), rank, message_of);
     heard.sources = sources;
   }
   acid::hear(rank, worker, heard, log);

@@ -105,9 +105,8 @@ Outcome Replay::execute() {
   log_.flush();
   if (!complete_) return ended_early(Ending::stopped, "", position());
   const GradientRecords notes = collect_notes();
-  const bool lost = std::any_of(notes.begin(), notes.end(), [](const GradientRecord& note) {
-    return !std::isfinite(note.loss);
-  });
+  const bool lost = std::any_of(notes.begin(), notes.end(),
+                                [](const GradientRecord& note) { return !can_be_loss(note.loss); });
   if (sampler_.diverged() || lost) return diverged(sampler_, notes, position());
   return finish(notes);
 }
@@ -332,7 +331,7 @@ GradientRecords Replay::collect_notes() {
   noted_.assign(noted_.size(), false);
   sort_by_commit(notes);
   const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientRecord& note) {
-    return std::isfinite(note.loss);
+    return can_be_loss(note.loss);
   });
   if (notes_lack_ && finite) notes.clear();
   notes_lack_ = false;

@@ -1,5 +1,6 @@
 #include "engine/drivers/shared/peer_schedule.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace acid {
@@ -25,7 +26,20 @@ PeerSchedule::PeerSchedule(const RunSpec& spec, std::size_t dimension, AllReduce
 
 std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::make(
     const MixingMatrix& weights) const {
-  return std::make_shared<const Exchange>(Exchange{weights, receivers_of(weights)});
+  const auto n = static_cast<int>(weights.self.size());
+  std::vector<double> excess;
+  for (int i = 0; i < n; ++i) excess.push_back(weights.excess(i));
+  if (std::ranges::any_of(excess, [](double one) { return one != 0; })) {
+    std::ranges::fill(excess, 0.0);
+    for (int i = 0; i < n; ++i)
+      for (const Neighbour& heard : weights.neighbours[static_cast<std::size_t>(i)]) {
+        const double weight = static_cast<float>(heard.weight);
+        excess[static_cast<std::size_t>(i)] += weight;
+        excess[static_cast<std::size_t>(heard.worker)] -= weight;
+      }
+  }
+  return std::make_shared<const Exchange>(
+      Exchange{weights, receivers_of(weights), std::move(excess)});
 }
 
 std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::exchange(std::int64_t number) const {

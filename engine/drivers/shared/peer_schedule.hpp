@@ -22,6 +22,9 @@ class PeerSchedule {
   struct Exchange {
     MixingMatrix weights;                     // row i: what worker i hears
     std::vector<std::vector<int>> receivers;  // of worker i's message, ascending
+    /// The own weights of means (kernels.hpp). Where rows do not sum to 1, the sum over a column of
+    /// the weights as floats does.
+    std::vector<double> excess;
   };
   /// Not where an all-reduce sums messages, sums_in().
   std::shared_ptr<const Exchange> exchange(std::int64_t number) const EXCLUDES_LOCK(mutex_);

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/drivers/shared/peer_schedule.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
 #include "engine/run/sampler.hpp"
@@ -61,11 +62,11 @@ inline void hear(int w, Worker& worker, const Heard<float>& heard, EventLog& log
 
 /// What worker w hears: its own message, then the others' in ascending order.
 template <class MessageOf>
-std::vector<kernels::Weighted<float>> heard_by(const MixingMatrix& weights, int w,
+std::vector<kernels::Weighted<float>> heard_by(const PeerSchedule::Exchange& exchange, int w,
                                                const MessageOf& message_of) {
   const auto i = static_cast<std::size_t>(w);
-  std::vector<kernels::Weighted<float>> heard{{message_of(w), weights.self[i]}};
-  for (const Neighbour& neighbour : weights.neighbours[i])
+  std::vector<kernels::Weighted<float>> heard{{message_of(w), exchange.excess[i]}};
+  for (const Neighbour& neighbour : exchange.weights.neighbours[i])
     heard.push_back({message_of(neighbour.worker), neighbour.weight});
   return heard;
 }

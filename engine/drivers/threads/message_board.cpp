@@ -48,8 +48,8 @@ bool MessageBoard::wait_for_peers(int w, std::int64_t exchange) {
 
 void MessageBoard::hear_peers(int w, std::int64_t exchange, EventLog& log) {
   const auto peers = peers_.exchange(exchange);
-  const auto sources = heard_by(peers->weights, w,
-                                [&](int i) -> const float* { return message(i, exchange).data(); });
+  const auto sources =
+      heard_by(*peers, w, [&](int i) -> const float* { return message(i, exchange).data(); });
   acid::hear(w, ensemble_.worker(w), {.sources = sources}, log);
   heard_.say(w);
 }

@@ -164,8 +164,7 @@ void VirtualSync::hear(std::int64_t exchange) {
       heard.own = message(w).data();
       heard.all = messages;
     } else {
-      sources =
-          heard_by(peers->weights, w, [&](int i) -> const float* { return message(i).data(); });
+      sources = heard_by(*peers, w, [&](int i) -> const float* { return message(i).data(); });
       heard.sources = sources;
     }
     acid::hear(w, ensemble_.worker(w), heard, log_);

@@ -104,7 +104,7 @@ double TorchModel::loss_and_gradient(std::span<const float> x, std::span<float> 
     bind_gradients(g);
 
     const at::Tensor logits = logits_of(batch, /*training=*/true);
-    const at::Tensor loss = at::cross_entropy_loss(logits, labels(batch));
+    const at::Tensor loss = training_loss(logits, labels(batch), batch);
     if (ready && device_.is_cpu()) hooks_.watch(parameters_.tensors, network_.layout.parameters);
     // Adds to the zeroed .grad() tensors, which are views of g.
     hooks_.backward(loss, ready);

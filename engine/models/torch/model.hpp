@@ -53,6 +53,14 @@ class TorchModel : public Model {
   GradientHooks hooks_;  // CPU only: elsewhere the caller's g is filled once all of it is there
 };
 
+/// The mean cross-entropy of a gradient's batch, its labels smoothed as it says.
+inline at::Tensor training_loss(const at::Tensor& logits, const at::Tensor& labels,
+                                const Batch& batch) {
+  constexpr std::int64_t kIgnored = -100;  // a label that LibTorch passes over; there is none
+  return at::cross_entropy_loss(logits, labels, /*weight=*/{}, at::Reduction::Mean, kIgnored,
+                                batch.label_smoothing);
+}
+
 /// Calls f; an exception of LibTorch becomes an acid::Error.
 template <typename F>
 auto translating_errors(F&& f) {

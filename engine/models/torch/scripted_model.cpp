@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "engine/base/error.hpp"
+#include "engine/models/torch/model.hpp"
 
 namespace acid {
 namespace {
@@ -157,7 +158,7 @@ class ScriptedModel final : public Model {
     std::ranges::fill(g, 0.0F);
     for (std::size_t k = 0; k < layout_.parameters.size(); ++k)
       file_.parameters[k].tensor.mutable_grad() = view_of(g, layout_.parameters[k].segment);
-    const at::Tensor loss = at::cross_entropy_loss(logits(batch), labels(batch));
+    const at::Tensor loss = training_loss(logits(batch), labels(batch), batch);
     loss.backward();
     const at::NoGradGuard no_graph;
     for (std::size_t k = 0; k < layout_.parameters.size(); ++k) {

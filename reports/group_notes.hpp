@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/compare.hpp"
+
+namespace acid {
+
+/// Adds notes about one group's numbers to its comparison.
+class GroupNotes {
+ public:
+  GroupNotes(Comparison& comparison, std::size_t point, std::size_t group)
+      : comparison_(comparison), point_(point), group_(group) {}
+
+  const ComparedGroup& group() const { return comparison_.groups[group_]; }
+  /// "AD-PSGD at workers.count = 8".
+  std::string name() const {
+    const std::string title = point_title(comparison_.points[point_]);
+    return group().label + (title.empty() ? "" : " at " + title);
+  }
+  void add(NoteKind kind, std::string text, std::vector<std::string> metrics = {}) {
+    ComparedNote note{kind, std::move(text), {group().group}, std::move(metrics)};
+    if (comparison_.points.size() > 1) note.point = point_;
+    comparison_.notes.push_back(std::move(note));
+  }
+
+ private:
+  Comparison& comparison_;
+  std::size_t point_, group_;
+};
+
+/// Of add_notes(): where and how well metrics are read.
+void note_readings(GroupNotes notes, const std::vector<ComparedRun>& runs,
+                   const CompareOptions& options);
+void note_targets(Comparison& comparison, const CompareOptions& options);
+void note_readings(Comparison& comparison, const CompareOptions& options);
+
+}  // namespace acid

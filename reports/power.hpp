@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace acid {
+
+struct ComparedDifference;
+struct Comparison;
+
+/// How many seeds a test needs: all of it for the exact paired tests of reports/statistics.hpp, at
+/// 5 % after Holm's correction. A comparison is one of `comparisons` (1 or more) of a family.
+
+/// The smallest two-sided p that so many pairs can give, none of them equal: 2/2ⁿ, at most 1.
+double smallest_p(int pairs);
+/// Fewest pairs whose smallest p is significant even as the smallest of the family: below, no
+/// comparison can be decided unless others are, too.
+int seeds_needed(std::size_t comparisons);
+
+/// How many comparisons the primary outcome's family has, at least 1; without a primary outcome the
+/// largest family.
+std::size_t family_size(const Comparison& comparison);
+
+/// Chance that the test of so many pairs shows a difference whose mean is `effect` standard
+/// deviations of the (normal) paired differences, at Bonferroni's level: with Holm's correction it
+/// is that or more. The sign-flip test has the power of Student's t at the level that it really
+/// has, a whole number of 2/2ⁿ, but for few such steps, where all differences must have one sign
+/// or nearly all: exactly Φ(effect)ⁿ at one step; its distance to t's is taken to fall as 1/steps.
+/// Simulated, that is right to within two or three points. Beyond kMostSignFlips pairs ranks are
+/// tested, with an efficiency of 3/π.
+double power_of(int pairs, double effect, std::size_t comparisons);
+inline constexpr double kPower = 0.8;
+inline constexpr int kMostPlannedSeeds = 10'000;
+/// Fewest pairs that have this power; absent where more than kMostPlannedSeeds would be needed, and
+/// where the effect is zero or not finite.
+std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power = kPower);
+
+/// The same of a difference in its family, if it is what was seen: in mean and spread of the paired
+/// differences. Of what a comparison can be decided by (engine/recorder/outcomes.hpp) only; absent
+/// where it was shown already, where all is rounding, where a run has only its rank, with fewer
+/// than three pairs, and where it would have been likely to be shown with those there are.
+std::optional<int> seeds_to_show(const ComparedDifference& difference);
+/// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty where absent.
+std::string more_seeds_words(const ComparedDifference& difference);
+/// The smallest effect that so many pairs show with this power; absent where none can be shown.
+std::optional<double> effect_shown(int pairs, std::size_t comparisons, double power = kPower);
+
+/// seeds_to_show() of two one-sided tests, each at the family's level, that the mean lies within ±
+/// margin, if it is `difference`: absent where that is not within.
+std::optional<int> seeds_to_show_within(double margin, double difference, double sd,
+                                        std::size_t comparisons, double power = kPower);
+/// The same of a difference that has a margin and was not shown to be within it; a margin that is a
+/// share is taken at its mean. Absent where it was shown, and as in seeds_to_show().
+std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference);
+
+}  // namespace acid

@@ -1,0 +1,233 @@
+// Where metrics are read, how well they are known there, and which have no value.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "reports/compare_notes.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/group_notes.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/readings.hpp"
+
+namespace acid {
+namespace {
+
+/// Of others nobody need know why they have no value.
+bool is_looked_at(const CompareOptions& options, const std::string& metric) {
+  if (options.metrics.empty()) return metric == "consensus_distance" || is_outcome(metric);
+  return std::ranges::find(options.metrics, metric) != options.metrics.end();
+}
+
+template <class Predicate>
+std::vector<std::string> metrics_that(const Comparison& comparison, Predicate predicate) {
+  std::vector<std::string> metrics;
+  std::ranges::copy_if(comparison.metrics, std::back_inserter(metrics), predicate);
+  return metrics;
+}
+
+std::vector<std::string> target_metrics(const Comparison& comparison) {
+  return metrics_that(comparison, is_to_target);
+}
+
+/// Runs that ended before the place where metrics are read have none there.
+void note_too_short(GroupNotes& notes, const std::vector<const ComparedRun*>& runs,
+                    const ReadAt& place) {
+  const auto ended = std::ranges::count_if(runs, &ComparedRun::ended_before);
+  if (ended > 0)
+    notes.add(NoteKind::ended_before,
+              fmt::format("{}: {} of {} runs ended before {} and have no values there",
+                          notes.name(), ended, runs.size(), place_of(place)));
+}
+
+/// Values that would have to be taken from far away, and those beside a sample that is not finite.
+void note_not_read(GroupNotes& notes, const std::vector<const ComparedRun*>& runs,
+                   const CompareOptions& options) {
+  std::set<std::string> far;
+  const ComparedRun* widest = nullptr;
+  double apart = 0;
+  std::size_t count = 0;
+  for (const ComparedRun* run : runs) {
+    std::vector<std::string> not_finite;
+    bool any = false;
+    for (const auto& [metric, gap] : run->not_read) {
+      if (!is_looked_at(options, metric)) continue;
+      if (!gap) not_finite.push_back(metric);
+      if (!gap) continue;
+      any = true;
+      far.insert(metric);
+      if (*gap > apart) widest = run;
+      apart = std::max(apart, *gap);
+    }
+    count += any ? 1 : 0;
+    if (!not_finite.empty())
+      notes.add(NoteKind::not_finite,
+                fmt::format("run {}: beside {} a sample is not finite, so nothing is read "
+                            "between: {}",
+                            run->summary.id, place_of(options.at), fmt::join(not_finite, ", ")),
+                not_finite);
+  }
+  if (widest == nullptr) return;
+  notes.add(
+      NoteKind::not_read,
+      fmt::format("{}: {} of {} runs have no {} at {}: {}", notes.name(), count, runs.size(),
+                  fmt::join(far, ", "), place_of(options.at),
+                  stale_words(options.at.axis, apart, widest->summary.id, widest->summary.seed)),
+      {far.begin(), far.end()});
+}
+
+void note_where_read(Comparison& comparison) {
+  const ReadAt& at = comparison.at;
+  if (const std::string words = describe(at); !words.empty())
+    comparison.notes.push_back(
+        {NoteKind::where_read,
+         at.kind == ReadAt::Kind::coordinate
+             ? fmt::format("metrics are read {}, where those are no more than {} apart", words,
+                           kWidestBracketWords)
+             : "metrics are read " + words});
+  const bool any_target = std::ranges::any_of(comparison.groups, [](const ComparedGroup& group) {
+    return group.metrics.contains("time_to_target");
+  });
+  if (any_target)
+    comparison.notes.push_back({NoteKind::target_line,
+                                "a target is reached on the line between two samples, and known "
+                                "to no more than these are apart",
+                                {},
+                                target_metrics(comparison)});
+  std::vector<std::size_t> all;
+  for (std::size_t g = 0; g < comparison.groups.size(); ++g) all.push_back(g);
+  for (const std::string& metric : comparison.metrics)
+    if (const std::string words = reading_words(comparison, all, metric); !words.empty())
+      comparison.notes.push_back(
+          {NoteKind::resolution, fmt::format("{}: {}", metric, words), {}, {metric}});
+}
+
+/// The lowest train_loss is of whoever communicates least.
+void note_train_loss(Comparison& comparison) {
+  if (std::ranges::find(comparison.metrics, "train_loss") != comparison.metrics.end())
+    comparison.notes.push_back(
+        {NoteKind::train_loss,
+         "train_loss is each worker's loss on its own data at its own model, lowest where nobody "
+         "communicates; train_loss_at_mean is of the mean model on all data",
+         {},
+         {"train_loss"}});
+}
+
+/// Mean heights compare only where the curves are equally long.
+void note_area(Comparison& comparison, const CompareOptions& options) {
+  std::vector<std::string> areas = metrics_that(
+      comparison, [](const std::string& metric) { return metric.starts_with("auc_"); });
+  if (areas.empty()) return;
+  const auto add = [&](std::string text) {
+    comparison.notes.push_back({NoteKind::area, std::move(text), {}, areas});
+  };
+  if (options.at.kind == ReadAt::Kind::coordinate)
+    return add(fmt::format("auc_*: mean height of the curve from 0 to {}", place_of(options.at)));
+  std::int64_t shortest = 0, longest = 0;
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs) {
+      const std::int64_t end = run.progress.gradients;
+      shortest = longest == 0 ? end : std::min(shortest, end);
+      longest = std::max(longest, end);
+    }
+  add(shortest == longest
+          ? fmt::format("auc_*: mean height of the curve from 0 to {} gradients", longest)
+          : fmt::format("auc_*: mean height of the curve from 0 to each run's end, which is "
+                        "between {0} and {1} gradients; --at gradients={0} gives all the same "
+                        "range",
+                        shortest, longest));
+}
+
+void note_target_reached(Comparison& comparison, const CompareOptions& options) {
+  if (!options.target) return;
+  std::size_t all = 0, reached = 0;
+  for (const ComparedGroup& group : comparison.groups) {
+    all += group.outcomes();
+    reached += group.outcomes() - static_cast<std::size_t>(censored(group, "gradients_to_target"));
+  }
+  comparison.notes.push_back(
+      {NoteKind::target_reached,
+       fmt::format("{} of {} runs reached {} = {}", reached, all, options.target->metric,
+                   format_number(options.target->value, 6)),
+       {},
+       target_metrics(comparison)});
+}
+
+}  // namespace
+
+void note_readings(GroupNotes notes, const std::vector<ComparedRun>& all,
+                   const CompareOptions& options) {
+  const ComparedGroup& group = notes.group();
+  std::vector<const ComparedRun*> runs;
+  for (const ComparedRun& run : all)
+    if (run.summary.group == group.group && run.summary.state == RunState::finished)
+      runs.push_back(&run);
+  note_too_short(notes, runs, options.at);
+  note_not_read(notes, runs, options);
+  for (const auto& [metric, e] : group.metrics) {
+    const auto explained = std::ranges::count_if(runs, [&, &name = metric](const ComparedRun* run) {
+      return run->ended_before || run->not_read.contains(name);
+    });
+    if (!is_to_target(metric) && !is_at_equal_place(metric) &&
+        e.n < static_cast<int>(group.runs.size()) - explained)
+      notes.add(
+          NoteKind::missing,
+          fmt::format("{}: {} of {} runs have {}", notes.name(), e.n, group.runs.size(), metric),
+          {metric});
+  }
+}
+
+/// A mean over those that reached a target is no mean over the group: it looks good on a method
+/// that often fails.
+void note_targets(Comparison& comparison, const CompareOptions& options) {
+  struct Missed {
+    std::string names;
+    std::vector<std::string> groups;
+  };
+  std::map<std::string, Missed> none;  // by target
+  bool some = false;
+  for (std::size_t p = 0; p < comparison.points.size(); ++p)
+    for (const std::size_t g : comparison.points[p].groups) {
+      GroupNotes notes(comparison, p, g);
+      const ComparedGroup& group = notes.group();
+      const auto target = target_of(group.settings, options.target);
+      const std::size_t all = group.outcomes();
+      const auto missed = static_cast<std::size_t>(censored(group, "gradients_to_target"));
+      if (!target || missed == 0) continue;
+      const std::string words =
+          fmt::format("{} = {}", target->metric, format_number(target->value, 6));
+      if (missed == all) {
+        Missed& those = none[words];
+        those.names += (those.names.empty() ? "" : "; ") + notes.name();
+        those.groups.push_back(group.group);
+        continue;
+      }
+      some = true;
+      notes.add(NoteKind::target_missed,
+                fmt::format("{}: {} of {} runs reached {}", notes.name(), all - missed, all, words),
+                target_metrics(comparison));
+    }
+  for (const auto& [target, those] : none)
+    comparison.notes.push_back({NoteKind::target_missed,
+                                fmt::format("no run reached {}: {}", target, those.names),
+                                those.groups, target_metrics(comparison)});
+  if (some)
+    comparison.notes.push_back(
+        {NoteKind::target_order,
+         "where not every run reached its target, when it was reached has no mean and no "
+         "difference; medians and p count those that did not as later than any",
+         {},
+         target_metrics(comparison)});
+}
+
+void note_readings(Comparison& comparison, const CompareOptions& options) {
+  note_area(comparison, options);
+  note_train_loss(comparison);
+  note_where_read(comparison);
+  note_target_reached(comparison, options);
+}
+
+}  // namespace acid
