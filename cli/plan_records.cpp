@@ -13,7 +13,8 @@ ExperimentRecord experiment_record(const Plan& plan, const std::string& command_
           .recipe_digest = plan.recipe_digest,
           .overrides = plan.overrides,
           .command_line = command_line,
-          .search = {}};
+          .search = {},
+          .comparison = plan.comparison};
 }
 
 std::vector<RunRecord> run_records(const std::vector<PlannedRun>& runs, bool of_search) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/methods/method.hpp"
 #include "reports/realised_rate.hpp"
 #include "settings/run_settings.hpp"
 
@@ -11,6 +12,12 @@ namespace {
 
 bool may_end_earlier(const Budget& budget) {
   return std::isfinite(budget.seconds) || std::isfinite(budget.bytes) || budget.target;
+}
+
+bool always_agrees(const PlannedRun& run) {
+  const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
+  return entry != nullptr &&
+         method_of(*entry, settings_from(run.settings).algorithm, nullptr).reduces_gradients;
 }
 
 /// Gradients are known where nothing ends the run earlier, bytes where no exchange is drawn
@@ -22,6 +29,8 @@ PlannedOutcome outcome_of(const PlannedRun& run) {
       .label = run.label,
       .seed = run.seed,
       .settings = run.settings,
+      .has_gradients = run.budget_gradients > 0,
+      .always_agrees = always_agrees(run),
       .ends = {
           {PositionAxis::gradients, {}}, {PositionAxis::seconds, {}}, {PositionAxis::bytes, {}}}};
   if (may_end_earlier(settings_from(run.settings).budget)) return planned;
@@ -33,17 +42,18 @@ PlannedOutcome outcome_of(const PlannedRun& run) {
 }  // namespace
 
 PlannedVerdict verdict_of(const Plan& plan) {
+  const ComparisonPlan comparison = comparison_plan_from(plan.comparison);
   std::vector<PlannedOutcome> runs;
   if (!plan.search) {
     for (const PlannedRun& run : plan.runs) runs.push_back(outcome_of(run));
-    return planned_verdict(runs);
+    return planned_verdict(runs, comparison);
   }
   // Which value is chosen makes no difference to how many comparisons there are.
   std::set<std::string> chosen;
   for (const std::vector<std::string>& cell : plan.search->cells) chosen.insert(cell.front());
   for (const PlannedRun& run : plan.search->finals)
     if (chosen.contains(run.group)) runs.push_back(outcome_of(run));
-  return planned_verdict(runs);
+  return planned_verdict(runs, comparison);
 }
 
 }  // namespace acid

@@ -9,6 +9,7 @@
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/checker.hpp"
+#include "recipes/comparison.hpp"
 #include "recipes/methods.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/resolve.hpp"
@@ -84,6 +85,7 @@ void Compiler::compile(const Node& root, Plan& plan) {
     if (out_.error_count() > kEnoughErrors) break;
     compile_point(root, point, plan);
   }
+  plan.comparison = read_comparison(root.find("comparison"), plan, checker_);
   unused_.warn(out_);
   warn_of_unused_methods(root, plan);
 }
@@ -98,7 +100,8 @@ void Compiler::warn_of_unused_methods(const Node& root, const Plan& plan) {
 }
 
 void Compiler::check_top(const Node& root) {
-  std::vector<std::string> known = {"name", "seeds", "algorithms", "methods", "search", "sweep"};
+  std::vector<std::string> known = {"name",   "seeds", "algorithms", "methods",
+                                    "search", "sweep", "comparison"};
   known.insert(known.end(), sections_.begin(), sections_.end());
   for (const Node& child : root.children)
     if (std::find(known.begin(), known.end(), child.key) == known.end())
@@ -328,6 +331,7 @@ Plan compile_recipe(const std::string& path, const std::string& recipe_text,
             .overrides = overrides,
             .runs = {},
             .search = {},
+            .comparison = {},
             .warnings = {}};
   if (auto root = parse_recipe(recipe_text, diagnostics)) {
     apply_overrides(*root, overrides, diagnostics);

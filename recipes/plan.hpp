@@ -121,6 +121,9 @@ struct Plan {
   /// Sweep point, then algorithm, then seed; with a search, those that it tries.
   std::vector<PlannedRun> runs;
   std::optional<PlannedSearch> search;
+  /// Its [comparison], as ExperimentRecord (store/store.hpp) has it; null: the recipe has none. No
+  /// run depends on it.
+  nlohmann::json comparison = {};
   std::vector<Diagnostic> warnings;
 };
 
@@ -144,8 +147,8 @@ Plan load_recipe(const std::string& path, const std::vector<std::string>& overri
 /// seed, digest, group, settings, graphs, examples {train, validation, test}, budget_gradients,
 /// gradients_per_epoch, chi1, chi2, bytes, load, warnings, schedule {…}, agreement {left,
 /// exchanges_per_gradient}, and each number that some method shows}], "search": {keys, metric,
-/// seeds, values, runs, final_runs, cells: [[group]]}}; what is absent is null. The command adds
-/// "verdict" (reports/planned_verdict.hpp).
+/// seeds, values, runs, final_runs, cells: [[group]]}, "comparison": as in Plan}; what is absent is
+/// null. The command adds "verdict" (reports/planned_verdict.hpp).
 nlohmann::json to_json(const Plan& plan);
 /// One of its runs.
 nlohmann::json to_json(const PlannedRun& run);

@@ -64,11 +64,9 @@ nlohmann::json to_json(const PlannedRun& run) {
 nlohmann::json to_json(const Plan& plan) {
   nlohmann::json runs = nlohmann::json::array();
   for (const PlannedRun& run : plan.runs) runs.push_back(to_json(run));
-  return {{"schema_version", 1},
-          {"name", plan.name},
-          {"recipe_digest", plan.recipe_digest},
-          {"runs", runs},
-          {"search", search_json(plan)}};
+  return {
+      {"schema_version", 1}, {"name", plan.name},           {"recipe_digest", plan.recipe_digest},
+      {"runs", runs},        {"search", search_json(plan)}, {"comparison", plan.comparison}};
 }
 
 std::size_t PlannedSearch::final_count() const {

@@ -59,6 +59,7 @@ constexpr std::array kTables = {
     TableText{"algorithms", "what is compared: a table [[algorithms]] for each"},
     TableText{"algorithms.codec", "what receivers get of a message, and what it costs"},
     TableText{"search", "what each algorithm chooses before it is compared"},
+    TableText{"comparison", "how the runs are compared; no run depends on it, and no id"},
     TableText{"evaluation", "when metrics are sampled: one of the cadences"},
     TableText{"execution", "where and how a run is executed"},
     TableText{"execution.virtual", "simulated time: what gradients and messages take"},
@@ -84,7 +85,33 @@ struct ByHand {
   std::string_view table;
   RecipeKey key;
 };
-const std::vector<ByHand>& by_hand() {
+std::vector<ByHand> of_comparison() {
+  return {
+      {"",
+       {"comparison", "a table", "–",
+        "the outcome that the verdict is about and what counts as equal, chosen before the data",
+        "comparison = { primary = \"eval_loss\" }"}},
+      {"comparison",
+       {"primary", "the name of an outcome", "–",
+        "what the verdict is about: eval_accuracy, eval_loss, train_loss_at_mean, "
+        "consensus_distance_mid or, with budget.target, gradients_to_target, time_to_target, "
+        "seconds_to_target or bytes_to_target. Unless said the task decides: with budget.target "
+        "gradients_to_target, else accuracy where it has one, else the loss; without gradients "
+        "consensus_distance_mid",
+        "primary = \"eval_loss\""}},
+      {"comparison",
+       {"margin", "a table: metric = a number above 0, or a percentage in quotes", "{}",
+        "a difference that does not matter, by outcome, in its own unit or as a share of the "
+        "baseline's value: algorithms shown to differ by less are equivalent",
+        "margin = { eval_accuracy = 0.01, eval_loss = \"2 %\" }"}},
+      {"comparison",
+       {"consensus_baseline", "a label or a method", "–",
+        "the algorithm that consensus distances are tested against; else the first of pairwise "
+        "exchanges by rate",
+        "consensus_baseline = \"AD-PSGD, rate 2\""}}};
+}
+
+const std::vector<ByHand>& of_runs() {
   static const std::vector<ByHand> keys = {
       {"",
        {"name", "text", "–", "what the experiment is called; else as its file",
@@ -149,6 +176,12 @@ const std::vector<ByHand>& by_hand() {
        {"metrics", "\"all\" or a list of names", "\"all\"", "which metrics are kept",
         "metrics = [\"eval_loss\", \"consensus_distance\"]"}},
   };
+  return keys;
+}
+
+std::vector<ByHand> by_hand() {
+  std::vector<ByHand> keys = of_runs();
+  for (ByHand& key : of_comparison()) keys.push_back(std::move(key));
   return keys;
 }
 

@@ -13,11 +13,12 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
+#include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/power.hpp"
+#include "reports/primary.hpp"
 #include "reports/readings.hpp"
 
 namespace acid {
@@ -41,8 +42,6 @@ constexpr std::array<std::string_view, 9> kFurtherMetrics{
     "worker_accuracy",     "worker_loss",       "worker_loss_worst",
     "train_loss",          "validation_loss",   "validation_accuracy",
     "exchanges_to_target", "auc_eval_accuracy", "auc_eval_loss"};
-constexpr std::array<std::string_view, 2> kRatioMetrics{"consensus_distance",
-                                                        "consensus_distance_mid"};
 
 /// Of runs with an outcome.
 std::vector<std::string> recorded_metrics(const Comparison& comparison,
@@ -95,94 +94,6 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
     if (is_known(name)) comparison.metrics.emplace_back(name);
 }
 
-std::vector<double> values_of(const ComparedGroup& group, const std::string& metric) {
-  std::vector<double> values;
-  for (const RunSummary& run : group.runs)
-    if (const auto found = run.metrics.find(metric); found != run.metrics.end())
-      values.push_back(found->second);
-  return values;
-}
-
-/// The same where only their order counts.
-std::vector<double> outcomes_of(const ComparedGroup& group, const std::string& metric) {
-  std::vector<double> values;
-  for (const std::uint64_t seed : group.seeds())
-    if (const auto value = outcome_of(group, seed, metric)) values.push_back(*value);
-  return values;
-}
-
-void estimate_metrics(Comparison& comparison, const std::vector<std::string>& metrics) {
-  for (ComparedGroup& group : comparison.groups)
-    for (const std::string& metric : metrics) {
-      const std::vector<double> values = values_of(group, metric);
-      if (!values.empty() && censored(group, metric) == 0) group.metrics[metric] = estimate(values);
-      if (const std::vector<double> outcomes = outcomes_of(group, metric); !outcomes.empty())
-        group.robust[metric] = robust(outcomes);
-    }
-}
-
-std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGroup& baseline,
-                                  const std::string& metric) {
-  const int better = better_direction(metric);
-  if (better == 0) return std::nullopt;
-  const std::vector<double> own = outcomes_of(group, metric);
-  const std::vector<double> other = outcomes_of(baseline, metric);
-  return better > 0 ? chance_above(own, other) : chance_above(other, own);
-}
-
-void find_differences(Comparison& comparison, const std::vector<std::string>& metrics) {
-  for (const std::string& metric : metrics)
-    for (const ComparedPoint& point : comparison.points) {
-      if (!point.baseline) continue;
-      const ComparedGroup& baseline = comparison.groups[*point.baseline];
-      for (const std::size_t g : point.groups) {
-        if (g == *point.baseline) continue;
-        const ComparedGroup& group = comparison.groups[g];
-        const PairedValues pairs = paired_by_seed(group, baseline, metric);
-        if (pairs.a.empty()) continue;
-        ComparedDifference difference;
-        difference.group = group.group;
-        difference.baseline = baseline.group;
-        difference.metric = metric;
-        difference.value = paired_difference(pairs.a, pairs.b, kRounding);
-        if (censored(group, metric) + censored(baseline, metric) > 0)
-          difference.value.difference = {};
-        difference.diverged = diverged_beside(group, baseline);
-        difference.baseline_diverged = diverged_beside(baseline, group);
-        difference.improvement = improvement(group, baseline, metric);
-        comparison.differences.push_back(std::move(difference));
-      }
-    }
-}
-
-/// Holm's p and simultaneous intervals.
-void adjust_family(std::span<ComparedDifference* const> family) {
-  std::vector<double> p, smallest;
-  for (const ComparedDifference* one : family)
-    if (one->value.p) {
-      p.push_back(*one->value.p);
-      smallest.push_back(smallest_p(one->value.unequal));
-    }
-  const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
-  std::size_t next = 0;
-  for (ComparedDifference* one : family) {
-    one->family = std::max(1, static_cast<int>(p.size()));
-    one->simultaneous = at_level(one->value.difference, 1 - (1 - kLevel) / one->family);
-    if (!one->value.p) continue;
-    one->p_holm = adjusted[next];
-    one->smallest_p_holm = adjusted_smallest[next++];
-    one->seeds_to_show = seeds_to_show(*one);
-  }
-}
-
-/// A family is all that is claimed of the primary outcome; of any other metric all of that metric.
-void adjust_differences(Comparison& comparison) {
-  std::map<std::string, std::vector<ComparedDifference*>> families;
-  for (ComparedDifference& one : comparison.differences)
-    families[is_claim(comparison, one.metric) ? comparison.primary : one.metric].push_back(&one);
-  for (const auto& [metric, family] : families) adjust_family(family);
-}
-
 /// The primary outcome where all have come equally far.
 void compare_at_equal_places(Comparison& comparison, const std::vector<ComparedRun>& runs,
                              const CompareOptions& options) {
@@ -195,57 +106,6 @@ void compare_at_equal_places(Comparison& comparison, const std::vector<ComparedR
   find_differences(comparison, metrics);
   if (options.derive_all && options.metrics.empty())
     comparison.metrics.insert(comparison.metrics.end(), metrics.begin(), metrics.end());
-}
-
-void choose_primary(Comparison& comparison) {
-  for (const OutcomeMetric& outcome : kOutcomes) {
-    if (std::ranges::find(comparison.metrics, outcome.name) == comparison.metrics.end()) continue;
-    if (comparison.primary.empty()) comparison.primary = outcome.name;
-    // Asked of a place, one is not answered of the whole run.
-    else if (comparison.at.kind == ReadAt::Kind::coordinate && outcome.name == kMidConsensus)
-      continue;
-    const bool differs =
-        std::ranges::any_of(comparison.differences, [&](const ComparedDifference& one) {
-          return one.metric == outcome.name && one.value.unequal > 0;
-        });
-    if (!differs) continue;
-    comparison.primary = outcome.name;
-    return;
-  }
-}
-
-bool all_positive(const ComparedGroup& group, const std::string& metric) {
-  const auto usable = [&](const RunSummary& run) {
-    const auto found = run.metrics.find(metric);
-    return found != run.metrics.end() && found->second > 0 && std::isfinite(found->second);
-  };
-  return !group.runs.empty() && std::all_of(group.runs.begin(), group.runs.end(), usable);
-}
-
-void find_ratios(Comparison& comparison) {
-  for (const std::string_view name : kRatioMetrics) {
-    const std::string metric(name);
-    if (std::find(comparison.metrics.begin(), comparison.metrics.end(), metric) ==
-        comparison.metrics.end())
-      continue;
-    for (const ComparedPoint& point : comparison.points) {
-      std::vector<std::size_t> order = point.groups;
-      if (point.baseline) order.insert(order.begin(), *point.baseline);
-      const auto reference = std::find_if(order.begin(), order.end(), [&](std::size_t g) {
-        return all_positive(comparison.groups[g], metric);
-      });
-      if (reference == order.end()) continue;
-      for (const std::size_t g : point.groups) {
-        if (g == *reference) continue;
-        const PairedValues pairs =
-            paired_by_seed(comparison.groups[g], comparison.groups[*reference], metric);
-        if (const auto ratio = paired_ratio(pairs.a, pairs.b))
-          comparison.ratios.push_back({comparison.groups[g].group,
-                                       comparison.groups[*reference].group, metric, *ratio,
-                                       static_cast<int>(pairs.a.size()) - ratio->n});
-      }
-    }
-  }
 }
 
 /// The baseline asked for or, when no group has that name, the first algorithm.
@@ -292,13 +152,16 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
 }
 
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
-                            const std::string& metric) {
+                            const std::string& metric, const std::optional<Target>& asked_target) {
   PairedValues values;
+  const std::optional<Target> target = target_of(a.settings, asked_target);
   for (const std::uint64_t seed : a.seeds()) {
     const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;
     values.a.push_back(*mine);
     values.b.push_back(*theirs);
+    values.floors.push_back(
+        rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs, target ? target->value : 0));
   }
   return values;
 }
@@ -310,7 +173,8 @@ int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
 }
 
 Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options,
-                        std::vector<Selection> selections) {
+                        std::vector<Selection> selections,
+                        const std::vector<ComparisonPlan>& plans) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   refuse_if_nothing_is_read(runs, options);
   Comparison comparison;
@@ -319,17 +183,19 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   comparison.heading = heading_of(runs);
   comparison.at = options.at;
   comparison.target = options.target;
+  comparison.plan = agreed_plan(plans, comparison.notes);
   form_groups(comparison, runs);
   share_groups(comparison);
   settle_baseline(comparison, options);
   form_points(comparison);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
+  choose_consensus_baselines(comparison);
   choose_metrics(comparison, runs, options);
+  choose_primary(comparison, runs, options);
   gather_readings(comparison, runs);
   estimate_metrics(comparison, comparison.metrics);
   find_differences(comparison, comparison.metrics);
-  choose_primary(comparison);
   compare_at_equal_places(comparison, runs, options);
   adjust_differences(comparison);
   find_ratios(comparison);
@@ -343,9 +209,10 @@ const ComparedGroup& group_of(const Comparison& comparison, const std::string& d
   return *found;
 }
 
-bool is_baseline(const Comparison& comparison, std::size_t group) {
-  return std::ranges::find(comparison.points, std::optional(group), &ComparedPoint::baseline) !=
-         comparison.points.end();
+bool is_baseline(const Comparison& comparison, std::size_t group, std::string_view metric) {
+  return std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
+    return baseline_for(point, metric) == group;
+  });
 }
 
 int censored(const ComparedGroup& group, const std::string& metric) {

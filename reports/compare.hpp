@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "engine/methods/method.hpp"
+#include "reports/comparison_plan.hpp"
 #include "reports/notes.hpp"
 #include "reports/reading.hpp"
+#include "reports/rounding.hpp"
 #include "reports/selection.hpp"
 #include "reports/statistics.hpp"
 #include "store/queries.hpp"
@@ -75,13 +77,11 @@ struct ComparedGroup {
   std::map<std::string, Robust> robust;
   /// Of what was read between samples: the coarsest over its runs.
   std::map<std::string, Reading> readings;
+  RunRounding rounding;  // the largest over its runs
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
   std::set<std::uint64_t> seeds() const;  // with an outcome
 };
-
-/// Relative: values that differ by less are equal as far as parameters of 32 bits can tell.
-inline constexpr double kRounding = 1e-6;
 
 /// The value of a metric that a seed of the group ended with, for figures that rest on order alone.
 /// A run that diverged is worse than every one that finished, and one that did not reach a target
@@ -102,6 +102,18 @@ struct ComparedDifference {
   Estimate simultaneous;  // value.difference; the intervals of a family hold all at once at 95 %:
                           // Student's t at 1 − 0.05/family (Bonferroni)
   int family = 1;         // how many differences with a p it has
+  /// Differences of a seed that are no larger are rounding (reports/rounding.hpp): the largest over
+  /// the seeds, and that as a share of the value it is of.
+  double rounding = 0, rounding_share = 0;
+  /// Whether it is less than a margin, where the recipe has one for the metric.
+  struct Equivalence {
+    Margin margin;
+    double size = 0;                  // of the margin in the metric's unit, the mean over the pairs
+    std::optional<double> p, p_holm;  // of two one-sided tests; absent where a run diverged or
+                                      // missed its target
+    std::optional<int> seeds_to_show;  // see seeds_to_show_equivalent() of reports/power.hpp
+  };
+  std::optional<Equivalence> equivalence;
   std::optional<double> p_holm;           // p adjusted by Holm over the family
   std::optional<double> smallest_p_holm;  // that so many seeds could give; present where p is
   std::optional<int> seeds_to_show;       // see seeds_to_show() of reports/power.hpp
@@ -113,8 +125,8 @@ struct ComparedDifference {
 };
 
 /// How many times larger a positive metric is than the reference's: the honest scale for consensus
-/// distances. The reference is the sweep point's baseline or, where that is zero (all-reduce), its
-/// first group that is not.
+/// distances. The reference is the sweep point's baseline of consensus distances, else its baseline
+/// or, where that is zero (all-reduce), its first group that is not.
 struct ComparedRatio {
   std::string group, reference;  // digests
   std::string metric;
@@ -128,6 +140,7 @@ struct ComparedPoint {
   std::vector<std::pair<std::string, nlohmann::json>> settings;  // the swept keys; may be empty
   std::vector<std::size_t> groups;                               // indices, in the recipe's order
   std::optional<std::size_t> baseline;                           // index of its baseline group
+  std::optional<std::size_t> consensus_baseline;  // that of consensus distances (primary.hpp)
 };
 
 /// Where all runs of a point have come equally far, as the first of them that ended.
@@ -158,8 +171,8 @@ struct Comparison {
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;
-  /// What the verdict is about: the first of kOutcomes that is compared and in which some
-  /// difference is more than rounding; else the first that is compared; empty without any.
+  ComparisonPlan plan;  // what the recipe said of all this
+  /// What the verdict is about (choose_primary()); empty where no outcome is compared.
   std::string primary;
   std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
   std::vector<std::string> metrics;   // those compared, in the order shown
@@ -189,6 +202,7 @@ struct ComparedRun {
   /// of them is not finite, nothing.
   std::map<std::string, std::optional<double>> not_read;
   bool ended_before = false;            // options.at
+  RunRounding rounding;                 // what of it takes reading series
   std::optional<double> realised_rate;  // 2 × exchanges ÷ gradients, of pairwise exchanges
   struct EqualEnd {
     double place = 0;
@@ -203,24 +217,29 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
 /// What the experiments of these runs searched and chose.
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs);
-/// compare() without the store. `selections`: what the runs' experiments searched and chose.
-/// UsageError where nothing can be read at options.at.
+/// compare() without the store. `selections`: what the runs' experiments searched and chose;
+/// `plans`: what their recipes say of comparing. UsageError where nothing can be read at
+/// options.at.
 Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options = {},
-                        std::vector<Selection> selections = {});
+                        std::vector<Selection> selections = {},
+                        const std::vector<ComparisonPlan>& plans = {});
 
 /// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
+/// `asked_target`: Comparison::target.
 struct PairedValues {
   std::vector<double> a, b;
+  std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
 };
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
-                            const std::string& metric);
+                            const std::string& metric,
+                            const std::optional<Target>& asked_target = {});
 /// How many seeds of `a` diverged that have an outcome in `b` too.
 int diverged_beside(const ComparedGroup& a, const ComparedGroup& b);
 
 /// The group of that digest, which the comparison has.
 const ComparedGroup& group_of(const Comparison& comparison, const std::string& digest);
-/// Some point's baseline is this group.
-bool is_baseline(const Comparison& comparison, std::size_t group);
+/// Some point's baseline in this metric is this group.
+bool is_baseline(const Comparison& comparison, std::size_t group, std::string_view metric);
 /// Runs of the group that did not reach their target, of a metric that says when they did. One that
 /// diverged did not.
 int censored(const ComparedGroup& group, const std::string& metric);
@@ -265,19 +284,22 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// "differences":
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
-/// "baseline_diverged", "test", "p", "p_holm", "family", "verdict", "seeds_to_show",
-/// "improvement", "improvement_ci_low", "improvement_ci_high"}], "selections":
-/// [to_json(Selection)], "ratios":
+/// "baseline_diverged", "test", "p", "p_holm", "family", "rounding", "margin", "p_equivalence",
+/// "p_equivalence_holm", "seeds_to_show_equivalent", "verdict", "seeds_to_show", "improvement",
+/// "improvement_ci_low", "improvement_ci_high"}], "selections": [to_json(Selection)], "ratios":
 /// [{"group", "label", "reference", "metric", "n", "diverged", "mean", "ci_low", "ci_high"}],
 /// "notes": [text], "caveats": notes_json()}. A missing interval and a value that is not finite are
 /// null. "n" counts finished runs, "diverged" those that no mean holds. "censored", of *_to_target
 /// only: runs that did not reach the target; "reached": the others. "samples_apart" and
 /// "resolution": see Reading; 0 where every value is a sample's. "equal": see EqualPlace, "place"
 /// null where it is 0. "p" is that of one test alone, "p_holm" the one that every table prints;
-/// "test" says which test it is. "seeds_to_show": with so many seeds a test shows the difference
-/// seen, if it is the true one, with 80 % power; null where it was shown, or nobody can say.
-/// "verdict", in the primary outcome only, at equal places too: "better", "worse", "not shown",
-/// "too few seeds" or "equal".
+/// "test" says which test it is. "rounding": differences of a seed that are no larger are none
+/// (reports/rounding.hpp). "margin": in the metric's unit; null without one. "p_equivalence": of
+/// two one-sided tests. "seeds_to_show": with so many seeds a test shows the difference seen, if it
+/// is the true one, with 80 % power, "seeds_to_show_equivalent" that it is less than the margin;
+/// null where it was shown, or nobody can say. "verdict", of what has one (has_verdict()):
+/// "better", "worse", "not shown", "too few seeds", "equal" or "equivalent within 0.01", which may
+/// follow "better" or "worse" after a comma.
 nlohmann::json to_json(const Comparison& comparison);
 /// One row per group and metric: group, algorithm, label, the varying settings by dotted key (those
 /// of `by` first), metric, n, mean, sd, se, ci_low, ci_high, baseline, difference,
@@ -285,9 +307,10 @@ nlohmann::json to_json(const Comparison& comparison);
 /// iqm_ci_high, difference_n, improvement_ci_low, improvement_ci_high, censored, diverged,
 /// difference_diverged, baseline_diverged (of the seeds that both have), simultaneous_ci_low,
 /// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution and, of what was
-/// chosen, selected_by, selection_values, selection_runs, selection_edges, notes: the kinds of
-/// notes on this row (note_names()), and seeds_to_show. Absent numbers are empty fields. RFC 4180
-/// quoting, "\n" line ends.
+/// chosen, selected_by, selection_values, selection_runs, selection_edges; rounding, margin,
+/// p_equivalence, p_equivalence_holm, seeds_to_show_equivalent; notes: the kinds of notes on this
+/// row (note_names()), and seeds_to_show. Absent numbers are empty fields. RFC 4180 quoting, "\n"
+/// line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
 /// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a

@@ -7,7 +7,9 @@
 
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/primary.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
@@ -21,6 +23,8 @@ using nlohmann::json;
 json number_or_null(std::optional<double> value) {
   return value && std::isfinite(*value) ? json(*value) : json(nullptr);
 }
+
+json integer_or_null(std::optional<int> value) { return value ? json(*value) : json(nullptr); }
 
 /// The numbers of an estimate, n first.
 void add_estimate(json& object, const Estimate& e) {
@@ -79,6 +83,8 @@ std::string csv_number(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
+std::string csv_integer(std::optional<int> value) { return value ? std::to_string(*value) : ""; }
+
 void add_numbers(std::vector<std::string>& fields, const Estimate& e) {
   fields.push_back(std::to_string(e.n));
   for (const std::optional<double>& value :
@@ -114,7 +120,7 @@ void add_test(std::vector<std::string>& fields, const Comparison& comparison,
   add_numbers_or_blanks(fields, {d->simultaneous.ci_low, d->simultaneous.ci_high});
   fields.emplace_back(d->value.p ? name_of(d->value.test) : "");
   fields.push_back(std::to_string(d->family));
-  fields.emplace_back(is_claim(comparison, d->metric) ? name_of(judge(*d)) : "");
+  fields.emplace_back(has_verdict(comparison, d->metric) ? verdict_of(*d) : "");
 }
 
 void add_selection(std::vector<std::string>& fields, const Comparison& comparison,
@@ -167,9 +173,49 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
   add_numbers_or_blanks(fields, {read.apart, read.resolution});
   add_selection(fields, comparison, group);
+  fields.push_back(d ? csv_number(d->rounding) : "");
+  const bool has_margin = d != nullptr && d->equivalence.has_value();
+  add_numbers_or_blanks(fields, {has_margin ? std::optional(d->equivalence->size) : std::nullopt,
+                                 has_margin ? d->equivalence->p : std::nullopt,
+                                 has_margin ? d->equivalence->p_holm : std::nullopt});
+  fields.push_back(csv_integer(has_margin ? d->equivalence->seeds_to_show : std::nullopt));
   fields.push_back(note_field(comparison, group.group, metric));
-  fields.push_back(d && d->seeds_to_show ? std::to_string(*d->seeds_to_show) : "");
+  fields.push_back(csv_integer(d ? d->seeds_to_show : std::nullopt));
   return fields;
+}
+
+json difference_json(const Comparison& comparison, const ComparedDifference& difference) {
+  const ComparedGroup& group = group_of(comparison, difference.group);
+  const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
+  const auto equivalence = difference.equivalence.value_or(ComparedDifference::Equivalence{});
+  json object{
+      {"group", difference.group},
+      {"algorithm", group.algorithm},
+      {"label", group.label},
+      {"baseline", difference.baseline},
+      {"metric", difference.metric},
+      {"pairs", difference.value.pairs},
+      {"diverged", difference.diverged},
+      {"baseline_diverged", difference.baseline_diverged},
+      {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
+      {"family", difference.family},
+      {"rounding", number_or_null(difference.rounding)},
+      {"margin", difference.equivalence ? number_or_null(difference.equivalence->size) : json()},
+      {"p_equivalence", number_or_null(equivalence.p)},
+      {"p_equivalence_holm", number_or_null(equivalence.p_holm)},
+      {"seeds_to_show_equivalent", integer_or_null(equivalence.seeds_to_show)},
+      {"seeds_to_show", integer_or_null(difference.seeds_to_show)},
+      {"verdict",
+       has_verdict(comparison, difference.metric) ? json(verdict_of(difference)) : json()},
+      {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
+      {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
+      {"p", number_or_null(difference.value.p)},
+      {"p_holm", number_or_null(difference.p_holm)},
+      {"improvement", number_or_null(chance.value)},
+      {"improvement_ci_low", number_or_null(chance.low)},
+      {"improvement_ci_high", number_or_null(chance.high)}};
+  add_estimate(object, difference.value.difference);
+  return object;
 }
 
 json equal_json(const Comparison& comparison) {
@@ -226,33 +272,8 @@ json to_json(const Comparison& comparison) {
     if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
   for (const ComparedGroup& group : comparison.groups)
     result["groups"].push_back(group_json(group, metrics));
-  for (const ComparedDifference& difference : comparison.differences) {
-    const ComparedGroup& group = group_of(comparison, difference.group);
-    const Chance chance = difference.improvement.value_or(Chance{std::nan(""), {}, {}});
-    json object{
-        {"group", difference.group},
-        {"algorithm", group.algorithm},
-        {"label", group.label},
-        {"baseline", difference.baseline},
-        {"metric", difference.metric},
-        {"pairs", difference.value.pairs},
-        {"diverged", difference.diverged},
-        {"baseline_diverged", difference.baseline_diverged},
-        {"test", difference.value.p ? json(name_of(difference.value.test)) : json()},
-        {"family", difference.family},
-        {"seeds_to_show", difference.seeds_to_show ? json(*difference.seeds_to_show) : json()},
-        {"verdict",
-         is_claim(comparison, difference.metric) ? json(name_of(judge(difference))) : json()},
-        {"simultaneous_ci_low", number_or_null(difference.simultaneous.ci_low)},
-        {"simultaneous_ci_high", number_or_null(difference.simultaneous.ci_high)},
-        {"p", number_or_null(difference.value.p)},
-        {"p_holm", number_or_null(difference.p_holm)},
-        {"improvement", number_or_null(chance.value)},
-        {"improvement_ci_low", number_or_null(chance.low)},
-        {"improvement_ci_high", number_or_null(chance.high)}};
-    add_estimate(object, difference.value.difference);
-    result["differences"].push_back(std::move(object));
-  }
+  for (const ComparedDifference& difference : comparison.differences)
+    result["differences"].push_back(difference_json(comparison, difference));
   for (const ComparedRatio& ratio : comparison.ratios)
     result["ratios"].push_back({{"group", ratio.group},
                                 {"label", group_of(comparison, ratio.group).label},
@@ -307,6 +328,11 @@ std::string to_csv(const Comparison& comparison) {
                            "selection_values",
                            "selection_runs",
                            "selection_edges",
+                           "rounding",
+                           "margin",
+                           "p_equivalence",
+                           "p_equivalence_holm",
+                           "seeds_to_show_equivalent",
                            "notes",
                            "seeds_to_show"})
     header.emplace_back(name);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
 
@@ -29,20 +31,23 @@ constexpr const char* kEndTable = "\\bottomrule\n\\end{tabular}\n";
 
 std::string difference_table(const Comparison& comparison, const ComparedSection& section) {
   std::string rows;
+  const bool margins = !comparison.plan.margins.empty();
   for (const std::size_t g : section.groups)
     for (const std::string& metric : comparison.metrics) {
       const ComparedGroup& group = comparison.groups[g];
       const ComparedDifference* const d = find_difference(comparison, group.group, metric);
       if (d == nullptr) continue;
       start_row(rows, comparison, group);
-      rows += fmt::format(" & {} & {} & {} & {} \\\\\n", latex_text(readable_name(metric)),
+      rows += fmt::format(" & {} & {} & {} & {}{} \\\\\n",
+                          latex_text(readable_name(metric) + own_baseline_words(comparison, *d)),
                           d->value.difference.n, latex_number(difference_cell(*d)),
-                          d->p_holm ? latex_text(format_p(d->p_holm)) : "--");
+                          d->p_holm ? latex_text(format_p(d->p_holm)) : "--",
+                          margins ? " & " + latex_text(equivalence_cell(*d)) : "");
     }
   if (rows.empty()) return "";
   return latex_comment("differences to " + comparison.baseline + ", paired by seed") +
-         begin_table(comparison, 4) + " & Metric & $n$ & Difference & $p$ (Holm)" + kEndHead +
-         rows + kEndTable;
+         begin_table(comparison, margins ? 5 : 4) + " & Metric & $n$ & Difference & $p$ (Holm)" +
+         (margins ? " & Equivalent" : "") + kEndHead + rows + kEndTable;
 }
 
 }  // namespace

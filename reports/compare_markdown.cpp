@@ -2,11 +2,12 @@
 #include <fmt/format.h>
 
 #include "reports/compare.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
-#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -23,11 +24,14 @@ std::string markdown_settings(const Comparison& comparison, const ComparedGroup&
 std::string markdown_difference_table(const Comparison& comparison,
                                       const ComparedSection& section) {
   std::string rows;
+  const bool margins = !comparison.plan.margins.empty();
   for (const ComparedDifference* d : differences_in(comparison, section)) {
     const ComparedGroup& group = group_of(comparison, d->group);
-    rows += fmt::format("| {} |{} {} | {} | {} | {} |\n", markdown_cell(group.label),
-                        markdown_settings(comparison, group), d->metric, d->value.difference.n,
-                        difference_cell(*d), format_p(d->p_holm));
+    rows += fmt::format("| {} |{} {} | {} | {} | {} |{}\n", markdown_cell(group.label),
+                        markdown_settings(comparison, group),
+                        d->metric + markdown_cell(own_baseline_words(comparison, *d)),
+                        d->value.difference.n, difference_cell(*d), format_p(d->p_holm),
+                        margins ? fmt::format(" {} |", equivalence_cell(*d)) : "");
   }
   if (rows.empty()) return "";
   std::string head = "| algorithm |", rule = "|---|";
@@ -36,9 +40,10 @@ std::string markdown_difference_table(const Comparison& comparison,
     rule += "--:|";
   }
   return fmt::format(
-      "Paired differences to {}:\n\n{} metric | n | difference | p (Holm) |\n"
-      "{}---|--:|--:|--:|\n{}\n",
-      markdown_cell(comparison.baseline), head, rule, rows);
+      "Paired differences to {}:\n\n{} metric | n | difference | p (Holm) |{}\n"
+      "{}---|--:|--:|--:|{}\n{}\n",
+      markdown_cell(comparison.baseline), head, margins ? " equivalent |" : "", rule,
+      margins ? "---|" : "", rows);
 }
 
 std::string markdown_verdict(const Comparison& comparison) {

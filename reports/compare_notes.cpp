@@ -13,7 +13,9 @@
 #include "reports/group_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/outcome_notes.hpp"
 #include "reports/power.hpp"
+#include "reports/primary.hpp"
 #include "reports/realised_rate.hpp"
 #include "reports/settings.hpp"
 
@@ -41,11 +43,12 @@ std::string few_seeds_words(int pairs, std::size_t comparisons) {
 void note_seeds(Comparison& comparison) {
   int smallest = 0;
   for (const ComparedPoint& point : comparison.points) {
-    if (!point.baseline) continue;
+    const std::optional<std::size_t> baseline = baseline_for(point, comparison.primary);
+    if (!baseline) continue;
     for (const std::size_t g : point.groups) {
-      if (g == *point.baseline) continue;
-      const int n = static_cast<int>(
-          common_seeds(comparison.groups[g], comparison.groups[*point.baseline]).size());
+      if (g == *baseline) continue;
+      const int n =
+          static_cast<int>(common_seeds(comparison.groups[g], comparison.groups[*baseline]).size());
       if (n > 0) smallest = smallest == 0 ? n : std::min(smallest, n);
     }
   }
@@ -138,12 +141,13 @@ void note_outcomes(GroupNotes notes, const std::vector<ComparedRun>& runs) {
 
 /// What the numbers of differences are, said once.
 void note_tests(Comparison& comparison) {
-  bool any = false, ranks = false, survivors = false;
+  bool any = false, ranks = false, survivors = false, margins = false;
   int family = 0;
   for (const ComparedDifference& difference : comparison.differences) {
     if (!difference.value.p) continue;
     any = true;
     ranks = ranks || difference.value.test == PairedTest::signed_rank;
+    margins = margins || difference.equivalence;
     survivors = survivors || difference.diverged + difference.baseline_diverged > 0;
     if (difference.metric == comparison.primary) family = difference.family;
   }
@@ -161,6 +165,10 @@ void note_tests(Comparison& comparison) {
       "{}; the 95 % intervals of differences hold for all of a metric's at once (Bonferroni, "
       "Student's t)",
       family > 0 ? ", each other metric's over its own" : "all differences of its metric");
+  if (margins)
+    note +=
+        "; equivalence within a margin is two one-sided tests of that kind, p the larger, adjusted "
+        "likewise";
   comparison.notes.push_back({NoteKind::tests, std::move(note)});
   if (survivors)
     comparison.notes.push_back(
@@ -236,6 +244,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
     comparison.notes.push_back(
         {NoteKind::exchange_rates, "exchanges per gradient differ too: " + rates});
   note_seeds(comparison);
+  note_outcome(comparison);
   note_tests(comparison);
   note_readings(comparison, options);
 }

@@ -59,6 +59,9 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
         coordinate(reached->first.position, axis) - coordinate(from.position, axis);
     run.metrics[metric] = there(axis);
     compared.readings[metric] = {apart, apart};
+    if (reached->before && reached->first.value != reached->before->value)
+      compared.rounding.per_unit[metric] =
+          apart / std::abs(reached->first.value - reached->before->value);
   };
   if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
   add("time_to_target", PositionAxis::normalised_time);
@@ -74,6 +77,20 @@ void add_target(const Store& store, ComparedRun& compared, const Target& target)
       run.metrics["exchanges_to_target"] = *exchanges->value;
       compared.readings["exchanges_to_target"] = exchanges->reading;
     }
+}
+
+/// Of outcomes and of the target's metric, for the scale that rounding has.
+void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
+  std::vector<std::string_view> metrics;
+  for (const OutcomeMetric& outcome : kOutcomes) metrics.push_back(outcome.name);
+  if (target) metrics.emplace_back(target->metric);
+  for (const auto& [metric, around] :
+       samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
+    if (around.until.empty() || !std::isfinite(around.until.front().value)) continue;
+    run.rounding.starts[metric] = std::abs(around.until.front().value);
+    if (target && target->metric == metric)
+      run.rounding.starts[kTargetStart] = run.rounding.starts[metric];
+  }
 }
 
 void read_best(const Store& store, RunSummary& run) {
@@ -215,7 +232,9 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   if (at.kind == ReadAt::Kind::best) read_best(store, run.summary);
   if (at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, at);
   if (end) add_totals(run.summary.metrics, *end);
-  if (const auto target = target_of(settings, options.target)) add_target(store, run, *target);
+  const auto target = target_of(settings, options.target);
+  if (target) add_target(store, run, *target);
+  read_starts(store, run, target);
   if (has_consensus && (options.metrics.empty() || is_wanted(options, kMidConsensus)))
     add_consensus_mid(store, run.summary);
   add_areas(store, run.summary, options, at);
@@ -234,7 +253,8 @@ Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
                    },
                    {});
   read_equal_places(store, runs, options);
-  return compare_runs(std::move(runs), options, selections_of(store, summaries));
+  return compare_runs(std::move(runs), options, selections_of(store, summaries),
+                      comparison_plans_of(store, summaries));
 }
 
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {

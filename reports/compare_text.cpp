@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "reports/compare.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/readings.hpp"
@@ -155,22 +156,29 @@ std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSe
 std::vector<Column> difference_columns(const Comparison& comparison, const ComparedSection& section,
                                        const std::string& metric) {
   Column difference{"", "difference", Align::right, {}}, p{"", "p (Holm)", Align::right, {}};
-  Column chance{"", "P(better)", Align::right, {}};
-  bool any = false, any_chance = false;
+  Column chance{"", "P(better)", Align::right, {}}, equivalent{"", "equivalent", Align::right, {}};
+  bool any = false, any_chance = false, any_margin = false;
   for (const std::size_t g : section.groups) {
     const auto* found = find_difference(comparison, comparison.groups[g].group, metric);
-    const bool baseline = is_baseline(comparison, g);
+    const bool baseline = is_baseline(comparison, g, metric);
     difference.cells.push_back(found ? difference_cell(*found) : (baseline ? "baseline" : ""));
     p.cells.push_back(found ? format_p(found->p_holm) : "");
     const bool has = found != nullptr && found->improvement && found->improvement->low;
     chance.cells.push_back(has ? format_number(found->improvement->value, 2) : "");
+    const bool margin = found != nullptr && found->equivalence.has_value();
+    equivalent.cells.push_back(!margin ? ""
+                               : is_equivalent(*found)
+                                   ? "within " + found->equivalence->margin.words()
+                                   : "not shown");
     any = any || found != nullptr || baseline;
+    any_margin = any_margin || margin;
     any_chance = any_chance || has;
   }
   std::vector<Column> columns;
   if (!any) return columns;
   columns.push_back(std::move(difference));
   columns.push_back(std::move(p));
+  if (any_margin) columns.push_back(std::move(equivalent));
   if (any_chance) columns.push_back(std::move(chance));
   return columns;
 }

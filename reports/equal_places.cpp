@@ -114,7 +114,7 @@ void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
 std::vector<EqualPlace> equal_places(const Comparison& comparison,
                                      const std::vector<ComparedRun>& runs) {
   std::vector<EqualPlace> places;
-  if (comparison.primary.empty() || comparison.primary == kMidConsensus) return places;
+  if (!is_outcome(comparison.primary) || comparison.primary == kMidConsensus) return places;
   for (std::size_t p = 0; p < comparison.points.size(); ++p)
     for (const EqualAxis& axis : kEqualAxes) {
       std::optional<EqualPlace> place;

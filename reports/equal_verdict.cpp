@@ -8,8 +8,10 @@
 #include "engine/base/names.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/verdict.hpp"
 
@@ -36,9 +38,9 @@ std::string told_of(const std::string& label, const ComparedDifference& differen
   if (judgement == Judgement::equal) return label + " the same, to rounding";
   std::string words =
       fmt::format("{} {}, {}", label, e.n > 0 ? with_interval(difference.metric, e) : "unknown",
-                  judgement == Judgement::not_shown ? "not told apart" : name_of(judgement));
+                  judgement == Judgement::not_shown ? "not told apart" : verdict_of(difference));
   if (judgement != Judgement::too_few_seeds && difference.p_holm)
-    words += fmt::format(", p = {}", format_p(difference.p_holm));
+    words += fmt::format(", p = {}", format_p(deciding_p(difference)));
   if (difference.diverged + difference.baseline_diverged > 0)
     words += fmt::format(" ({} of {} seeds diverged with it, {} with the baseline)",
                          difference.diverged, difference.value.pairs, difference.baseline_diverged);
@@ -101,6 +103,7 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
     if (sentences.empty() && !all_reached)
       sentences.push_back(fmt::format("{} was reached by {}; who missed it is later than any.",
                                       value, reached_words(comparison, point, metric)));
+    if (metric == comparison.primary) continue;  // the verdict is about it
     sentences.push_back(
         fmt::format("To {}, difference in {} to {} (Holm over {} of their own): {}.", value, axis,
                     baseline.label, counted(static_cast<std::size_t>(family), "comparison"),

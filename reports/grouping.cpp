@@ -194,6 +194,9 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
       comparison.groups.push_back(std::move(group));
     }
     ComparedGroup& group = comparison.groups[found->second];
+    RunRounding rounding = rounding_of(run.summary, run.settings);
+    rounding.take_worse(run.rounding);
+    group.rounding.take_worse(rounding);
     if (run.summary.state == RunState::finished)
       group.runs.push_back(run.summary);
     else if (run.summary.state == RunState::diverged)

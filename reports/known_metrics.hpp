@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/recorder/metrics.hpp"
+#include "engine/recorder/outcomes.hpp"
 
 namespace acid {
 
@@ -44,24 +45,6 @@ constexpr const Metric* known_metric(std::string_view name) {
 constexpr int better_direction(std::string_view metric) {
   const Metric* const known = known_metric(metric);
   return known == nullptr ? 0 : known->better;
-}
-
-inline constexpr const char* kMidConsensus = "consensus_distance_mid";
-
-/// What a verdict can be about, in the order of preference.
-struct OutcomeMetric {
-  std::string_view name, words;
-};
-inline constexpr std::array kOutcomes{
-    OutcomeMetric{"eval_accuracy", "evaluation accuracy"},
-    OutcomeMetric{"eval_loss", "evaluation loss"},
-    OutcomeMetric{"train_loss_at_mean", "training loss of the mean model"},
-    OutcomeMetric{kMidConsensus, "mid-run consensus distance"}};
-
-constexpr bool is_outcome(std::string_view metric) {
-  for (const OutcomeMetric& outcome : kOutcomes)
-    if (outcome.name == metric) return true;
-  return false;
 }
 
 /// A run that does not reach its target has none of these: its value is censored, not missing.

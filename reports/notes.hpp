@@ -32,15 +32,19 @@ enum class NoteKind {
   target_missed,
   target_order,  // where some runs missed it, only order counts
   target_reached,
-  target_line,     // on the line between two samples
-  other_settings,  // a group differs from its baseline in more than the algorithm
-  other_seeds,     // than those of its baseline
-  exchange_rates,  // methods exchange at different rates of their own
-  few_seeds,       // for a test
-  tests,           // which ones, and over what they are adjusted
-  survivors,       // means of differences are over those alone
-  area,            // from where to where a mean height is
-  train_loss,      // at whose model, on whose data
+  target_line,         // on the line between two samples
+  other_settings,      // a group differs from its baseline in more than the algorithm
+  other_seeds,         // than those of its baseline
+  exchange_rates,      // methods exchange at different rates of their own
+  few_seeds,           // for a test
+  recipes_differ,      // in what they say of comparing
+  other_primary,       // than the recipe's, since metrics were named
+  consensus_baseline,  // whom consensus distances are tested against
+  rounding,            // differences that are taken for none
+  tests,               // which ones, and over what they are adjusted
+  survivors,           // means of differences are over those alone
+  area,                // from where to where a mean height is
+  train_loss,          // at whose model, on whose data
   where_read,
   resolution,  // of values between samples
 };
@@ -52,7 +56,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone does not have
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 29> kNoteKinds;
+extern const std::array<NoteKindEntry, 33> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/settings.hpp"
 
@@ -111,8 +112,8 @@ std::vector<Contest> contests_of(const Comparison& comparison, const std::string
         const std::size_t a = point.groups[i], b = point.groups[j];
         if (comparison.groups[a].outcomes() == 0 || comparison.groups[b].outcomes() == 0) continue;
         const PairedValues pairs =
-            paired_by_seed(comparison.groups[a], comparison.groups[b], metric);
-        contests.push_back({a, b, paired_difference(pairs.a, pairs.b, kRounding)});
+            paired_by_seed(comparison.groups[a], comparison.groups[b], metric, comparison.target);
+        contests.push_back({a, b, paired_difference(pairs.a, pairs.b, pairs.floors)});
       }
   return contests;
 }
@@ -222,7 +223,24 @@ Pivot pivot_of(const Comparison& comparison, const std::string& metric, const Pi
     pivot.cells[index_in(pivot.rows, rows.of_group[g])]
                [index_in(pivot.columns, columns.of_group[g])] = g;
   find_best(pivot, comparison);
+  for (const ComparedGroup& group : comparison.groups) {
+    const auto* const one = find_difference(comparison, group.group, metric);
+    pivot.equivalent.push_back(one != nullptr && is_equivalent(*one));
+  }
   return pivot;
+}
+
+std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison) {
+  const auto found = std::ranges::find_if(
+      comparison.differences,
+      [&](const ComparedDifference& one) { return one.metric == pivot.metric && one.equivalence; });
+  if (found == comparison.differences.end()) return "";
+  return fmt::format(
+      "{}equivalent to {} within {} (two one-sided tests, Holm over {})",
+      std::ranges::find(pivot.equivalent, true) == pivot.equivalent.end() ? "none was shown to be "
+                                                                          : "",
+      group_of(comparison, found->baseline).label, found->equivalence->margin.words(),
+      counted(static_cast<std::size_t>(found->family), "comparison"));
 }
 
 std::vector<std::string> pivot_metrics(const Comparison& comparison,

@@ -39,6 +39,8 @@ struct Pivot {
   /// of all pairs of groups of a point, p adjusted by Holm over the pairs of all points together,
   /// at most 0.05: with as much certainty no mark is wrong.
   std::vector<bool> best;
+  /// By group: equivalent to the baseline of its point, as the verdict has it (verdict_of()).
+  std::vector<bool> equivalent;
   std::size_t tests = 0;    // pairs that have a p
   std::size_t leading = 0;  // so many row axes divide a printed table into parts
 };
@@ -56,11 +58,16 @@ std::vector<std::string> pivot_metrics(const Comparison& comparison,
 /// reach a target.
 std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bool interval,
                        double scale = 1, std::optional<int> decimals = std::nullopt);
+inline constexpr std::string_view kEquivalentMark = "≈";
+/// What that mark says, "equivalent to AR-SGD within 0.01 (…)"; empty where the metric has no
+/// margin.
+std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison);
 /// For a terminal 80 columns wide: means with half of their interval, or means alone where they do
 /// not fit. "†" marks the best. Notes on its numbers are below, in every form (reports/notes.hpp).
 std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);
-/// The row axes, and for each column mean, half of the 95 % interval, whether it is the best, and
-/// the kinds of the notes on it (note_names()).
+/// The row axes, and for each column mean, half of the 95 % interval, whether it is the best, the
+/// kinds of the notes on it (note_names()) and, where the metric has a margin, whether it is
+/// equivalent to the baseline.
 std::string to_csv(const Pivot& pivot, const Comparison& comparison);
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison);
 /// A table environment for the booktabs package, with a caption that says what its numbers are;

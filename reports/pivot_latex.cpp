@@ -81,9 +81,16 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
                       " None is bold: none was shown to be better than all others of its "
                       "setting ({}).",
                       test);
+  const std::string margin = equivalence_legend(pivot, comparison);
+  std::string caption = latex_text(text);
+  if (!margin.empty())
+    caption += fmt::format(
+        " {}{}.",
+        std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end() ? "$\\approx$: " : "",
+        latex_text(margin));
   for (const std::string& note : table_notes(comparison, {pivot.metric}, false).general)
-    text += fmt::format(" {}.", note);
-  return latex_text(text);
+    caption += latex_text(fmt::format(" {}.", note));
+  return caption;
 }
 
 /// A column's word for one of its axes: "ring", "Workers 8".
@@ -137,7 +144,9 @@ std::string body(const Pivot& pivot, const Comparison& comparison) {
       const std::string number =
           group ? latex_number(pivot_cell(comparison.groups[*group], pivot.metric, true, scale))
                 : "--";
-      cells.push_back(group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number);
+      cells.push_back(
+          (group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number) +
+          (group && pivot.equivalent[*group] ? " $\\approx$" : ""));
     }
     text += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
   }

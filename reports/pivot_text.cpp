@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/names.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
@@ -76,7 +77,8 @@ TextTable table_of_part(const Pivot& pivot, const Comparison& comparison,
       std::string text = group ? pivot_cell(comparison.groups[*group], pivot.metric,
                                             format.interval, 1, format.decimals)
                                : "–";
-      line.push_back(text + (group && pivot.best[*group] ? std::string(kBestMark) : ""));
+      line.push_back(text + (group && pivot.best[*group] ? std::string(kBestMark) : "") +
+                     (group && pivot.equivalent[*group] ? std::string(kEquivalentMark) : ""));
     }
     table.rows.push_back(std::move(line));
   }
@@ -120,6 +122,9 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
                      : !has_intervals(pivot, comparison) ? "values of one seed"
                      : interval ? "means ± half of the 95 % interval over seeds"
                                 : "means over seeds; their intervals are in the details";
+  const bool any_equivalent = std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end();
+  if (const std::string margin = equivalence_legend(pivot, comparison); !margin.empty())
+    text += fmt::format("; {}{}", any_equivalent ? std::string(kEquivalentMark) + " " : "", margin);
   if (pivot.tests == 0) return text;
   const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
   return text + fmt::format(
@@ -131,12 +136,12 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
 
 /// Per algorithm, in how many settings its difference to the baseline was shown.
 std::string judgements(const Comparison& comparison, const std::string& metric) {
-  constexpr std::array kAll{Judgement::better, Judgement::worse, Judgement::equal,
-                            Judgement::not_shown, Judgement::too_few_seeds};
+  constexpr std::array kAll{Judgement::better,     Judgement::worse,     Judgement::equal,
+                            Judgement::equivalent, Judgement::not_shown, Judgement::too_few_seeds};
   std::string baseline = comparison.baseline;
   std::vector<std::string> labels;
   std::vector<std::array<int, kAll.size()>> counts;
-  std::array<int, kAll.size()> sums{1, 1, 0, 1, 0};  // better, worse, not shown are always told
+  std::array<int, kAll.size()> sums{1, 1, 0, 0, 1, 0};  // better, worse, not shown are always told
   int family = 0;
   for (const ComparedDifference& one : comparison.differences) {
     if (one.metric != metric) continue;
@@ -157,7 +162,7 @@ std::string judgements(const Comparison& comparison, const std::string& metric) 
   table.indent = "  ";
   table.rows.push_back({""});
   for (std::size_t k = 0; k < kAll.size(); ++k)
-    if (sums[k] > 0) table.rows.front().emplace_back(name_of(kAll[k]));
+    if (sums[k] > 0) table.rows.front().push_back(verdict_name(comparison, metric, kAll[k]));
   for (std::size_t row = 0; row < labels.size(); ++row) {
     table.rows.push_back({labels[row]});
     for (std::size_t k = 0; k < kAll.size(); ++k)
@@ -239,9 +244,12 @@ std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colou
 std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
   std::vector<std::string> header;
   for (const PivotAxis& axis : pivot.row_axes) header.push_back(axis.title);
-  for (std::size_t c = 0; c < pivot.columns.size(); ++c)
+  const bool margin = !equivalence_legend(pivot, comparison).empty();
+  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
     for (const char* what : {"", " half_width", " best", " notes"})
       header.push_back(column_title(pivot, c) + what);
+    if (margin) header.push_back(column_title(pivot, c) + " equivalent");
+  }
   std::string text = csv_line(header);
   for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
     std::vector<std::string> fields = pivot.rows[r];
@@ -256,6 +264,7 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
       fields.push_back(
           group ? note_field(comparison, comparison.groups[*group].group, pivot.metric, false)
                 : "");
+      if (margin) fields.emplace_back(group && pivot.equivalent[*group] ? "1" : "");
     }
     text += csv_line(fields);
   }
@@ -281,7 +290,8 @@ std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
       const std::string cell =
           group ? pivot_cell(comparison.groups[*group], pivot.metric, true) : "–";
       const char* const mark = group && pivot.best[*group] ? "**" : "";
-      text += fmt::format(" {0}{1}{0} |", mark, cell);
+      text += fmt::format(" {0}{1}{0}{2} |", mark, cell,
+                          group && pivot.equivalent[*group] ? kEquivalentMark : "");
     }
     text += "\n";
   }

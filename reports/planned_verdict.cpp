@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/names.hpp"
+#include "reports/compare_notes.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
@@ -21,6 +22,19 @@ void set_end(Position& position, PositionAxis axis, double end) {
   if (axis == PositionAxis::bytes) position.bytes = static_cast<std::int64_t>(end);
 }
 
+/// All that a comparison can be decided by, so that whatever decides this one is among it.
+void make_up_outcomes(ComparedRun& run, bool always_agrees) {
+  const double value = std::stod(run.summary.id);
+  std::map<std::string, double>& metrics = run.summary.metrics;
+  for (const OutcomeMetric& outcome : kOutcomes) metrics[std::string(outcome.name)] = value;
+  if (always_agrees) metrics[kMidConsensus] = 0;
+  for (const std::string_view outcome : outcomes_at_equal())
+    for (const auto& [axis, place] : run.equal)
+      if (!place.at_end && place.place > 0) metrics[metric_at_equal(outcome, axis)] = value;
+  if (target_of(run.settings, std::nullopt))
+    for (const OutcomeMetric& way : kWaysToTarget) metrics[std::string(way.name)] = value;
+}
+
 /// A finished run. An end that is not known differs from seed to seed.
 ComparedRun made_up(const PlannedOutcome& planned, std::size_t number, std::uint64_t seed) {
   ComparedRun run;
@@ -31,6 +45,7 @@ ComparedRun made_up(const PlannedOutcome& planned, std::size_t number, std::uint
   run.summary.seed = seed;
   run.summary.state = RunState::finished;
   run.settings = planned.settings;
+  if (!planned.has_gradients) run.summary.budget_time = 1;
   for (const auto& [axis, end] : planned.ends)
     set_end(run.summary.progress, axis, end ? *end : 1000.0 * static_cast<double>(seed));
   return run;
@@ -42,9 +57,11 @@ std::string axis_words(PositionAxis axis) {
 
 }  // namespace
 
-PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& planned) {
+PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& planned,
+                               const ComparisonPlan& plan) {
   PlannedVerdict verdict;
   std::map<std::string, std::set<std::uint64_t>> seeds;  // by group
+  std::set<std::string> agreeing;                        // of those groups
   std::vector<ComparedRun> runs;
   for (const PlannedOutcome& one : planned)
     // Two seeds each are enough for a p, and a family is as large with any number of them.
@@ -52,16 +69,10 @@ PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& planned) {
       for (const std::uint64_t seed : {1, 2}) runs.push_back(made_up(one, runs.size() + 1, seed));
   if (seeds.size() < 2) return verdict;
   find_equal_places(runs);
-  for (ComparedRun& run : runs) {
-    const double made_up_value = std::stod(run.summary.id);
-    for (const std::string_view outcome : outcomes_at_equal()) {
-      run.summary.metrics[std::string(outcome)] = made_up_value;
-      for (const auto& [axis, place] : run.equal)
-        if (!place.at_end && place.place > 0)
-          run.summary.metrics[metric_at_equal(outcome, axis)] = made_up_value;
-    }
-  }
-  const Comparison comparison = compare_runs(std::move(runs));
+  for (const PlannedOutcome& one : planned)
+    if (one.always_agrees) agreeing.insert(one.group);
+  for (ComparedRun& run : runs) make_up_outcomes(run, agreeing.contains(run.summary.group));
+  const Comparison comparison = compare_runs(std::move(runs), {}, {}, {plan});
   std::set<PositionAxis> equal;
   for (const EqualPlace& place : comparison.equal)
     if (!place.at_end) equal.insert(place.axis);

@@ -15,6 +15,8 @@ struct PlannedOutcome {
   std::string group, algorithm, label;
   std::uint64_t seed = 0;
   nlohmann::json settings;
+  bool has_gradients = true;
+  bool always_agrees = false;  // its workers do, by construction: consensus distances are 0
   /// Where it will end; absent where only the run itself can tell.
   std::map<PositionAxis, std::optional<double>> ends;
 };
@@ -33,8 +35,9 @@ struct PlannedVerdict {
   bool too_few() const { return comparisons > 0 && seeds < seeds_needed; }
 };
 /// The comparison that a report will make of these runs, with made-up outcomes: its family is the
-/// one that is counted here.
-PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& runs);
+/// one that is counted here. `plan`: what the recipe says of comparing.
+PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& runs,
+                               const ComparisonPlan& plan = {});
 
 /// "6 seeds, but 11 are needed for any difference to be shown: 2/2^11 × 40 comparisons (Holm's
 /// correction) = 0.039"; empty where the seeds are enough.

@@ -12,6 +12,7 @@
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/equal_places.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 
 namespace acid {
@@ -88,16 +89,42 @@ std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double 
   return first_with([&](int pairs) { return power_of(pairs, effect, comparisons) >= power; });
 }
 
-std::optional<int> seeds_to_show(const ComparedDifference& difference) {
+namespace {
+
+/// Its spread says what more seeds will do.
+bool has_known_spread(const ComparedDifference& difference) {
   constexpr int kFewestPairs = 3;
   const PairedDifference& value = difference.value;
   const Estimate& e = value.difference;
-  if (!is_outcome(base_metric(difference.metric))) return std::nullopt;
-  const bool shown = difference.p_holm && *difference.p_holm <= kLargestP && value.sign != 0;
-  if (shown || !value.p || e.n != value.pairs || e.n < kFewestPairs || !(*e.sd > 0))
+  const std::string_view metric = base_metric(difference.metric);
+  return (is_outcome(metric) || is_way_to_target(metric)) && value.p && value.unequal > 0 &&
+         e.n == value.pairs && e.n >= kFewestPairs && *e.sd > 0;
+}
+
+std::optional<int> if_more(std::optional<int> needed, const ComparedDifference& difference) {
+  return needed && *needed > difference.value.pairs ? needed : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> seeds_to_show(const ComparedDifference& difference) {
+  const bool shown =
+      difference.p_holm && *difference.p_holm <= kLargestP && difference.value.sign != 0;
+  if (shown || !has_known_spread(difference)) return std::nullopt;
+  const Estimate& e = difference.value.difference;
+  return if_more(seeds_to_show(e.mean / *e.sd, static_cast<std::size_t>(difference.family)),
+                 difference);
+}
+
+std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference) {
+  const auto& equivalence = difference.equivalence;
+  const bool shown = is_equivalent(difference);
+  if (shown || !equivalence || !equivalence->p || !has_known_spread(difference))
     return std::nullopt;
-  const auto needed = seeds_to_show(e.mean / *e.sd, static_cast<std::size_t>(difference.family));
-  return needed && *needed > value.pairs ? needed : std::nullopt;
+  const Estimate& e = difference.value.difference;
+  return if_more(seeds_to_show_within(equivalence->size, e.mean, *e.sd,
+                                      static_cast<std::size_t>(difference.family)),
+                 difference);
 }
 
 std::string more_seeds_words(const ComparedDifference& difference) {

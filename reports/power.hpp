@@ -37,9 +37,9 @@ inline constexpr int kMostPlannedSeeds = 10'000;
 std::optional<int> seeds_to_show(double effect, std::size_t comparisons, double power = kPower);
 
 /// The same of a difference in its family, if it is what was seen: in mean and spread of the paired
-/// differences. Of outcomes (known_metrics.hpp) only; absent where it was shown already, where a
-/// run has only its rank, with fewer than three pairs, and where it would have been likely to be
-/// shown with those there are.
+/// differences. Of what a comparison can be decided by (engine/recorder/outcomes.hpp) only; absent
+/// where it was shown already, where all is rounding, where a run has only its rank, with fewer
+/// than three pairs, and where it would have been likely to be shown with those there are.
 std::optional<int> seeds_to_show(const ComparedDifference& difference);
 /// "; if it is what was seen, 14 seeds, 8 more, show it with 80 % power". Empty where absent.
 std::string more_seeds_words(const ComparedDifference& difference);
@@ -50,5 +50,8 @@ std::optional<double> effect_shown(int pairs, std::size_t comparisons, double po
 /// margin, if it is `difference`: absent where that is not within.
 std::optional<int> seeds_to_show_within(double margin, double difference, double sd,
                                         std::size_t comparisons, double power = kPower);
+/// The same of a difference that has a margin and was not shown to be within it; a margin that is a
+/// share is taken at its mean. Absent where it was shown, and as in seeds_to_show().
+std::optional<int> seeds_to_show_equivalent(const ComparedDifference& difference);
 
 }  // namespace acid

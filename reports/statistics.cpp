@@ -52,6 +52,23 @@ double sign_flip_p(std::span<const double> differences) {
   return reached / std::exp2(static_cast<double>(differences.size()));
 }
 
+/// Share of the sign patterns whose sum reaches the observed one.
+double sign_flip_above(std::span<const double> values) {
+  double observed = 0, scale = 0;
+  for (const double value : values) {
+    observed += value;
+    scale += std::abs(value);
+  }
+  const double threshold = observed - 1e-12 * scale;
+  const std::size_t half = values.size() / 2;
+  const std::vector<double> right = signed_sums(values.subspan(half));
+  double reached = 0;
+  for (const double a : signed_sums(values.first(half)))
+    reached += static_cast<double>(right.end() -
+                                   std::lower_bound(right.begin(), right.end(), threshold - a));
+  return reached / std::exp2(static_cast<double>(values.size()));
+}
+
 /// The size of every difference as its rank among them, doubled so that mean ranks of ties are
 /// whole, with the difference's sign. Zeros have none.
 std::vector<int> doubled_signed_ranks(std::vector<double> differences) {
@@ -68,15 +85,12 @@ std::vector<int> doubled_signed_ranks(std::vector<double> differences) {
   return ranks;
 }
 
-/// Share of the 2ⁿ sign patterns whose |sum| reaches the observed one, by the distribution of the
-/// sum of the positive ones: sums of whole numbers are few.
-double signed_rank_p(std::span<const int> ranks) {
-  int total = 0, observed = 0;
-  for (const int rank : ranks) {
-    total += std::abs(rank);
-    observed += rank;
-  }
-  std::vector<double> share(static_cast<std::size_t>(total) + 1, 0.0);  // by the positive sum
+/// The distribution of the sum of the positive ranks over all 2ⁿ sign patterns: sums of whole
+/// numbers are few.
+std::vector<double> positive_sums(std::span<const int> ranks) {
+  int total = 0;
+  for (const int rank : ranks) total += std::abs(rank);
+  std::vector<double> share(static_cast<std::size_t>(total) + 1, 0.0);
   share[0] = 1;
   int reached = 0;
   for (const int rank : ranks) {
@@ -88,9 +102,19 @@ double signed_rank_p(std::span<const int> ranks) {
     }
     reached += size;
   }
+  return share;
+}
+
+/// Share of the 2ⁿ sign patterns whose |sum| reaches the observed one or, of one side, whose sum
+/// does.
+double signed_rank_p(std::span<const int> ranks, bool one_sided = false) {
+  const std::vector<double> share = positive_sums(ranks);
+  const int total = static_cast<int>(share.size()) - 1;
+  const int observed = std::accumulate(ranks.begin(), ranks.end(), 0);
   double p = 0;
   for (int sum = 0; sum <= total; ++sum)
-    if (std::abs(2 * sum - total) >= std::abs(observed)) p += share[static_cast<std::size_t>(sum)];
+    if (one_sided ? 2 * sum - total >= observed : std::abs(2 * sum - total) >= std::abs(observed))
+      p += share[static_cast<std::size_t>(sum)];
   return std::min(p, 1.0);
 }
 
@@ -175,11 +199,10 @@ bool all_finite(std::span<const double> values) {
                      [](double value) { return std::isfinite(value); });
 }
 
-/// a − b, zero where they are equal as far as the precision goes.
-double difference_of(double a, double b, double precision) {
+/// a − b, zero where they differ by no more than the floor.
+double difference_of(double a, double b, double floor) {
   if (a == b) return 0;
-  const double largest = std::max(std::abs(a), std::abs(b));
-  return std::isfinite(largest) && std::abs(a - b) <= precision * largest ? 0 : a - b;
+  return std::abs(a - b) <= floor ? 0 : a - b;
 }
 
 }  // namespace
@@ -243,14 +266,16 @@ std::string_view name_of(PairedTest test) {
 }
 
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
-                                   double precision) {
+                                   std::span<const double> floors) {
   ACID_ASSERT(a.size() == b.size(), "{} values against {}", a.size(), b.size());
+  ACID_ASSERT(floors.empty() || floors.size() == a.size(), "{} floors", floors.size());
+  PairedDifference result;
   std::vector<double> differences(a.size()), measured;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    differences[k] = difference_of(a[k], b[k], precision);
+    differences[k] = difference_of(a[k], b[k], floors.empty() ? 0 : floors[k]);
+    result.rounded += differences[k] == 0 && a[k] != b[k] ? 1 : 0;
     if (!std::isinf(a[k]) && !std::isinf(b[k])) measured.push_back(a[k] - b[k]);
   }
-  PairedDifference result;
   result.difference = estimate(measured);
   result.pairs = static_cast<int>(a.size());
   result.unequal = result.pairs - static_cast<int>(std::ranges::count(differences, 0.0));
@@ -262,6 +287,23 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
                                : std::accumulate(differences.begin(), differences.end(), 0.0));
   if (a.size() >= 2) result.p = ranked ? signed_rank_p(ranks) : sign_flip_p(differences);
   return result;
+}
+
+std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
+                                    std::span<const double> margins) {
+  ACID_ASSERT(a.size() == b.size() && a.size() == margins.size(), "{} values against {}", a.size(),
+              b.size());
+  if (a.size() < 2 || !all_finite(a) || !all_finite(b)) return std::nullopt;
+  std::vector<double> above(a.size()), below(a.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    above[k] = margins[k] + (a[k] - b[k]);
+    below[k] = margins[k] - (a[k] - b[k]);
+  }
+  const auto p = [&](const std::vector<double>& shifted) {
+    return shifted.size() > kMostSignFlips ? signed_rank_p(doubled_signed_ranks(shifted), true)
+                                           : sign_flip_above(shifted);
+  };
+  return std::max(p(above), p(below));
 }
 
 std::optional<PairedRatio> paired_ratio(std::span<const double> a, std::span<const double> b) {

@@ -48,7 +48,7 @@ std::string_view name_of(PairedTest test);
 
 /// Differences a − b of values paired by seed. An infinite value stands for one that is beyond all
 /// others (a run that diverged, a target not reached), so two equal infinities are no difference;
-/// values that differ by no more than `precision` times the larger of them are equal.
+/// values that differ by no more than their floor, the one of `floors` at their place, are equal.
 ///   difference  mean and t interval of the pairs with two finite values.
 ///   p           exact and two-sided, of all pairs, given how large the differences are: Fisher's
 ///               sign-flip test of their sum or, where one is infinite and beyond kMostSignFlips
@@ -61,11 +61,20 @@ struct PairedDifference {
   std::optional<double> p;
   PairedTest test = PairedTest::sign_flip;
   int pairs = 0, unequal = 0;  // unequal: pairs whose difference is not zero
+  int rounded = 0;             // pairs that differ and whose difference is below their floor
   int sign = 0;
 };
 inline constexpr int kMostSignFlips = 40;
+/// `floors`: empty, all zero, or as many as values.
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b,
-                                   double precision = 0);
+                                   std::span<const double> floors = {});
+
+/// Exact p of two one-sided tests that a and b, paired by seed, differ by less than a margin each:
+/// the larger of the p that the mean of a − b + margin and of margin − (a − b) are above 0. The
+/// tests are those of paired_difference(), and the smallest p of n pairs is 1/2ⁿ. Absent for fewer
+/// than 2 pairs and when a value is not finite. As many margins as values, above 0.
+std::optional<double> equivalence_p(std::span<const double> a, std::span<const double> b,
+                                    std::span<const double> margins);
 
 /// Geometric mean of the ratios a/b paired by seed, with the t interval of the log-ratios: how many
 /// times larger a is. Pairs with an infinite value (see PairedDifference) are left out; absent

@@ -6,17 +6,22 @@
 #include <algorithm>
 
 #include "engine/base/names.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/power.hpp"
+#include "reports/primary.hpp"
 
 namespace acid {
 namespace {
 
-std::string interval(const Estimate& e) {
-  if (!e.ci_low) return with_minus(format_number(e.mean, 3));
-  return with_minus(fmt::format("{} [{}, {}]", format_number(e.mean, 3),
-                                format_number(*e.ci_low, 3), format_number(*e.ci_high, 3)));
+std::string interval(const std::string& metric, const Estimate& e) {
+  const auto number = [&](double value) {
+    return is_to_target(metric) ? format_metric_value(metric, value) : format_number(value, 3);
+  };
+  if (!e.ci_low) return with_minus(number(e.mean));
+  return with_minus(
+      fmt::format("{} [{}, {}]", number(e.mean), number(*e.ci_low), number(*e.ci_high)));
 }
 
 std::string test_text(const ComparedDifference& difference) {
@@ -35,12 +40,19 @@ std::string divergence(const std::string& label, const std::string& baseline,
 
 std::string estimate_text(const ComparedDifference& difference) {
   const Estimate& e = difference.simultaneous;
-  if (e.n == 0) return "unknown, since no seed finished in both";
-  return fmt::format("{} over {}", interval(e),
+  if (e.n == 0)
+    return is_to_target(difference.metric) ? "without a mean, since not every run got there"
+                                           : "unknown, since no seed finished in both";
+  return fmt::format("{} over {}", interval(difference.metric, e),
                      e.n == difference.value.pairs
                          ? counted(static_cast<std::size_t>(e.n), "paired seed")
                          : fmt::format("the {} of {} paired seeds that finished in both", e.n,
                                        difference.value.pairs));
+}
+
+/// What can be counted is fewer.
+const char* less_of(std::string_view metric) {
+  return metric.starts_with("gradients") || metric.starts_with("bytes") ? "fewer" : "less";
 }
 
 std::string shown_sentence(const std::string& label, const std::string& baseline,
@@ -48,7 +60,8 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
   const bool better = judge(difference) == Judgement::better;
   const std::string lost = divergence(label, baseline, difference);
   // Beyond 40 seeds the test is of ranks, whose sign the mean need not have.
-  const bool mean_agrees = difference.value.difference.mean * difference.value.sign > 0;
+  const Estimate& e = difference.value.difference;
+  const bool mean_agrees = e.n == 0 || e.mean * difference.value.sign > 0;
   if (lost.empty() && !mean_agrees)
     return fmt::format(
         "{} did {} than {} in {}, by the ranks of the differences; their mean is {}, {}.", label,
@@ -57,28 +70,43 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
   if (!lost.empty())
     return fmt::format("{} did {} than {} in {}: {}; {}.", label, better ? "better" : "worse",
                        baseline, words, lost, test_text(difference));
+  if (is_to_target(difference.metric))
+    return fmt::format("{} took {} {} than {} ({}): {}, {}.", label,
+                       difference.value.sign > 0 ? "more" : less_of(difference.metric), words,
+                       baseline, better ? "better" : "worse", estimate_text(difference),
+                       test_text(difference));
   return fmt::format("{} had {} {} than {} ({}): {}, {}.", label,
                      difference.value.sign > 0 ? "higher" : "lower", words, baseline,
                      better ? "better" : "worse", estimate_text(difference), test_text(difference));
 }
 
+/// " (differences up to 2.1e-07 are, 3e-06 of the value)"; empty where the values are identical.
+std::string floor_text(const ComparedDifference& difference) {
+  if (difference.value.rounded == 0) return "";
+  return fmt::format(" (differences up to {} are, {} of the value)",
+                     format_number(difference.rounding, 2),
+                     format_number(difference.rounding_share, 2));
+}
+
 std::string difference_sentence(const std::string& label, const std::string& baseline,
-                                const ComparedDifference& difference) {
-  const std::string words = words_of(difference.metric);
+                                const std::string& words, const ComparedDifference& difference) {
   const std::string lost = divergence(label, baseline, difference);
   const std::string but = lost.empty() ? "" : "; " + lost;
   switch (judge(difference)) {
     case Judgement::better:
     case Judgement::worse:
-      return shown_sentence(label, baseline, words, difference);
+      return shown_sentence(label, baseline, words, difference) + within_margin(difference);
+    case Judgement::equivalent:
+      return equivalent_sentence(label, baseline, estimate_text(difference), difference);
     case Judgement::equal:
       if (difference.value.difference.n == 0)
         return fmt::format(
-            "{} and {} diverged alike, with each of {}.", label, baseline,
+            "{} and {} {} alike, with each of {}.", label, baseline,
+            is_to_target(difference.metric) ? "missed the target" : "diverged",
             counted(static_cast<std::size_t>(difference.value.pairs), "paired seed"));
       return fmt::format(
-          "{} and {} had the same {}, to rounding, with each of {} that finished{}.", label,
-          baseline, words,
+          "{} and {} had the same {}, to rounding{}, with each of {} that finished{}.", label,
+          baseline, words, floor_text(difference),
           counted(static_cast<std::size_t>(difference.value.difference.n), "paired seed"), but);
     case Judgement::too_few_seeds:
       return fmt::format(
@@ -87,7 +115,7 @@ std::string difference_sentence(const std::string& label, const std::string& bas
           label, baseline, words,
           counted(static_cast<std::size_t>(difference.family), "comparison"),
           format_p(difference.smallest_p_holm), estimate_text(difference), but,
-          more_seeds_words(difference));
+          more_seeds_words(difference) + not_equivalent_words(difference));
     case Judgement::not_shown:
       break;
   }
@@ -95,25 +123,55 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     return fmt::format("{} and {} were not tested in {}: {}{}.", label, baseline, words,
                        difference.value.pairs == 1
                            ? "one seed cannot tell a difference from chance; it was " +
-                                 interval(difference.simultaneous)
+                                 interval(difference.metric, difference.simultaneous)
                            : "a value is not a number",
                        but);
   return fmt::format("No difference in {} between {} and {} was shown: {}, {}{}{}.", words, label,
-                     baseline, estimate_text(difference), test_text(difference), but,
-                     more_seeds_words(difference));
+                     baseline, estimate_text(difference), test_text(difference),
+                     not_shown_words(difference), but);
+}
+
+/// What the test of consensus distances says, after the ratio; an estimate has none.
+std::string consensus_test(const ComparedDifference* difference) {
+  if (difference == nullptr) return "; an estimate, not a test";
+  switch (judge(*difference)) {
+    case Judgement::better:
+    case Judgement::worse:
+      return fmt::format("; {}, {}", verdict_of(*difference), test_text(*difference));
+    case Judgement::equivalent:
+      return fmt::format("; {}, p = {}", verdict_of(*difference),
+                         format_p(deciding_p(*difference)));
+    case Judgement::equal:
+      return "; the same, to rounding";
+    case Judgement::too_few_seeds:
+      return "; too few seeds for a test" + more_seeds_words(*difference);
+    case Judgement::not_shown:
+      break;
+  }
+  return fmt::format("; no difference was shown, {}{}", test_text(*difference),
+                     more_seeds_words(*difference));
+}
+
+/// The test of the same pair; nullptr where the verdict is about it, or there is none.
+const ComparedDifference* consensus_tested(const Comparison& comparison,
+                                           const ComparedRatio& ratio) {
+  const auto* const tested = find_difference(comparison, ratio.group, kMidConsensus);
+  if (tested == nullptr || tested->baseline != ratio.reference || !tested->p_holm) return nullptr;
+  return tested->metric == comparison.primary ? nullptr : tested;
 }
 
 std::string ratio_sentence(const Comparison& comparison, const std::string& label,
                            const ComparedRatio& ratio) {
   const PairedRatio& value = ratio.value;
   return fmt::format(
-      "Mid-run, the consensus distance of {} was {} × that of {} ({}; an estimate, not a test).",
-      label, with_minus(format_ratio(value)), group_of(comparison, ratio.reference).label,
+      "Mid-run, the consensus distance of {} was {} × that of {} ({}{}).", label,
+      with_minus(format_ratio(value)), group_of(comparison, ratio.reference).label,
       value.ci_low ? fmt::format("geometric mean over {} paired seeds{}, 95 % interval", value.n,
                                  ratio.diverged == 0 ? ""
                                                      : fmt::format(" of {} that finished in both",
                                                                    value.n + ratio.diverged))
-                   : "from one seed");
+                   : "from one seed",
+      consensus_test(consensus_tested(comparison, ratio)));
 }
 
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
@@ -143,16 +201,13 @@ std::string diverged_text(const Comparison& comparison, const ComparedPoint& poi
 
 }  // namespace
 
-std::string words_of(std::string_view metric) {
-  return std::string(std::ranges::find(kOutcomes, metric, &OutcomeMetric::name)->words);
-}
-
 Judgement judge(const ComparedDifference& difference) {
   constexpr double kLargest = ComparedDifference::kSignificance;
   const PairedDifference& value = difference.value;
   if (difference.p_holm && *difference.p_holm <= kLargest && value.sign != 0)
     return value.sign == better_direction(difference.metric) ? Judgement::better : Judgement::worse;
   if (value.pairs > 1 && value.p && value.unequal == 0) return Judgement::equal;
+  if (is_equivalent(difference)) return Judgement::equivalent;
   const bool too_few = difference.smallest_p_holm && *difference.smallest_p_holm > kLargest;
   return too_few ? Judgement::too_few_seeds : Judgement::not_shown;
 }
@@ -169,6 +224,8 @@ std::string_view name_of(Judgement judgement) {
       return "too few seeds";
     case Judgement::equal:
       return "equal";
+    case Judgement::equivalent:
+      return "equivalent";
   }
   return {};
 }
@@ -178,10 +235,12 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
   std::vector<std::string> sentences;
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
+    if (const auto* one = find_difference(comparison, group.group, comparison.primary))
+      sentences.push_back(
+          difference_sentence(group.label, group_of(comparison, one->baseline).label,
+                              words_of(comparison, group, comparison.primary), *one));
     if (point.baseline && g != *point.baseline) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
-      if (const auto* one = find_difference(comparison, group.group, comparison.primary))
-        sentences.push_back(difference_sentence(group.label, baseline.label, *one));
       if (auto speed = speed_sentence(group, baseline); !speed.empty())
         sentences.push_back(std::move(speed));
     }
@@ -190,6 +249,18 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
   }
   for (std::string& sentence : equal_sentences(comparison, point))
     sentences.push_back(std::move(sentence));
+  return sentences;
+}
+
+std::vector<std::string> consensus_sentences(const Comparison& comparison,
+                                             const ComparedPoint& point) {
+  std::vector<std::string> sentences;
+  for (const std::size_t g : point.groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    const auto* const ratio = find_ratio(comparison, group.group, kMidConsensus);
+    if (ratio != nullptr && consensus_tested(comparison, *ratio) != nullptr)
+      sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
+  }
   return sentences;
 }
 
@@ -204,45 +275,69 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison) {
   return all;
 }
 
-Headline headline(const Comparison& comparison, const ComparedPoint& point) {
-  if (!point.baseline || comparison.primary.empty()) return {};
-  std::vector<std::string> better, worse, open;
+namespace {
+
+/// Labels of a point's groups by what the tests say of them.
+struct Judged {
+  std::vector<std::string> better, worse, equivalent, open;
+  std::string margin;
   bool too_few = false, all_equal = true;
+
+  bool any() const {
+    return !(better.empty() && worse.empty() && equivalent.empty() && open.empty());
+  }
+};
+
+Judged judged_at(const Comparison& comparison, const ComparedPoint& point) {
+  Judged judged;
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     const auto* const one = find_difference(comparison, group.group, comparison.primary);
     if (one == nullptr) continue;
     const Judgement judgement = judge(*one);
-    all_equal =
-        all_equal && judgement == Judgement::equal && one->diverged + one->baseline_diverged == 0;
-    too_few = too_few || judgement == Judgement::too_few_seeds || one->value.pairs == 1;
-    (judgement == Judgement::better  ? better
-     : judgement == Judgement::worse ? worse
-                                     : open)
+    judged.all_equal = judged.all_equal && judgement == Judgement::equal &&
+                       one->value.difference.n == one->value.pairs;
+    judged.too_few =
+        judged.too_few || judgement == Judgement::too_few_seeds || one->value.pairs == 1;
+    if (judgement == Judgement::equivalent) judged.margin = one->equivalence->margin.words();
+    (judgement == Judgement::better       ? judged.better
+     : judgement == Judgement::worse      ? judged.worse
+     : judgement == Judgement::equivalent ? judged.equivalent
+                                          : judged.open)
         .push_back(group.label);
   }
-  if (better.empty() && worse.empty() && open.empty()) return {};
-  const std::string words = words_of(comparison.primary) + end_words(comparison, point);
-  const std::string& baseline = comparison.groups[*point.baseline].label;
-  const auto told = [&](const char* how, const std::vector<std::string>& labels) {
-    return fmt::format("{} than {} in {}: {}.", how, baseline, words, fmt::join(labels, ", "));
-  };
+  return judged;
+}
+
+}  // namespace
+
+Headline headline(const Comparison& comparison, const ComparedPoint& point) {
+  const std::optional<std::size_t> place = baseline_for(point, comparison.primary);
+  if (!place || comparison.primary.empty()) return {};
+  const Judged judged = judged_at(comparison, point);
+  if (!judged.any()) return {};
+  const std::string words = words_of(comparison, comparison.groups[*place], comparison.primary) +
+                            end_words(comparison, point);
+  const std::string& baseline = comparison.groups[*place].label;
   const std::string lost = diverged_text(comparison, point);
-  if (!better.empty()) {
-    std::string rest = worse.empty() ? "" : told("Worse", worse);
-    if (!open.empty())
-      rest += fmt::format("{}Not told apart from it: {}.", rest.empty() ? "" : " ",
-                          fmt::join(open, ", "));
-    return {told("Better", better), joined(rest, lost)};
-  }
-  if (!worse.empty())
-    return {told("Worse", worse),
-            joined(open.empty() ? ""
-                                : fmt::format("Not told apart from it: {}.", fmt::join(open, ", ")),
-                   lost)};
-  if (all_equal) return {fmt::format("All had the same {}, to rounding.", words), lost};
-  return {fmt::format("No difference in {} to {} was shown.", words, baseline),
-          joined(too_few ? "Too few seeds to show one." : "", lost)};
+  if (judged.all_equal) return {fmt::format("All had the same {}, to rounding.", words), lost};
+  std::vector<std::string> parts;
+  const auto tell = [&](const std::string& how, const std::vector<std::string>& labels) {
+    if (!labels.empty()) parts.push_back(fmt::format("{}: {}.", how, fmt::join(labels, ", ")));
+  };
+  tell(fmt::format("Better than {} in {}", baseline, words), judged.better);
+  tell(fmt::format("Worse than {} in {}", baseline, words), judged.worse);
+  tell(parts.empty()
+           ? fmt::format("Equivalent to {} within {} in {}", baseline, judged.margin, words)
+           : fmt::format("Equivalent to it within {}", judged.margin),
+       judged.equivalent);
+  if (parts.empty())
+    return {fmt::format("No difference in {} to {} was shown.", words, baseline),
+            joined(judged.too_few ? "Too few seeds to show one." : "", lost)};
+  tell("Not told apart from it", judged.open);
+  const std::string result = parts.front();
+  parts.erase(parts.begin());
+  return {result, joined(fmt::format("{}", fmt::join(parts, " ")), lost)};
 }
 
 }  // namespace acid

@@ -8,19 +8,25 @@
 
 namespace acid {
 
-/// What the tests say of a difference in the primary outcome.
-enum class Judgement { better, worse, not_shown, too_few_seeds, equal };
+/// What the tests say of a difference that has_verdict().
+/// equal: to rounding. equivalent: less than the margin, where no difference was shown.
+enum class Judgement { better, worse, equal, equivalent, not_shown, too_few_seeds };
 Judgement judge(const ComparedDifference& difference);
-/// "better", "worse", "not shown", "too few seeds", "equal".
+/// "better", "worse", "equal", "equivalent", "not shown", "too few seeds". Equivalent within what:
+/// verdict_of() (reports/equivalence.hpp).
 std::string_view name_of(Judgement judgement);
-/// Every group of a point against its baseline, in plain sentences. "better" and "worse" only where
-/// a p that is adjusted by Holm over the report's whole family is 0.05 or less; a sentence beside
-/// these is an estimate.
+/// Every group of a point against its baseline, in plain sentences: in the primary outcome and, in
+/// a sentence and a family of its own, in mid-run consensus distance. "better" and "worse" only
+/// where a p that is adjusted by Holm over the report's whole family is 0.05 or less; a sentence
+/// beside these is an estimate.
 std::vector<std::string> verdict_sentences(const Comparison& comparison,
                                            const ComparedPoint& point);
 /// The sentences of all points, each with the point's settings before it, where there are any, and
 /// what cannot be said.
 std::vector<std::string> verdict_sentences(const Comparison& comparison);
+/// Of a point's sentences those in which mid-run consensus distance is tested.
+std::vector<std::string> consensus_sentences(const Comparison& comparison,
+                                             const ComparedPoint& point);
 /// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
 /// compared. The part before the first full stop is the result.
 struct Headline {
@@ -36,7 +42,4 @@ std::vector<std::string> equal_doubts(const Comparison& comparison);
 /// " at equal gradients": what the ends of a point's runs have in common, where they do not have
 /// everything.
 std::string end_words(const Comparison& comparison, const ComparedPoint& point);
-/// "evaluation accuracy". Of an outcome.
-std::string words_of(std::string_view metric);
-
 }  // namespace acid

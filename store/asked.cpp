@@ -103,13 +103,15 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
   Statement find(store.impl().connection(),
                  "SELECT id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-                 " command_line, search FROM experiments WHERE id = ?");
+                 " command_line, search, comparison FROM experiments WHERE id = ?");
   if (!find.bind(run.experiment).step()) return {};
+  const std::string whose = "experiment " + run.experiment;
+  const auto object = [&](int column) {
+    return find.is_null(column) ? nlohmann::json() : stored_object(find, column, whose);
+  };
   return {find.text(0), find.text(1), find.text(2),
-          find.text(3), find.text(4), stored_texts(find, 5, "experiment " + run.experiment),
-          find.text(6),
-          find.is_null(7) ? nlohmann::json()
-                          : stored_object(find, 7, "experiment " + run.experiment)};
+          find.text(3), find.text(4), stored_texts(find, 5, whose),
+          find.text(6), object(7),    object(8)};
 }
 
 }  // namespace acid

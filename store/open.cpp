@@ -24,10 +24,10 @@ using sqlite::Transaction;
 constexpr std::array kMigrations{std::string_view(kSchemaSql),  std::string_view(kSchema2Sql),
                                  std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
                                  std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
-                                 std::string_view(kSchema7Sql)};
+                                 std::string_view(kSchema7Sql), std::string_view(kSchema8Sql)};
 // Of the schema that all of them make together, so that a store is compared without executing them.
 constexpr std::string_view kSchemaDigest =
-    "c7485a2bc7a00e81305418a9821a303d4a2c81a0dbdad707d76e85ddc7ea8d6c";
+    "b28b0539764e3cdf03113aa8c934efe5cadca05941539bd5ef2add9e7a38f1af";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {

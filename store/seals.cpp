@@ -12,10 +12,11 @@ using sqlite::Statement;
 constexpr const char* kSealedOfRun =
     "SELECT seal, id, digest, group_digest, algorithm, seed, driver, topology, workers,"
     " budget_gradients, settings, plan FROM runs WHERE number = ?1";
-// Searches came later: where there is none, seals are those of before.
+// Searches and comparisons came later: where there is none, seals are those of before.
 constexpr const char* kSealedOfExperiment =
     "SELECT seal, id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-    " command_line || coalesce(char(10) || search, '') FROM experiments WHERE number = ?1";
+    " command_line || coalesce(char(10) || search, '')"
+    " || coalesce(char(10, 10) || comparison, '') FROM experiments WHERE number = ?1";
 constexpr const char* kSealedOfMember =
     "SELECT m.seal, e.id, m.position, r.digest,"
     " m.label || iif(m.role = '', '', char(10) || m.role) FROM experiment_runs m"

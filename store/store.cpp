@@ -115,6 +115,14 @@ Store& Store::operator=(Store&&) noexcept = default;
 
 const std::string& Store::folder() const { return impl_->folder; }
 
+namespace {
+
+std::optional<std::string> text_or_null(const nlohmann::json& document) {
+  return document.is_null() ? std::nullopt : std::optional(json_text(document));
+}
+
+}  // namespace
+
 void Store::add_experiment(const ExperimentRecord& experiment, const std::vector<RunRecord>& runs) {
   const sqlite::Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
@@ -123,12 +131,12 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
                    "INSERT INTO experiments (id, name, recipe_path, recipe_text, recipe_digest,"
-                   " overrides, command_line, created, search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                   " overrides, command_line, created, search, comparison)"
+                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert
       .bind(experiment.id, experiment.name, experiment.recipe_path, experiment.recipe_text,
             experiment.recipe_digest, json_text(experiment.overrides), experiment.command_line, now,
-            experiment.search.is_null() ? std::optional<std::string>()
-                                        : json_text(experiment.search))
+            text_or_null(experiment.search), text_or_null(experiment.comparison))
       .run();
   const std::int64_t number = connection.last_insert_id();
   // A run that the recipe asks for twice keeps its first place.

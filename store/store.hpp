@@ -24,6 +24,10 @@ struct ExperimentRecord {
   std::vector<std::string> overrides;
   std::string command_line;
   nlohmann::json search;  // what its search chose; null: it has none, or none yet
+  /// How its runs are to be compared: {"primary": metric, "margins": {metric: {"value": number,
+  /// "relative": true or false}}, "consensus_baseline": label or method}; what the recipe does not
+  /// say is absent, and null stands for nothing at all.
+  nlohmann::json comparison = {};
 };
 
 /// A planned run, as the store keeps it.

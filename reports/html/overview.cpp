@@ -15,6 +15,7 @@
 #include "reports/html/sweep.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
 
@@ -215,11 +216,6 @@ std::string key_heads(const std::vector<KeyColumn>& columns) {
   return out;
 }
 
-std::string outcome_words(const std::string& metric) {
-  const auto known = std::ranges::find(kOutcomes, metric, &OutcomeMetric::name);
-  return known == kOutcomes.end() ? metric : std::string(known->words);
-}
-
 /// Every algorithm with its marker, in lines from the top on; `bottom`: where they end.
 std::string overview_legend(const ReportData& data, double& bottom) {
   constexpr double kLine = 15, kBetween = 26;
@@ -296,7 +292,7 @@ std::string draw_overview(const ReportData& data) {
   double below = 0;
   const std::string legend = overview_legend(data, below);
   below += 6;
-  const std::string words = outcome_words(comparison.primary);
+  const std::string words = words_of(comparison.primary);
   const std::string place = place_words(comparison);
   const int direction = better_direction(comparison.primary);
   const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";

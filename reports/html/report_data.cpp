@@ -223,7 +223,8 @@ ReportData read_report(const Store& store, const std::vector<std::string>& run_i
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
   read_equal_places(store, compared, compare);
-  data.comparison = compare_runs(compared, compare, selections_of(store, summaries));
+  data.comparison = compare_runs(compared, compare, selections_of(store, summaries),
+                                 comparison_plans_of(store, summaries));
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/base/error.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/html/encoding.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/page_data.hpp"
@@ -78,7 +79,8 @@ std::string counted_verdicts(const ReportData& data) {
   for (const std::string& label : labels) {
     std::vector<std::string> parts;
     for (const auto& [judgement, count] : counts[label])
-      parts.push_back(fmt::format("{} at {}", name_of(judgement), count));
+      parts.push_back(
+          fmt::format("{} at {}", verdict_name(comparison, comparison.primary, judgement), count));
     rows += fmt::format("<li><strong>{}</strong> against the baseline: {}.</li>\n", escaped(label),
                         fmt::join(parts, ", "));
   }
@@ -118,11 +120,13 @@ ReportData one_setting(const ReportData& data, std::size_t point) {
   comparison.heading = data.comparison.heading;
   comparison.baseline = data.comparison.baseline;
   comparison.primary = data.comparison.primary;
+  comparison.plan = data.comparison.plan;
   comparison.metrics = data.comparison.metrics;
   std::set<std::string> digests, runs;  // of groups, and of their runs
   ComparedPoint alone;
   for (const std::size_t g : chosen.groups) {
     if (chosen.baseline == g) alone.baseline = comparison.groups.size();
+    if (chosen.consensus_baseline == g) alone.consensus_baseline = comparison.groups.size();
     alone.groups.push_back(comparison.groups.size());
     comparison.groups.push_back(data.comparison.groups[g]);
     digests.insert(comparison.groups.back().group);

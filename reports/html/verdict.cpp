@@ -20,13 +20,15 @@ std::string list_of(const std::vector<std::string>& sentences) {
   return out + "</ul>\n";
 }
 
-/// Where all have run equally long, or sent as much; the pictures are of the ends.
-std::string equal_places_in_words(const ReportData& data) {
+/// Consensus distances, and what holds where all have run equally long, or sent as much; the
+/// pictures are of the ends.
+std::string further_words(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> sentences;
   for (const ComparedPoint& point : comparison.points)
-    for (const std::string& sentence : equal_sentences(comparison, point))
-      sentences.push_back((point.settings.empty() ? "" : brief_title(point) + ": ") + sentence);
+    for (const auto words : {consensus_sentences, equal_sentences})
+      for (const std::string& sentence : words(comparison, point))
+        sentences.push_back((point.settings.empty() ? "" : brief_title(point) + ": ") + sentence);
   std::string out = sentences.empty() ? "" : list_of(sentences);
   if (const auto doubts = equal_doubts(comparison); !doubts.empty()) out += list_of(doubts);
   return out;
@@ -75,7 +77,7 @@ std::string verdict_section(const ReportData& data) {
   const std::string words = verdict_in_words(data), forests = verdict_forests(data);
   const std::string pictures =
       forests.empty() ? "" : "<div class=\"forests\">\n" + forests + "</div>\n";
-  out += words + equal_places_in_words(data) + pictures;
+  out += words + further_words(data) + pictures;
   out += verdict_table(data);
   return out + warnings_box(data) + "</section>\n";
 }

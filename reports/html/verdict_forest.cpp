@@ -9,6 +9,7 @@
 #include "reports/html/verdict.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/primary.hpp"
 
 namespace acid {
 namespace {
@@ -55,9 +56,7 @@ std::string common_label(const Comparison& comparison, const std::vector<std::st
 }  // namespace
 
 std::string difference_forest(const ReportData& data, const std::string& name) {
-  const auto* const known = std::ranges::find(kOutcomes, name, &OutcomeMetric::name);
-  if (known == kOutcomes.end()) return "";
-  const OutcomeMetric& metric = *known;
+  if (!is_outcome(name) && !is_way_to_target(name)) return "";
   const Comparison& comparison = data.comparison;
   std::vector<std::string> baselines;
   bool differs = false, survivors = false;
@@ -65,7 +64,7 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
   Forest forest;
   forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
     const ComparedGroup& group = comparison.groups[g];
-    const auto* difference = find_difference(comparison, group.group, std::string(metric.name));
+    const auto* difference = find_difference(comparison, group.group, name);
     if (difference == nullptr) return std::nullopt;
     baselines.push_back(difference->baseline);
     const Estimate& e = difference->simultaneous;
@@ -90,10 +89,10 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
         forest_numbers(e.mean, e.ci_low, e.ci_high)};
   });
   if (!differs) return "";
-  forest.id = fmt::format("forest-{}", metric.name);
+  forest.id = fmt::format("forest-{}", name);
   const std::string place = place_words(comparison);
   forest.title =
-      fmt::format("Difference in {}{}{}", metric.words, place.empty() ? "" : ", ", place);
+      fmt::format("Difference in {}{}{}", words_of(name), place.empty() ? "" : ", ", place);
   forest.x_label =
       fmt::format("difference to {}, paired by seed", common_label(comparison, baselines));
   forest.legend =
@@ -102,7 +101,7 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
           : fmt::format("95 % intervals that hold for all {} at once; the test decides", family);
   if (survivors) forest.legend += "; * over the seeds that finished in both";
   forest.line = 0;
-  forest.better = better_direction(metric.name) > 0 ? "better →" : "← better";
+  forest.better = better_direction(name) > 0 ? "better →" : "← better";
   return draw_forest(forest);
 }
 
@@ -143,6 +142,8 @@ std::string verdict_forests(const ReportData& data) {
   for (const OutcomeMetric& metric : kOutcomes)
     if (metric.name != kMidConsensus || data.comparison.primary == kMidConsensus)
       out += difference_forest(data, std::string(metric.name));
+  if (is_way_to_target(data.comparison.primary))
+    out += difference_forest(data, data.comparison.primary);
   return out + ratio_forest(data);
 }
 

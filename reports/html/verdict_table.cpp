@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "reports/equivalence.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/sections.hpp"
 #include "reports/html/style.hpp"
@@ -25,6 +26,8 @@ constexpr std::array kVerdictColumns{
     VerdictColumn{"consensus_distance_mid", "consensus, mid-run"},
     VerdictColumn{"gradients_to_target", "gradients to target"},
     VerdictColumn{"seconds_to_target", "time to target"},
+    VerdictColumn{"time_to_target", "normalised time to target"},
+    VerdictColumn{"bytes_to_target", "sent to target"},
     VerdictColumn{"gradients", "gradients"},
     VerdictColumn{"seconds", "time"},
     VerdictColumn{"bytes", "sent"},
@@ -63,14 +66,22 @@ Markup metric_cell(const std::string& metric, const ComparedGroup& group) {
 Markup tested_cell(const Comparison& comparison, std::size_t g) {
   const auto* const tested =
       find_difference(comparison, comparison.groups[g].group, comparison.primary);
-  if (tested == nullptr) return {is_baseline(comparison, g) ? "baseline" : "–"};
-  const std::string words(name_of(judge(*tested)));
-  if (!tested->p_holm) return text(words);
-  Markup cell =
-      number_text(fmt::format("{}, p = {}", words, format_p(tested->p_holm)), *tested->p_holm);
-  if (tested->seeds_to_show)
-    cell.html += fmt::format("<br><small>{} seeds would show it, {:.0f} % power</small>",
-                             *tested->seeds_to_show, 100 * kPower);
+  if (tested == nullptr) return {is_baseline(comparison, g, comparison.primary) ? "baseline" : "–"};
+  const std::string words = verdict_of(*tested);
+  const std::optional<double> p = deciding_p(*tested);
+  if (!p) return text(words);
+  Markup cell = number_text(fmt::format("{}, p = {}", words, format_p(p)), *p);
+  const auto seeds = [&](std::optional<int> needed, const std::string& what) {
+    if (needed)
+      cell.html += fmt::format("<br><small>{} seeds would show {}, {:.0f} % power</small>", *needed,
+                               escaped(what), 100 * kPower);
+  };
+  const Judgement judgement = judge(*tested);
+  if (judgement == Judgement::not_shown || judgement == Judgement::too_few_seeds) {
+    seeds(tested->seeds_to_show, "it");
+    if (tested->equivalence)
+      seeds(tested->equivalence->seeds_to_show, margin_words(tested->equivalence->margin));
+  }
   return cell;
 }
 

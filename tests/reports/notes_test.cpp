@@ -152,6 +152,34 @@ Comparison of_metric(const std::string& metric) {
   return compare_runs(runs, options);
 }
 
+/// Experiments of which only the first has a margin.
+Comparison asked_for_otherwise() {
+  ComparisonPlan plan;
+  plan.margins["eval_loss"] = {0.2, false};
+  return compare_runs(runs_of({"ar-sgd", "ad-psgd"}, 3), {}, {}, {plan, {}});
+}
+
+Comparison of_another_outcome() {
+  ComparisonPlan plan;
+  plan.primary = "train_loss_at_mean";
+  CompareOptions options;
+  options.metrics = {"eval_loss"};
+  return compare_runs(runs_of({"ar-sgd", "ad-psgd"}, 3), options, {}, {plan});
+}
+
+/// Losses that differ by rounding, and consensus distances.
+Comparison with_rounding() {
+  Runs runs = runs_of({"ad-psgd", "a2cid2"}, 6);
+  for (ComparedRun& one : runs) {
+    const double apart = one.summary.algorithm == "a2cid2" ? 1e-9 : 0;
+    one.summary.metrics = {{"eval_loss", 0.5 + apart},
+                           {"consensus_distance_mid", 1 + luck(one.summary.seed) + 100 * apart}};
+    one.summary.workers = 4;
+    one.summary.progress.gradients = 4000;
+  }
+  return compare_runs(runs);
+}
+
 std::vector<Scenario> scenarios() {
   return {{"chosen on the same seeds and the test set", searched(true, false)},
           {"unequal searches", searched(false, true)},
@@ -164,7 +192,10 @@ std::vector<Scenario> scenarios() {
           {"a target", with_target(), "gradients_to_target"},
           {"other settings", with_other_settings()},
           {"mean heights", of_metric("auc_eval_loss"), "auc_eval_loss"},
-          {"losses of workers", of_metric("train_loss"), "train_loss"}};
+          {"losses of workers", of_metric("train_loss"), "train_loss"},
+          {"recipes that differ", asked_for_otherwise()},
+          {"another outcome than the recipe's", of_another_outcome()},
+          {"rounding and consensus", with_rounding()}};
 }
 
 /// One blank wherever a line broke or was indented.

@@ -5,6 +5,7 @@
 
 #include "engine/base/rng.hpp"
 #include "reports/compare.hpp"
+#include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/planned_verdict.hpp"
 #include "reports/verdict.hpp"
@@ -131,6 +132,31 @@ TEST_CASE("a plan counts the family that a report over its runs has") {
   CHECK(to_json(planned_verdict(recipe({"ar-sgd"}, 1, 3))).is_null());
 }
 
+TEST_CASE("a plan counts the family of the outcome that its report is about") {
+  const std::vector<std::string> algorithms{"ar-sgd", "ad-psgd", "a2cid2"};
+  std::vector<PlannedOutcome> runs = recipe(algorithms, 4, 6);
+  CHECK(planned_verdict(runs, {.primary = "eval_loss", .consensus_baseline = ""}).comparisons ==
+        24);
+  // AR-SGD always agrees; the others are compared with each other, over whole runs.
+  for (PlannedOutcome& one : runs) one.always_agrees = one.algorithm == "ar-sgd";
+  const ComparisonPlan consensus{.primary = "consensus_distance_mid", .consensus_baseline = ""};
+  const PlannedVerdict of_consensus = planned_verdict(runs, consensus);
+  CHECK(of_consensus.comparisons == 4);
+  CHECK(of_consensus.at_ends == 4);
+  CHECK(of_consensus.baseline == "ad-psgd");
+  CHECK(of_consensus.equal.empty());
+  std::vector<PlannedOutcome> exchanges = runs;
+  for (PlannedOutcome& one : exchanges) one.has_gradients = false;
+  CHECK(planned_verdict(exchanges).comparisons == 4);
+  // What runs stopped at is the same for all; the way there is compared.
+  for (PlannedOutcome& one : runs)
+    one.settings["budget"]["target"] = {{"metric", "eval_loss"}, {"value", 0.1}};
+  const PlannedVerdict of_target = planned_verdict(runs);
+  CHECK(of_target.comparisons == 8);
+  CHECK(of_target.baseline == "ar-sgd");
+  CHECK(of_target.equal.empty());
+}
+
 TEST_CASE("the family of a plan is the family that its report has, once the runs are there") {
   const synthetic::Folder folder;
   Store store(folder.path(), Store::Access::write);
@@ -193,6 +219,70 @@ TEST_CASE("after some seeds a comparison says how many would show what was seen"
   CHECK_FALSE(compare_runs(runs).differences.front().seeds_to_show);
   runs.resize(4);
   CHECK_FALSE(compare_runs(runs).differences.front().seeds_to_show);
+}
+
+TEST_CASE("what is rounding is not shown by more seeds, and a way to a target is") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"}) {
+      const double odd = algorithm[1] == 'd' ? 1e-10 * static_cast<double>(seed) : 0;
+      runs.push_back(run(algorithm, seed, {{"eval_loss", 1 + odd}}));
+      runs.back().summary.workers = 4;
+      runs.back().summary.progress.gradients = 4000;
+    }
+  const ComparedDifference rounded = compare_runs(runs).differences.front();
+  CHECK(judge(rounded) == Judgement::equal);
+  CHECK_FALSE(rounded.seeds_to_show);
+  const std::vector<double> differences{30, -20, 40, 10, 50, -10};
+  for (ComparedRun& one : runs) {
+    one.settings["budget"]["target"] = {{"metric", "eval_loss"}, {"value", 1}};
+    one.summary.metrics["gradients_to_target"] =
+        1000 + (one.summary.algorithm == "ad-psgd" ? differences[one.summary.seed - 1] : 0);
+  }
+  const Comparison comparison = compare_runs(runs);
+  REQUIRE(comparison.primary == "gradients_to_target");
+  const ComparedDifference* const way =
+      find_difference(comparison, comparison.groups[1].group, comparison.primary);
+  CHECK(way->seeds_to_show.value_or(0) > 6);
+}
+
+TEST_CASE("after some seeds a comparison says how many would show what is within the margin") {
+  ComparisonPlan plan;
+  plan.margins["eval_loss"] = {0.3, false};
+  std::vector<ComparedRun> runs;
+  const std::vector<double> differences{0.6, -0.5, 0.4, 0.1, -0.4, -0.1};
+  for (std::size_t k = 0; k < differences.size(); ++k) {
+    runs.push_back(run("ar-sgd", k + 1, {{"eval_loss", 1}}));
+    runs.push_back(run("ad-psgd", k + 1, {{"eval_loss", 1 + differences[k]}}));
+  }
+  const auto compared = [&] { return compare_runs(runs, {}, {}, {plan}); };
+  const Comparison comparison = compared();
+  const ComparedDifference& one = comparison.differences.front();
+  CHECK(judge(one) == Judgement::not_shown);
+  REQUIRE(one.equivalence->seeds_to_show);
+  const int seeds = *one.equivalence->seeds_to_show;
+  const Estimate& e = one.value.difference;
+  CHECK(seeds == seeds_to_show_within(0.3, e.mean, *e.sd, 1));
+  CHECK(seeds > 6);
+  CHECK(
+      has(verdict_sentences(comparison).front(),
+          "nor were they shown to be equivalent within 0.3, two one-sided exact sign-flip tests"));
+  CHECK(has(verdict_sentences(comparison).front(),
+            "; if it is what was seen, " + std::to_string(seeds) + " seeds, " +
+                std::to_string(seeds - 6) + " more, show that with 80 % power"));
+  CHECK(to_json(comparison)["differences"][0]["seeds_to_show_equivalent"] == seeds);
+  CHECK(has(to_csv(comparison), "," + std::to_string(seeds) + ",tests,"));
+  // Shown already; outside of the margin; too few seeds for a difference, where a margin has its
+  // own.
+  plan.margins["eval_loss"] = {1.5, false};
+  CHECK(is_equivalent(compared().differences.front()));
+  CHECK_FALSE(compared().differences.front().equivalence->seeds_to_show);
+  plan.margins["eval_loss"] = {0.001, false};
+  CHECK_FALSE(compared().differences.front().equivalence->seeds_to_show);
+  plan.margins["eval_loss"] = {0.3, false};
+  runs.resize(8);
+  CHECK(judge(compared().differences.front()) == Judgement::too_few_seeds);
+  CHECK(has(verdict_sentences(compared()).front(), "nor were they shown to be equivalent"));
 }
 
 TEST_CASE("studies as planned have the power that was said, to five points", "[release]") {

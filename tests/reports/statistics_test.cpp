@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/base/error.hpp"
+#include "engine/base/rng.hpp"
 #include "tests/catch.hpp"
 
 using namespace acid;
@@ -233,10 +234,47 @@ TEST_CASE("the signed-rank p equals counting all patterns, with ties, zeros and 
   CHECK(*paired_difference(table, none).p == Approx(0.048828125));
 }
 
-TEST_CASE("values that differ by rounding only are equal, whatever their size") {
-  const std::vector<double> a{1e9, 1e-9, 3}, b{1e9 + 1, 1.0000001e-9, 3.1};
-  CHECK(paired_difference(a, b, 1e-6).unequal == 1);
+TEST_CASE("values that differ by no more than their floor are equal, whatever their size") {
+  const std::vector<double> a{1e9, 1e-9, 3, 4}, b{1e9 + 1, 1.0000001e-9, 3.1, 4};
+  const PairedDifference floored =
+      paired_difference(a, b, std::vector<double>{1e3, 1e-15, 0.05, 1});
+  CHECK(floored.unequal == 1);
+  CHECK(floored.rounded == 2);
   CHECK(paired_difference(a, b).unequal == 3);
+  CHECK(paired_difference(a, b).rounded == 0);
+}
+
+TEST_CASE("the p of equivalence is the larger share of sign patterns of two shifted samples") {
+  Stream stream(17);
+  for (const std::size_t n : {2U, 3U, 7U, 12U})
+    for (int repetition = 0; repetition < 5; ++repetition) {
+      std::vector<double> a(n), b(n), margins(n);
+      for (std::size_t k = 0; k < n; ++k) {
+        a[k] = stream.normal();
+        b[k] = stream.normal();
+        margins[k] = 0.5 + 0.1 * static_cast<double>(k);
+      }
+      double larger = 0;
+      for (const int side : {1, -1}) {
+        double observed = 0;
+        for (std::size_t k = 0; k < n; ++k) observed += margins[k] + side * (a[k] - b[k]);
+        int reached = 0;
+        for (unsigned pattern = 0; pattern < 1U << n; ++pattern) {
+          double sum = 0;
+          for (std::size_t k = 0; k < n; ++k)
+            sum += ((pattern >> k) & 1U ? 1 : -1) * (margins[k] + side * (a[k] - b[k]));
+          reached += sum >= observed - 1e-9;
+        }
+        larger = std::max(larger, reached / std::exp2(static_cast<double>(n)));
+      }
+      INFO(n << " pairs");
+      CHECK(*equivalence_p(a, b, margins) == Approx(larger));
+    }
+  const std::vector<double> one{1}, many(50, 1.0), margins(50, 0.1);
+  CHECK_FALSE(equivalence_p(one, one, one));
+  CHECK_FALSE(equivalence_p(std::vector<double>{1, INFINITY}, std::vector<double>{1, 2},
+                            std::vector<double>{1, 1}));
+  CHECK(*equivalence_p(many, many, margins) < 1e-10);  // by ranks
 }
 
 TEST_CASE("an interval at another level is as wide as that level's quantile") {

@@ -1,10 +1,12 @@
 // What a comparison may say, and how often it may be wrong.
 #include "reports/verdict.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/base/rng.hpp"
 #include "reports/compare.hpp"
+#include "reports/equivalence.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -18,7 +20,8 @@ namespace {
 constexpr std::array kAlgorithms{"ar-sgd", "ad-psgd", "a2cid2", "d-psgd", "local-sgd", "sgp"};
 
 /// A baseline and five algorithms with two outcomes of unit variance; what the last one gains.
-Comparison noise(Stream& stream, int seeds, double gain) {
+Comparison noise(Stream& stream, int seeds, double gain,
+                 const std::vector<ComparisonPlan>& plans = {}) {
   std::vector<ComparedRun> runs;
   for (const char* algorithm : kAlgorithms)
     for (int seed = 1; seed <= seeds; ++seed) {
@@ -27,7 +30,7 @@ Comparison noise(Stream& stream, int seeds, double gain) {
           algorithm, static_cast<std::uint64_t>(seed),
           {{"eval_accuracy", stream.normal() + effect}, {"eval_loss", stream.normal() - effect}}));
     }
-  return compare_runs(runs);
+  return compare_runs(runs, {}, {}, plans);
 }
 
 bool claims(const std::string& text) { return has(text, "better") || has(text, "worse"); }
@@ -79,10 +82,29 @@ TEST_CASE("of 2,000 reports about nothing at most 6 % claim anything", "[release
     int claiming = 0;
     for (int k = 0; k < kReports; ++k) claiming += claims_anything(noise(stream, seeds, 0));
     const double share = static_cast<double>(claiming) / kReports;
-    WARN(seeds << " seeds: " << 100 * share << " % of null reports claim a difference");
+    WARN(seeds << " seeds: " << claiming << " of " << kReports
+               << " null reports claim a difference");
     CHECK(share <= 0.06);
     if (seeds == 10) CHECK(share >= 0.02);  // a test that never speaks would pass the line above
   }
+}
+
+TEST_CASE("of 2,000 reports about nothing with a margin at most 6 % claim a difference",
+          "[release]") {
+  ComparisonPlan plan;
+  plan.margins["eval_accuracy"] = {2, false};
+  Stream stream(11);
+  constexpr int kReports = 2000;
+  int claiming = 0, equivalent = 0;
+  for (int k = 0; k < kReports; ++k) {
+    const Comparison comparison = noise(stream, 10, 0, {plan});
+    claiming += claims_anything(comparison);
+    equivalent += std::ranges::any_of(comparison.differences, is_equivalent);
+  }
+  WARN(claiming << " of " << kReports << " null reports with a margin claim a difference, "
+                << equivalent << " that something is equivalent");
+  CHECK(claiming <= 0.06 * kReports);
+  CHECK(equivalent > kReports / 4);
 }
 
 TEST_CASE("a difference of two standard deviations is claimed at ten seeds, four times in five",

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace acid {
+
+/// What a comparison can be decided by.
+struct OutcomeMetric {
+  std::string_view name, words;
+};
+
+inline constexpr const char* kMidConsensus = "consensus_distance_mid";
+
+/// Of a whole run, in the order in which a task that has several is compared by the first.
+inline constexpr std::array kOutcomes{
+    OutcomeMetric{"eval_accuracy", "evaluation accuracy"},
+    OutcomeMetric{"eval_loss", "evaluation loss"},
+    OutcomeMetric{"train_loss_at_mean", "training loss of the mean model"},
+    OutcomeMetric{kMidConsensus, "mid-run consensus distance"}};
+
+/// Of runs that have a target, in the same order: what it took to reach it.
+inline constexpr std::array kWaysToTarget{OutcomeMetric{"gradients_to_target", "gradients"},
+                                          OutcomeMetric{"time_to_target", "normalised time"},
+                                          OutcomeMetric{"seconds_to_target", "time"},
+                                          OutcomeMetric{"bytes_to_target", "bytes"}};
+
+constexpr bool is_outcome(std::string_view metric) {
+  return std::ranges::find(kOutcomes, metric, &OutcomeMetric::name) != kOutcomes.end();
+}
+constexpr bool is_way_to_target(std::string_view metric) {
+  return std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name) != kWaysToTarget.end();
+}
+
+}  // namespace acid

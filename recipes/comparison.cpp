@@ -1,0 +1,181 @@
+#include "recipes/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/base/names.hpp"
+#include "engine/methods/method.hpp"
+#include "engine/recorder/outcomes.hpp"
+#include "recipes/utf8.hpp"
+#include "settings/run_settings.hpp"
+
+namespace acid {
+namespace {
+
+constexpr const char* kPrimary = "primary";
+constexpr const char* kMargin = "margin";
+constexpr const char* kConsensusBaseline = "consensus_baseline";
+
+std::vector<std::string> outcome_names() {
+  std::vector<std::string> names;
+  for (const OutcomeMetric& outcome : kOutcomes) names.emplace_back(outcome.name);
+  for (const OutcomeMetric& way : kWaysToTarget) names.emplace_back(way.name);
+  return names;
+}
+
+/// All that will be compared; with a search, one value of each cell.
+const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
+  return plan.search ? plan.search->finals : plan.runs;
+}
+
+std::string_view recorded_for(std::string_view metric) {
+  return metric == kMidConsensus ? "consensus_distance" : metric;
+}
+
+/// Why the runs like this one cannot be compared by the metric, and by what they can.
+std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metric) {
+  const RunSettings settings = settings_from(run.settings);
+  const auto& target = settings.budget.target;
+  const bool has_gradients = run.budget_gradients > 0;
+  const std::string label = clip(run.label, 40);
+  if (is_way_to_target(metric)) {
+    if (!target)
+      return Problem{fmt::format("'{}' needs a target", metric),
+                     "add target = { metric = \"eval_loss\", value = 0.1 } to [budget]"};
+    if (metric == kWaysToTarget.front().name && !has_gradients)
+      return Problem{fmt::format("the runs of {} compute no gradients", label),
+                     "compare by time_to_target"};
+    return std::nullopt;
+  }
+  if (target && target->metric == recorded_for(metric))
+    return Problem{fmt::format("runs stop where {} reaches budget.target, so that its last value "
+                               "is the target's",
+                               recorded_for(metric)),
+                   fmt::format("compare by {}", kWaysToTarget[has_gradients ? 0 : 1].name)};
+  if (metric.find("accuracy") != std::string::npos && !run.examples)
+    return Problem{"the task has no accuracy", "compare by eval_loss"};
+  if (metric != kMidConsensus && !has_gradients)
+    return Problem{fmt::format("exchanges alone change no loss, and the runs of {} have nothing "
+                               "else",
+                               label),
+                   fmt::format("compare by {}", kMidConsensus)};
+  const auto& kept = settings.record.metrics;
+  if (kept && !kept->contains(recorded_for(metric)))
+    return Problem{fmt::format("record.metrics leaves out {}", recorded_for(metric)),
+                   fmt::format("add \"{}\" to record.metrics", recorded_for(metric))};
+  return std::nullopt;
+}
+
+/// A name among those of outcomes, which every run has; nothing after reporting why not.
+bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
+                   const Plan& plan, Checker& checker) {
+  const std::vector<std::string> known = outcome_names();
+  if (std::ranges::find(known, metric) == known.end()) {
+    checker.unknown(place, "outcome", metric, known);
+    return false;
+  }
+  std::string_view group;  // seeds make no difference
+  for (const PlannedRun& run : compared_runs(plan)) {
+    if (run.group == group) continue;
+    group = run.group;
+    if (auto problem = no_outcome(run, metric)) {
+      checker.diagnostics().error(
+          place, fmt::format("{} cannot be {}: {}", what, metric, problem->message),
+          problem->remedy);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// 0.02 of "2 %"; nothing for other texts.
+std::optional<double> percentage(std::string text) {
+  std::erase(text, ' ');
+  if (!text.ends_with('%')) return std::nullopt;
+  text.pop_back();
+  if (text.empty() || text.find_first_not_of("0123456789.") != std::string::npos)
+    return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return *end == '\0' ? std::optional(value / 100) : std::nullopt;
+}
+
+nlohmann::json read_margin(const Node& margin, Checker& checker) {
+  constexpr const char* kRemedy =
+      "write a number, as in 0.01, or a share of the baseline's value, as in \"2 %\"";
+  const auto share = margin.is_text() ? percentage(margin.text()) : std::nullopt;
+  const bool is_number = margin.type == Node::Type::number || margin.type == Node::Type::integer;
+  const double value = share ? *share : is_number ? margin.scalar.get<double>() : std::nan("");
+  if (std::isfinite(value) && value > 0) return {{"value", value}, {"relative", !is_number}};
+  checker.diagnostics().error(
+      margin.place,
+      fmt::format("a margin must be above 0, or a percentage in quotes, not {}", describe(margin)),
+      kRemedy);
+  return nullptr;
+}
+
+nlohmann::json read_margins(const Node& margins, const Plan& plan, Checker& checker) {
+  nlohmann::json read = nlohmann::json::object();
+  if (!checker.is_type(&margins, Node::Type::table, "comparison.margin",
+                       "a table of metrics, { eval_accuracy = 0.01 }"))
+    return read;
+  for (const Node& margin : margins.children)
+    if (check_outcome(margin.key_place, "the metric of a margin", margin.key, plan, checker))
+      if (nlohmann::json value = read_margin(margin, checker); !value.is_null())
+        read[margin.key] = std::move(value);
+  return read;
+}
+
+void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
+  std::vector<std::string> labels;
+  const PlannedRun* named = nullptr;
+  for (const PlannedRun& run : compared_runs(plan)) {
+    if (std::ranges::find(labels, run.label) == labels.end()) labels.push_back(run.label);
+    if (run.label == baseline.text() || run.algorithm == baseline.text()) named = &run;
+  }
+  if (labels.empty()) return;  // what is wrong with the runs is said
+  if (named == nullptr)
+    return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
+                           " in comparison.consensus_baseline");
+  const AlgorithmEntry* const entry = find_algorithm(named->algorithm);
+  if (entry == nullptr ||
+      !method_of(*entry, settings_from(named->settings).algorithm, nullptr).reduces_gradients)
+    return;
+  checker.diagnostics().error(
+      baseline.place,
+      fmt::format("the workers of {} always agree, so that no consensus distance compares with "
+                  "its own, 0",
+                  clip(named->label, 40)),
+      "name an algorithm whose workers differ");
+}
+
+}  // namespace
+
+nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker) {
+  if (comparison == nullptr) return nullptr;
+  nlohmann::json read = nlohmann::json::object();
+  if (!checker.is_type(comparison, Node::Type::table, "comparison", "a table, [comparison]"))
+    return read;
+  for (const Node& child : comparison->children) {
+    if (child.key == kMargin) {
+      if (nlohmann::json margins = read_margins(child, plan, checker); !margins.empty())
+        read["margins"] = std::move(margins);
+    } else if (child.key != kPrimary && child.key != kConsensusBaseline) {
+      const std::vector<std::string> known{kPrimary, kMargin, kConsensusBaseline};
+      checker.unknown(child.key_place, "key", child.key, known, " in comparison");
+    } else if (checker.is_type(&child, Node::Type::text, fmt::format("comparison.{}", child.key),
+                               "a name in quotes")) {
+      if (child.key == kPrimary)
+        check_outcome(child.place, "the primary outcome", child.text(), plan, checker);
+      else
+        check_baseline(child, plan, checker);
+      read[child.key] = child.text();
+    }
+  }
+  return read.empty() ? nullptr : read;
+}
+
+}  // namespace acid

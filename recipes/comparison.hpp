@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "recipes/checker.hpp"
+#include "recipes/plan.hpp"
+
+namespace acid {
+
+/// The table [comparison] of a recipe whose runs are planned: Plan::comparison, null where there is
+/// no table. It says how the runs are compared and nothing about the runs. Reports what is wrong:
+/// an outcome that some run does not have among it.
+nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker);
+
+}  // namespace acid

@@ -1,0 +1,107 @@
+#include "reports/comparison_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "engine/base/error.hpp"
+#include "engine/recorder/outcomes.hpp"
+#include "reports/numbers.hpp"
+
+namespace acid {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void refuse_plan() {
+  throw StoreError(
+      "what an experiment's [comparison] says is not as acid wrote it: somebody altered the "
+      "database, or another version wrote it; 'acid run RECIPE' stores it again");
+}
+
+std::string text_at(const json& document, const char* key) {
+  const auto found = document.find(key);
+  if (found == document.end()) return {};
+  if (!found->is_string()) refuse_plan();
+  return found->get<std::string>();
+}
+
+bool is_comparable(const std::string& metric) {
+  return is_outcome(metric) || is_way_to_target(metric);
+}
+
+std::map<std::string, Margin> margins_at(const json& document) {
+  std::map<std::string, Margin> margins;
+  const auto found = document.find("margins");
+  if (found == document.end()) return margins;
+  if (!found->is_object()) refuse_plan();
+  for (const auto& [metric, one] : found->items()) {
+    if (!is_comparable(metric) || !one.is_object() || !one.contains("value") ||
+        !one.at("value").is_number() || !one.contains("relative") ||
+        !one.at("relative").is_boolean())
+      refuse_plan();
+    const Margin margin{one.at("value").get<double>(), one.at("relative").get<bool>()};
+    if (!std::isfinite(margin.value) || margin.value <= 0) refuse_plan();
+    margins[metric] = margin;
+  }
+  return margins;
+}
+
+/// Takes over what all say of one thing.
+template <class Value>
+void agree(Value ComparisonPlan::*member, const char* words, const char* instead,
+           const std::vector<ComparisonPlan>& plans, ComparisonPlan& agreed,
+           std::vector<ComparedNote>& notes) {
+  for (const ComparisonPlan& plan : plans)
+    if (plan.*member != plans.front().*member) {
+      notes.push_back(
+          {NoteKind::recipes_differ, fmt::format("the experiments compared here do not agree on "
+                                                 "the {} ([comparison] of their recipes): "
+                                                 "{}",
+                                                 words, instead)});
+      return;
+    }
+  agreed.*member = plans.front().*member;
+}
+
+}  // namespace
+
+double Margin::of(double baseline) const { return relative ? value * std::abs(baseline) : value; }
+
+std::string Margin::words() const {
+  return relative ? format_number(100 * value, 3) + " %" : format_number(value, 3);
+}
+
+ComparisonPlan comparison_plan_from(const json& document) {
+  if (document.is_null()) return {};
+  if (!document.is_object()) refuse_plan();
+  ComparisonPlan plan{.primary = text_at(document, "primary"),
+                      .consensus_baseline = text_at(document, "consensus_baseline"),
+                      .margins = margins_at(document)};
+  if (!plan.primary.empty() && !is_comparable(plan.primary)) refuse_plan();
+  return plan;
+}
+
+std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
+                                                const std::vector<RunSummary>& runs) {
+  std::vector<ComparisonPlan> plans;
+  std::set<std::string> seen;
+  for (const RunSummary& run : runs)
+    if (seen.insert(run.experiment).second)
+      plans.push_back(comparison_plan_from(experiment_of(store, run).comparison));
+  return plans;
+}
+
+ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
+                           std::vector<ComparedNote>& notes) {
+  ComparisonPlan agreed;
+  if (plans.empty()) return agreed;
+  agree(&ComparisonPlan::primary, "primary outcome", "it is the task's", plans, agreed, notes);
+  agree(&ComparisonPlan::consensus_baseline, "baseline of consensus distances",
+        "it is the first algorithm of pairwise exchanges by rate", plans, agreed, notes);
+  agree(&ComparisonPlan::margins, "margins", "none counts", plans, agreed, notes);
+  return agreed;
+}
+
+}  // namespace acid

@@ -1,0 +1,145 @@
+#include "reports/primary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/methods/method.hpp"
+#include "reports/compare_notes.hpp"
+#include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
+#include "reports/realised_rate.hpp"
+
+namespace acid {
+namespace {
+
+constexpr const char* kConsensus = "consensus_distance";
+
+bool has_metric(const Comparison& comparison, std::string_view metric) {
+  return std::ranges::find(comparison.metrics, metric) != comparison.metrics.end();
+}
+
+/// The target that all runs stop at.
+std::optional<Target> stopped_at(const Comparison& comparison) {
+  std::optional<Target> target;
+  for (const ComparedGroup& group : comparison.groups) {
+    target = target_of(group.settings, std::nullopt);
+    if (!target) return std::nullopt;
+  }
+  return target;
+}
+
+/// What the task decides, unless only some of its metrics are compared.
+std::string outcome_of_task(const Comparison& comparison, const std::vector<ComparedRun>& runs) {
+  const bool no_gradients = std::ranges::all_of(
+      runs, [](const ComparedRun& run) { return run.summary.budget_time.has_value(); });
+  if (stopped_at(comparison)) return std::string(kWaysToTarget[no_gradients ? 1 : 0].name);
+  // Asked of a place, one is not answered of the whole run.
+  if (no_gradients)
+    return comparison.at.kind == ReadAt::Kind::coordinate ? kConsensus : kMidConsensus;
+  for (const OutcomeMetric& outcome : kOutcomes)
+    if (outcome.name != kMidConsensus && has_metric(comparison, outcome.name))
+      return std::string(outcome.name);
+  return {};
+}
+
+/// The first that is compared; never what the runs stopped at.
+std::string outcome_named(const Comparison& comparison) {
+  const std::optional<Target> target = stopped_at(comparison);
+  if (target)
+    for (const OutcomeMetric& way : kWaysToTarget)
+      if (has_metric(comparison, way.name)) return std::string(way.name);
+  for (const OutcomeMetric& outcome : kOutcomes)
+    if (has_metric(comparison, outcome.name) && (!target || target->metric != outcome.name))
+      return std::string(outcome.name);
+  return {};
+}
+
+/// Workers that meet their partners at a rate, which is above 0.
+bool meets_by_rate(const ComparedGroup& group) {
+  const nlohmann::json::json_pointer rate("/algorithm/communication_rate");
+  if (group.settings.contains(rate)) return nominal_rate(group.settings).has_value();
+  const AlgorithmEntry* const entry = find_algorithm(group.algorithm);
+  return entry != nullptr && meets(entry->peers);
+}
+
+bool is_called(const ComparedGroup& group, const std::string& name) {
+  return group.algorithm == name || group.label == name ||
+         (!group.runs.empty() && group.runs.front().label == name);
+}
+
+}  // namespace
+
+void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs,
+                    const CompareOptions& options) {
+  const std::string& asked = comparison.plan.primary;
+  comparison.primary = asked.empty() ? outcome_of_task(comparison, runs) : asked;
+  if (has_metric(comparison, comparison.primary)) return;
+  if (!options.metrics.empty()) {
+    comparison.primary = outcome_named(comparison);
+    if (!asked.empty())
+      comparison.notes.push_back(
+          {NoteKind::other_primary,
+           fmt::format("{}, the primary outcome of the recipe, is not among the metrics named",
+                       asked)});
+  } else if (is_to_target(comparison.primary) && stopped_at(comparison) &&
+             !comparison.metrics.empty()) {
+    comparison.metrics.push_back(comparison.primary);  // no run reached it, which is a result
+  } else {
+    comparison.primary.clear();
+  }
+}
+
+bool is_consensus(std::string_view metric) {
+  return metric == kConsensus || metric == kMidConsensus;
+}
+
+void choose_consensus_baselines(Comparison& comparison) {
+  const std::string& asked = comparison.plan.consensus_baseline;
+  for (ComparedPoint& point : comparison.points) {
+    const auto found = std::ranges::find_if(point.groups, [&](std::size_t g) {
+      const ComparedGroup& group = comparison.groups[g];
+      return asked.empty() ? meets_by_rate(group) : is_called(group, asked);
+    });
+    if (found != point.groups.end()) point.consensus_baseline = *found;
+  }
+}
+
+std::optional<std::size_t> baseline_for(const ComparedPoint& point, std::string_view metric) {
+  return is_consensus(metric) ? point.consensus_baseline : point.baseline;
+}
+
+std::string consensus_baseline_label(const Comparison& comparison) {
+  for (const ComparedPoint& point : comparison.points)
+    if (point.consensus_baseline) return comparison.groups[*point.consensus_baseline].label;
+  return {};
+}
+
+std::string own_baseline_words(const Comparison& comparison, const ComparedDifference& difference) {
+  if (!is_consensus(difference.metric)) return {};
+  return fmt::format(" to {}", group_of(comparison, difference.baseline).label);
+}
+
+bool has_verdict(const Comparison& comparison, std::string_view metric) {
+  return is_claim(comparison, metric) || metric == kMidConsensus ||
+         comparison.plan.margins.contains(std::string(base_metric(metric)));
+}
+
+std::string words_of(std::string_view metric) {
+  const auto* const outcome = std::ranges::find(kOutcomes, metric, &OutcomeMetric::name);
+  if (outcome != kOutcomes.end()) return std::string(outcome->words);
+  const auto* const way = std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name);
+  if (way != kWaysToTarget.end()) return fmt::format("{} to the target", way->words);
+  return metric == kConsensus ? "consensus distance" : std::string(metric);
+}
+
+std::string words_of(const Comparison& comparison, const ComparedGroup& group,
+                     std::string_view metric) {
+  const auto* const way = std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name);
+  const std::optional<Target> target = target_of(group.settings, comparison.target);
+  if (way == kWaysToTarget.end() || !target) return words_of(metric);
+  return fmt::format("{} to {} = {}", way->words, target->metric, format_number(target->value, 6));
+}
+
+}  // namespace acid

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "store/queries.hpp"
+
+namespace acid {
+
+/// In RunRounding::starts, of the metric that the target is of.
+inline constexpr const char* kTargetStart = "target";
+
+/// How far the rounding of 32-bit parameters moves the results of a run: differences below that say
+/// nothing about methods, since the order of sums decides them.
+///
+/// With u = 2⁻²⁴ and x the size of the parameters, every step and every exchange rounds each
+/// parameter, by u·x at most and in no direction. After K of them, steps and exchanges of a worker
+/// together, these errors have moved the workers' mean by a random walk,
+///
+///   ε·x,  ε = 4 · u · √(K/m) · R,
+///
+/// four of its standard deviations. m: over how many workers the errors average out, all of them
+/// unless all-reduces give everybody the same; R = 1, but for methods of rounds with neighbours
+/// that keep vectors: these correct the steps by what they keep, so that an error there enters
+/// every step until the gradient holds against it, R = min(steps, 1/(learning rate · curvature)),
+/// curvature 1 where the task does not name it. EXTRA, exact diffusion, D², gradient tracking and
+/// CHOCO-SGD are such.
+///
+/// A loss L whose value at parameters that are off by their whole size is about S, the larger of L
+/// and of the loss that the run started with, is then moved by at most
+///
+///   ΔL = 2·ε·√(L·S) + ε²·S,
+///
+/// since its slope there is about √(L·S) and its curvature about S: near an optimum the second term
+/// is all there is. Other metrics have S = L. When a target was reached moves by ΔL of the target,
+/// divided by the slope of the curve there. Evaluations compute in 64 bits and add nothing.
+struct RunRounding {
+  double steps = 0, exchanges = 0;         // of a worker
+  double parameters = 0;                   // ε
+  std::map<std::string, double> starts;    // first sample of an outcome, and of the target's
+  std::map<std::string, double> per_unit;  // of *_to_target: per unit of the target's metric
+
+  /// Of two runs the larger of everything.
+  void take_worse(const RunRounding& other);
+};
+
+/// Steps, exchanges and ε of a run with these settings. Whatever a setting lacks counts as none.
+RunRounding rounding_of(const RunSummary& run, const nlohmann::json& settings);
+
+/// ΔL of two results of one metric, whose errors add. `target`: the value that *_to_target are of.
+double rounding_floor(const RunRounding& a, const RunRounding& b, const std::string& metric,
+                      double value_a, double value_b, double target);
+
+}  // namespace acid
