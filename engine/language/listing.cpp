@@ -272,11 +272,13 @@ class ListingReader {
         one.start = start.get<double>();
       else if (start == "x" && of_vectors)
         one.starts_at_x = true;
+      else if (start == "rest" && of_vectors)
+        one.is_rest_of_x = true;
       else if (const auto message = pulled(start); message && of_vectors)
         one.pulled_by = message;
       else
         report(path, fmt::format("{} must start as a number{}", name,
-                                 of_vectors ? " or \"x\", or be \"pulled(0)\"" : ""));
+                                 of_vectors ? " or \"x\", or be \"pulled(0)\" or \"rest\"" : ""));
       kept.push_back(std::move(one));
       if (kept.back().pulled_by) kept.push_back({.name = rest_of(name), .is_rest = true});
     }

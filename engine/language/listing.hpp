@@ -46,6 +46,10 @@ struct Kept {
   /// else assigns; what it is rounded by is in a vector beside it, rest_of().
   std::optional<std::size_t> pulled_by = {};
   bool is_rest = false;
+  /// What x was rounded by: what is assigned to x has it added, and leaves what is rounded then.
+  bool is_rest_of_x = false;
+  /// Assigned by what the worker does alone.
+  bool is_own_affair() const { return pulled_by.has_value() || is_rest || is_rest_of_x; }
 };
 /// The name, which no listing can write.
 inline std::string rest_of(const std::string& name) { return name + ".rest"; }

@@ -17,7 +17,8 @@ json printed(const std::vector<Kept>& kept) {
   json table = json::object();
   for (const Kept& one : kept) {
     if (one.is_rest) continue;
-    table[one.name] = one.pulled_by     ? json(fmt::format("pulled({})", *one.pulled_by))
+    table[one.name] = one.is_rest_of_x  ? json("rest")
+                      : one.pulled_by   ? json(fmt::format("pulled({})", *one.pulled_by))
                       : one.starts_at_x ? json("x")
                                         : json(one.start);
   }

@@ -305,10 +305,12 @@ class ListingCheck {
       return report(path, statement.column,
                     fmt::format("'{}' cannot be assigned in {}", name, scope.part));
     const auto kept = std::ranges::find(listing_.vectors, name, &Kept::name);
-    if (kept != listing_.vectors.end() && kept->pulled_by)
+    if (kept != listing_.vectors.end() && kept->is_own_affair())
       return report(path, statement.column,
-                    fmt::format("'{}' is the sum of what its worker was pulled by", name),
-                    "hearing adds to it, and nothing else: assign another vector");
+                    fmt::format("'{}' is {}", name,
+                                kept->is_rest_of_x ? "what x was rounded by"
+                                                   : "the sum of what its worker was pulled by"),
+                    "it follows from what else is done: assign another vector");
     const auto known = scope.names.find(name);
     if (known != scope.names.end() && !known->second && vector)
       return report(path, statement.column,

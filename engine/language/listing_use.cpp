@@ -78,7 +78,7 @@ class UseCheck {
               UseCheck(*listing_.served.hubs->visit, shape_, findings_).is_read(name));
     };
     for (const Kept& one : listing_.vectors)
-      if (!one.is_rest && !is_used(one.name) && !of_between(one.name))
+      if (!one.is_rest && !one.is_rest_of_x && !is_used(one.name) && !of_between(one.name))
         report(fmt::format("keep.{}", one.name), 0, fmt::format("'{}' is never read", one.name),
                "remove it, or use it");
     for (const Kept& one : listing_.numbers)

@@ -80,7 +80,13 @@ Pass PassBuilder::build() {
     const auto known = names_.find(statement.target);
     if (!known->second) continue;
     const bool holds = !statement.condition || ((variant_.holds >> condition++) & 1) != 0;
-    if (holds) assign(statement.target, compile(statement.value));
+    if (!holds) continue;
+    const auto& vectors = program_.listing_->vectors;
+    const auto rest = std::ranges::find(vectors, true, &Kept::is_rest_of_x);
+    if (statement.target == "x" && rest != vectors.end())
+      assign_with_rest(rest->name, statement.value);
+    else
+      assign(statement.target, compile(statement.value));
   }
   reduce();
   if (stage_ + 1 == program_.stages_.size()) {
@@ -203,14 +209,40 @@ void PassBuilder::add_pulls() {
   for (const Kept& one : program_.listing_->vectors) {
     if (!one.pulled_by || !is_sent(*one.pulled_by)) continue;
     const Operand before = vector(one.name), pull = message(Kind::pull, *one.pulled_by);
-    const Operand sum = add(before, pull), added = subtract(sum, before);
-    const Operand lost = add(subtract(before, subtract(sum, added)), subtract(pull, added));
+    const Operand sum = add(before, pull), lost = lost_by(sum, before, pull);
     const std::string rest = rest_of(one.name);
     const Operand more = add(add(vector(rest), lost), message(Kind::rest, *one.pulled_by));
     const Operand rounded = add(sum, more);
     assign(rest, subtract(more, subtract(rounded, sum)));
     assign(one.name, rounded);
   }
+}
+
+// What a + b, rounded to `sum`, was rounded by, to the bit.
+Operand PassBuilder::lost_by(Operand sum, Operand a, Operand b) {
+  const auto subtract = [&](Operand c, Operand d) { return emit(Code::subtract, c, d); };
+  const Operand added = subtract(sum, a);
+  return emit(Code::add, subtract(a, subtract(sum, added)), subtract(b, added));
+}
+
+// Of a sum or a difference, its own rounding as well; of a pull that is added, that of its sum.
+void PassBuilder::assign_with_rest(const std::string& rest, const Expression& value) {
+  const bool subtracts = value.operation == Operation::subtract;
+  Operand sum, more = vector(rest);
+  if (subtracts || value.operation == Operation::add) {
+    const Operand a = compile(value.arguments[0]);
+    Operand b = compile(value.arguments[1]);
+    if (subtracts) b = emit(Code::negate, b);
+    sum = emit(Code::add, a, b);
+    more = emit(Code::add, more, lost_by(sum, a, b));
+    if (const Expression& last = value.arguments[1]; last.operation == Operation::pull)
+      more = emit(subtracts ? Code::subtract : Code::add, more, message(Kind::rest, last.index));
+  } else {
+    sum = compile(value);
+  }
+  const Operand rounded = emit(Code::add, sum, more);
+  assign(rest, emit(Code::subtract, more, emit(Code::subtract, rounded, sum)));
+  assign("x", rounded);
 }
 
 void PassBuilder::assign(const std::string& name, Operand value) {

@@ -28,6 +28,8 @@ class PassBuilder {
   Operand adam(Operand gradient, Operand decay);
   void drift();
   void add_pulls();
+  void assign_with_rest(const std::string& rest, const Expression& value);
+  Operand lost_by(Operand sum, Operand a, Operand b);
   void assign(const std::string& name, Operand value);
   void reduce();
   void store_all();

@@ -26,7 +26,7 @@ Outcome descend(double rate, int gradients, const char* algorithm, bool on_threa
 
 TEST_CASE("CORRECTNESS 43: workers that blow up have diverged, though their mean does not") {
   for (const bool on_threads : {false, true})
-    for (const char* algorithm : {"d-psgd", "gradient-tracking"}) {
+    for (const char* algorithm : {"d-psgd", "diging"}) {
       INFO(algorithm << (on_threads ? " on threads" : ""));
       const Outcome soon = descend(2.05, 40, algorithm, on_threads);
       CHECK(soon.ending == Ending::diverged);
