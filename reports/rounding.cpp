@@ -26,12 +26,13 @@ bool is_text_at(const json& settings, const char* place, const char* text) {
   return settings.contains(pointer) && settings.at(pointer) == text;
 }
 
-/// Of a worker in rounds; one for each step where the method is the recipe's own.
-double exchanges_in_rounds(const RunSummary& run, const json& settings, double steps) {
+/// Of a worker, by what its method says; one for each step where that is the recipe's own.
+double planned_exchanges(const RunSummary& run, const json& settings, double steps) {
   const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
   if (entry == nullptr || !settings.contains("algorithm")) return steps;
   try {
-    return steps * exchanges_per_gradient(method_of(*entry, settings.at("algorithm"), nullptr));
+    const Method method = method_of(*entry, settings.at("algorithm"), nullptr);
+    return steps * (method.has_meetings() ? method.rate : exchanges_per_gradient(method));
   } catch (const Error&) {  // options of another version
     return steps;
   } catch (const json::exception&) {
@@ -85,7 +86,7 @@ RunRounding rounding_of(const RunSummary& run, const json& settings) {
   if (drawn != run.metrics.end() && drawn->second > 0)
     result.exchanges = 2 * drawn->second / workers;
   else if (workers > 1)
-    result.exchanges = exchanges_in_rounds(run, settings, result.steps);
+    result.exchanges = planned_exchanges(run, settings, result.steps);
   const double roundings = std::max(1.0, result.steps + result.exchanges);
   const double averaging = all_reduces(settings) ? 1 : workers;
   double reach = 1;

@@ -123,7 +123,7 @@ TEST_CASE("CORRECTNESS 37: with error feedback what was sent and what is kept is
   Stream stream(3);
   for (float& value : x) value = static_cast<float>(stream.below(2001)) - 1000;
   worker.start(x);
-  const std::vector<kernels::Weighted<float>> alone{{x.data(), 1.0}};
+  const std::vector<kernels::Weighted<float>> alone{{x.data(), 0}};
   for (int exchange = 1; exchange <= 50; ++exchange) {
     worker.offer(0, sent);
     CHECK(std::ranges::count_if(sent, [](float value) { return value != 0; }) <= 10);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/methods/method.hpp"
 #include "reports/compare.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
@@ -51,6 +52,21 @@ TEST_CASE("the floor grows with the root of steps and exchanges, and workers ave
   RunSummary gossip = run_after(800, 8);
   gossip.metrics["exchanges"] = 1600;
   CHECK(rounding_of(gossip, settings_with("pairs", false)).exchanges == 400);
+}
+
+TEST_CASE("a run that met nobody yet has the rounding of the exchanges that its method plans") {
+  for (const AlgorithmEntry& entry : algorithm_catalog()) {
+    INFO(entry.name);
+    RunSummary run = run_after(800, 8);
+    run.algorithm = entry.name;
+    json options = with_fallbacks(entry.fields, json::object());
+    options["kind"] = entry.name;
+    const RunRounding planned =
+        rounding_of(run, {{"algorithm", options}, {"optimizer", {{"learning_rate", 0.1}}}});
+    CHECK(planned.steps == 100);
+    CHECK(planned.exchanges > 0);
+    CHECK(std::isfinite(planned.parameters));
+  }
 }
 
 TEST_CASE("methods that correct their steps by what they keep sum their errors up") {
