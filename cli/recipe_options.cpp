@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <set>
 
 #include "cli/planned_outcomes.hpp"
@@ -33,7 +34,9 @@ Plan RecipeOptions::compile() const {
   return load_recipe(path, all, copy_of);
 }
 
+// Nobody may read them any more: that ends no command.
 void say_warnings(const Plan& plan) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
   std::set<std::string> said;
   for (const Diagnostic& warning : plan.warnings)
     if (said.insert(warning.message).second) say(render(warning, "warning"));
@@ -44,6 +47,7 @@ void say_warnings(const Plan& plan) {
   if (verdict.too_few())
     say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", too_few_words(verdict),
                     verdict.seeds_needed));
+  std::signal(SIGPIPE, before);
 }
 
 }  // namespace acid
