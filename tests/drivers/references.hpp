@@ -50,7 +50,6 @@ class Bowls final : public Objective {
   std::vector<Vector> evaluated;
 
  private:
-  int workers_;
   std::size_t dimension_;
   double spread_;
   std::vector<Vector> curvatures_, optima_;

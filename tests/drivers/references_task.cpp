@@ -29,10 +29,7 @@ enum Key : std::uint64_t { kStart = 41, kOptima, kCurvatures, kOffsets, kGradien
 }  // namespace
 
 Bowls::Bowls(int workers, std::size_t dimension, double spread, bool alike)
-    : points(static_cast<std::size_t>(workers)),
-      workers_(workers),
-      dimension_(dimension),
-      spread_(spread) {
+    : points(static_cast<std::size_t>(workers)), dimension_(dimension), spread_(spread) {
   for (int w = 0; w < workers; ++w) {
     const auto index = static_cast<std::uint64_t>(w);
     optima_.push_back(rounded(normals(kOptima, index, dimension)));

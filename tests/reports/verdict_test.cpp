@@ -90,7 +90,7 @@ TEST_CASE("of 2,000 reports about nothing at most 6 % claim anything", "[release
 }
 
 TEST_CASE("of 2,000 reports about nothing with a margin at most 6 % claim a difference",
-          "[release]") {
+          "[.][study]") {
   ComparisonPlan plan;
   plan.margins["eval_accuracy"] = {2, false};
   Stream stream(11);
