@@ -178,7 +178,8 @@ std::string text_of_method(const AlgorithmEntry& entry) {
   const auto line = [&](const char* what, const std::string& said) {
     constexpr int kWidth = 100, kAt = 15;
     if (!said.empty())
-      text += wrapped(fmt::format("  {:<13}{}", what, said), kWidth, std::string(kAt, ' ')) + "\n";
+      text +=
+          "  " + wrapped(fmt::format("{:<13}{}", what, said), kWidth, std::string(kAt, ' ')) + "\n";
   };
   if (listing) line("recursion", listing->about.recursion);
   if (listing) line("differs", listing->about.differs);

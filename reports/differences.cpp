@@ -85,8 +85,8 @@ void test_equivalence(const Comparison& comparison, const PairedValues& pairs,
   std::vector<double> sizes;
   for (const double baseline : pairs.b)
     if (std::isfinite(baseline)) sizes.push_back(margin->second.of(baseline));
-  ComparedDifference::Equivalence& equivalence =
-      difference.equivalence.emplace(ComparedDifference::Equivalence{margin->second, 0, {}, {}, {}});
+  auto& equivalence = difference.equivalence.emplace(
+      ComparedDifference::Equivalence{margin->second, 0, {}, {}, {}});
   if (!sizes.empty()) equivalence.size = estimate(sizes).mean;
   if (sizes.size() == pairs.b.size()) equivalence.p = equivalence_p(pairs.a, pairs.b, sizes);
 }
