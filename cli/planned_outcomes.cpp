@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "engine/methods/method.hpp"
+#include "recipes/comparison.hpp"
 #include "reports/realised_rate.hpp"
 #include "settings/run_settings.hpp"
 
@@ -12,12 +12,6 @@ namespace {
 
 bool may_end_earlier(const Budget& budget) {
   return std::isfinite(budget.seconds) || std::isfinite(budget.bytes) || budget.target;
-}
-
-bool always_agrees(const PlannedRun& run) {
-  const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
-  return entry != nullptr &&
-         method_of(*entry, settings_from(run.settings).algorithm, nullptr).reduces_gradients;
 }
 
 /// Gradients are known where nothing ends the run earlier, bytes where no exchange is drawn

@@ -140,10 +140,7 @@ void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
   if (named == nullptr)
     return checker.unknown(baseline.place, "algorithm", baseline.text(), labels,
                            " in comparison.consensus_baseline");
-  const AlgorithmEntry* const entry = find_algorithm(named->algorithm);
-  if (entry == nullptr ||
-      !method_of(*entry, settings_from(named->settings).algorithm, nullptr).reduces_gradients)
-    return;
+  if (!always_agrees(*named)) return;
   checker.diagnostics().error(
       baseline.place,
       fmt::format("the workers of {} always agree, so that no consensus distance compares with "
@@ -153,6 +150,12 @@ void check_baseline(const Node& baseline, const Plan& plan, Checker& checker) {
 }
 
 }  // namespace
+
+bool always_agrees(const PlannedRun& run) {
+  const AlgorithmEntry* const entry = find_algorithm(run.algorithm);
+  return entry != nullptr &&
+         method_of(*entry, settings_from(run.settings).algorithm, nullptr).reduces_gradients;
+}
 
 nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker) {
   if (comparison == nullptr) return nullptr;

@@ -12,4 +12,8 @@ namespace acid {
 /// an outcome that some run does not have among it.
 nlohmann::json read_comparison(const Node* comparison, const Plan& plan, Checker& checker);
 
+/// Whether the run's workers take the same steps, so that its consensus distance is 0 by
+/// construction.
+bool always_agrees(const PlannedRun& run);
+
 }  // namespace acid

@@ -14,6 +14,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/verdict.hpp"
 
 namespace acid {
 namespace {
@@ -108,8 +109,8 @@ std::optional<int> if_more(std::optional<int> needed, const ComparedDifference& 
 }  // namespace
 
 std::optional<int> seeds_to_show(const ComparedDifference& difference) {
-  const bool shown =
-      difference.p_holm && *difference.p_holm <= kLargestP && difference.value.sign != 0;
+  const Judgement judgement = judge(difference);
+  const bool shown = judgement == Judgement::better || judgement == Judgement::worse;
   if (shown || !has_known_spread(difference)) return std::nullopt;
   const Estimate& e = difference.value.difference;
   return if_more(seeds_to_show(e.mean / *e.sd, static_cast<std::size_t>(difference.family)),

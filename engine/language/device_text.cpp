@@ -129,10 +129,9 @@ class Writer {
     const std::string name = fmt::format("v{}", at);
     if (std::ranges::find(loaded_, operand) != loaded_.end()) return name;
     loaded_.push_back(operand);
-    const bool is_heard =
-        operand.kind == Kind::mean || operand.kind == Kind::pull || operand.kind == Kind::rest;
-    loads_ += is_heard ? heard(operand, name)
-                       : fmt::format("    const float {} = a.p[{}][e];\n", name, at);
+    loads_ += is_of_all_heard(operand)
+                  ? heard(operand, name)
+                  : fmt::format("    const float {} = a.p[{}][e];\n", name, at);
     return name;
   }
 

@@ -20,8 +20,7 @@ class EmittedPass::Execution {
     for (std::size_t k = 0; k < pass.constants_.size(); ++k)
       constants_[pass.sources_ + k] = static_cast<float>(numbers[pass.constants_[k]]);
     for (const Place& place : pass.places_)
-      if (pass.sources_ == 0 && !place.is_written && is_heard(place.operand) &&
-          memory.is_taken(place.operand))
+      if (pass.sources_ == 0 && !place.is_written && memory.is_taken(place.operand))
         takes_heard_ = true;
   }
 

@@ -146,7 +146,7 @@ class Emission {
   }
 
   bool is_taken_here(const Operand& operand) const {
-    return EmittedPass::is_heard(operand) && emitted_.sources_ > 0;
+    return is_of_all_heard(operand) && emitted_.sources_ > 0;
   }
 
   // As PassMemory::take() does, for all that is made of one message.
@@ -378,7 +378,7 @@ std::unique_ptr<const EmittedPass> EmittedPass::emit(const Pass& pass, std::size
       !Emission(pass, *made, code).write())
     return nullptr;
   const auto taken = std::ranges::count_if(
-      made->places_, [](const Place& place) { return is_heard(place.operand); });
+      made->places_, [](const Place& place) { return is_of_all_heard(place.operand); });
   if (sources == 0 && taken > static_cast<std::ptrdiff_t>(kMostTaken)) return nullptr;
   if (made->places_.size() > kMostPlaces || sources + made->constants_.size() > kMostConstants)
     return sources > 0 ? emit(pass, 0, streams) : nullptr;

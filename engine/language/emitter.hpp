@@ -60,9 +60,6 @@ class EmittedPass final : public CompiledPass {
   };
 
   EmittedPass() = default;
-  static bool is_heard(const Operand& operand) {
-    return operand.kind >= Operand::Kind::mean && operand.kind <= Operand::Kind::rest;
-  }
 
   std::vector<Place> places_;             // as the function is given them
   std::size_t sources_ = 0;               // whose weights are the first constants

@@ -193,8 +193,7 @@ const T* PassMemory<T>::source(const Operand& operand, std::size_t first) const 
 
 template <class T>
 bool PassMemory<T>::is_taken(const Operand& operand) const {
-  if (operand.kind == Kind::pull || operand.kind == Kind::rest) return true;
-  return operand.kind == Kind::mean && heard->mean == nullptr;
+  return is_of_all_heard(operand) && (operand.kind != Kind::mean || heard->mean == nullptr);
 }
 
 template <class T>

@@ -286,16 +286,11 @@ class ListingReader {
 
   /// The message of "pulled(0)", of which a worker keeps the sum of all pulls.
   static std::optional<std::size_t> pulled(const json& start) {
-    static constexpr std::string_view kBegin = "pulled(", kEnd = ")";
-    const std::string text = start.is_string() ? spaced(start.get<std::string>()) : "";
-    std::string tight;
-    for (const char c : text)
-      if (c != ' ') tight += c;
-    if (tight.size() != kBegin.size() + 1 + kEnd.size() || !tight.starts_with(kBegin) ||
-        !tight.ends_with(kEnd) ||
-        std::isdigit(static_cast<unsigned char>(tight[kBegin.size()])) == 0)
-      return std::nullopt;
-    return static_cast<std::size_t>(tight[kBegin.size()] - '0');
+    std::string text = start.is_string() ? start.get<std::string>() : "";
+    std::erase(text, ' ');
+    for (std::size_t message = 0; message < kMostMessages; ++message)
+      if (text == fmt::format("pulled({})", message)) return message;
+    return std::nullopt;
   }
 
   void check_new_name(const std::string& path, const std::string& name) {

@@ -82,7 +82,6 @@ std::uint16_t PartProgram::number_of(const Expression& value) {
     case Operation::name:
       break;
     case Operation::mean:
-    case Operation::pull:
     case Operation::mine:
     case Operation::theirs:
       return add({.source = source_of(value.operation),

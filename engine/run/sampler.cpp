@@ -34,6 +34,11 @@ Position later(const Position& a, const Position& b) {
 
 }  // namespace
 
+GradientRecords::const_iterator first_diverged(const GradientRecords& notes) {
+  return std::ranges::find_if(notes,
+                              [](const GradientRecord& note) { return !can_be_loss(note.loss); });
+}
+
 void sort_by_commit(GradientRecords& notes) {
   std::stable_sort(notes.begin(), notes.end(),
                    [](const GradientRecord& a, const GradientRecord& b) {
@@ -128,8 +133,7 @@ void Sampler::begin(Values& values, const MeanModel& mean, const Totals& totals,
 }
 
 std::string Sampler::take_diverged(GradientRecords notes, Position* position) {
-  const auto bad = std::find_if(notes.begin(), notes.end(),
-                                [](const GradientRecord& note) { return !can_be_loss(note.loss); });
+  const auto bad = first_diverged(notes);
   ACID_ASSERT(bad != notes.end(), "all of {} losses are finite", notes.size());
   *position = last_ ? later(bad->position, last_->position) : bad->position;
   notes.erase(bad + 1, notes.end());

@@ -33,6 +33,11 @@ struct GradientRecord {
 };
 /// A deque: notes are filled in where they stand while more are added.
 using GradientRecords = std::deque<GradientRecord>;
+/// The first whose loss is none, else the end: there the run has diverged.
+GradientRecords::const_iterator first_diverged(const GradientRecords& notes);
+inline bool any_diverged(const GradientRecords& notes) {
+  return first_diverged(notes) != notes.end();
+}
 
 /// Brings notes, those of each worker in its own order, into the order in which samples take them:
 /// by position.gradients, then by worker. That is the order of the commits where one clock counts

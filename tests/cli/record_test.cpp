@@ -139,37 +139,34 @@ TEST_CASE("a run whose gradients began at other parameters is refused by verify,
              ContainsSubstring("was simulated by acid") && ContainsSubstring(simulated.id));
 }
 
-TEST_CASE("a run whose messages to a server were numbered otherwise is refused by verify") {
-  constexpr const char* kOlder =
-      "UPDATE attempts SET environment = json_set(environment, '$.event_version', 2)";
-  const RecordedRun without;
-  without.alter(kOlder);
-  CHECK(without.verify().code == 0);
+namespace {
+
+/// Of events of that version verify takes runs of pairs and refuses those of `algorithm`.
+void check_refused(int version, const std::string& algorithm, const std::string& why) {
+  const std::string older = fmt::format(
+      "UPDATE attempts SET environment = json_set(environment, '$.event_version', {})", version);
+  const RecordedRun of_pairs;
+  of_pairs.alter(older);
+  CHECK(of_pairs.verify().code == 0);
   std::string recipe = kRecorded;
-  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm), "kind = \"a-psgd\"");
-  const RecordedRun served(recipe);
-  CHECK(served.verify().code == 0);
-  served.alter(kOlder);
-  const auto refused = served.verify();
+  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm),
+                 fmt::format("kind = \"{}\"", algorithm));
+  const RecordedRun run(recipe);
+  CHECK(run.verify().code == 0);
+  run.alter(older);
+  const auto refused = run.verify();
   CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("numbered otherwise") && ContainsSubstring(served.id));
+  CHECK_THAT(refused.err, ContainsSubstring(why) && ContainsSubstring(run.id));
+}
+
+}  // namespace
+
+TEST_CASE("a run whose messages to a server were numbered otherwise is refused by verify") {
+  check_refused(2, "a-psgd", "numbered otherwise");
 }
 
 TEST_CASE("a run of rounds whose means were rounded otherwise is refused by verify, by name") {
-  constexpr const char* kOlder =
-      "UPDATE attempts SET environment = json_set(environment, '$.event_version', 3)";
-  const RecordedRun of_pairs;
-  of_pairs.alter(kOlder);
-  CHECK(of_pairs.verify().code == 0);
-  std::string recipe = kRecorded;
-  recipe.replace(recipe.find(kAlgorithm), std::strlen(kAlgorithm), "kind = \"d-psgd\"");
-  const RecordedRun run(recipe);
-  CHECK(run.verify().code == 0);
-  run.alter(kOlder);
-  const auto refused = run.verify();
-  CHECK(refused.code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("events of version 3, whose means were rounded") &&
-                              ContainsSubstring(run.id));
+  check_refused(3, "d-psgd", "events of version 3, whose means were rounded");
 }
 
 TEST_CASE("another version of OpenBLAS than then is among what changed") {

@@ -174,8 +174,8 @@ void AllReduce::sum_by_library() {
   contributed_ = 0;
   std::copy(own_.begin(), own_.end(), mean_.data());
   library_sum_(mean_.span());
-  const float share = 1.0F / static_cast<float>(size_);
-  for (float& value : mean_.span()) value *= share;
+  const auto all = static_cast<float>(size_);
+  for (float& value : mean_.span()) value /= all;
   over_();
 }
 

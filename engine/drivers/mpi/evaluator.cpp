@@ -14,11 +14,6 @@ namespace {
 // While a checkpoint is due at a normalised time, or samples are by the clock.
 constexpr double kLookSoonSeconds = 0.01;
 
-bool any_diverged(const GradientRecords& notes) {
-  return std::ranges::any_of(notes,
-                             [](const GradientRecord& note) { return !can_be_loss(note.loss); });
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Run& run, Post& post, Coordinator& coordinator, Collector& collector)

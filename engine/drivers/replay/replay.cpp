@@ -105,9 +105,7 @@ Outcome Replay::execute() {
   log_.flush();
   if (!complete_) return ended_early(Ending::stopped, "", position());
   const GradientRecords notes = collect_notes();
-  const bool lost = std::any_of(notes.begin(), notes.end(),
-                                [](const GradientRecord& note) { return !can_be_loss(note.loss); });
-  if (sampler_.diverged() || lost) return diverged(sampler_, notes, position());
+  if (sampler_.diverged() || any_diverged(notes)) return diverged(sampler_, notes, position());
   return finish(notes);
 }
 
@@ -330,10 +328,7 @@ GradientRecords Replay::collect_notes() {
   notes_.clear();
   noted_.assign(noted_.size(), false);
   sort_by_commit(notes);
-  const bool finite = std::all_of(notes.begin(), notes.end(), [](const GradientRecord& note) {
-    return can_be_loss(note.loss);
-  });
-  if (notes_lack_ && finite) notes.clear();
+  if (notes_lack_ && !any_diverged(notes)) notes.clear();
   notes_lack_ = false;
   return notes;
 }
