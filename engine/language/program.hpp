@@ -67,7 +67,7 @@ struct Operand {
   auto operator<=>(const Operand&) const = default;
 };
 
-/// Of what is heard by several: in memory where an all-reduce has taken it, else made from messages.
+/// What is heard of all: in memory where an all-reduce has taken it, else made from messages.
 inline bool is_of_all_heard(const Operand& operand) {
   return operand.kind >= Operand::Kind::mean && operand.kind <= Operand::Kind::rest;
 }
