@@ -75,7 +75,8 @@ TEST_CASE("consensus distance is tested against the first algorithm of pairwise 
   CHECK(is_noted(comparison, "consensus distances are tested against ad-psgd, the first"));
   CHECK(has(to_markdown(comparison), "| consensus_distance_mid to ad-psgd |"));
   CHECK(has(to_latex(comparison), "Consensus distance, mid-run to ad-psgd"));
-  for (const json& one : to_json(comparison)["differences"])
+  const json document = to_json(comparison);
+  for (const json& one : document["differences"])
     if (one["metric"] == "consensus_distance_mid") CHECK(one["verdict"] == "better");
 
   const Comparison named =
