@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -49,5 +50,15 @@ constexpr int better_direction(std::string_view metric) {
 
 /// A run that does not reach its target has none of these: its value is censored, not missing.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
+
+/// Counted or timed, not computed from a model's parameters. What it takes to a target is, as the
+/// target is.
+constexpr bool is_counted(std::string_view metric) {
+  constexpr std::array kCounts{std::string_view{"gradients"}, std::string_view{"exchanges"},
+                               std::string_view{"idle_share"}, std::string_view{"learning_rate"}};
+  const Metric* const known = known_metric(metric);
+  if (known == nullptr || is_to_target(metric)) return false;
+  return known->unit != "1" || std::ranges::find(kCounts, known->name) != kCounts.end();
+}
 
 }  // namespace acid

@@ -72,7 +72,7 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
       heading);
   const std::string test = fmt::format(
       "exact paired tests by seed of all pairs of algorithms at a setting, p ≤ {} "
-      "after Holm's correction over these {}; a verdict of differences to the baseline "
+      "after Holm's correction over {}; a verdict of differences to the baseline "
       "alone tests fewer",
       ComparedDifference::kSignificance, counted(pivot.tests, "pair"));
   if (pivot.tests > 0)
@@ -89,7 +89,7 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
         std::ranges::find(pivot.equivalent, true) != pivot.equivalent.end() ? "$\\approx$: " : "",
         latex_text(margin));
   for (const std::string& note : table_notes(comparison, {pivot.metric}, false).general)
-    caption += latex_text(fmt::format(" {}.", note));
+    caption += latex_text(fmt::format(" Note: {}.", note));
   return caption;
 }
 

@@ -40,11 +40,19 @@ double planned_exchanges(const RunSummary& run, const json& settings, double ste
   }
 }
 
-/// Methods of neighbours that keep vectors correct their steps by these.
+/// Methods of neighbours that keep vectors correct their steps by these; a sum of pulls has the
+/// digits of two vectors.
 bool sums_its_errors(const json& settings) {
-  const json::json_pointer keep("/algorithm/listing/keep");
-  return is_text_at(settings, "/algorithm/listing/peers", "neighbours") &&
-         settings.contains(keep) && settings.at(keep).is_object() && !settings.at(keep).empty();
+  const json::json_pointer place("/algorithm/listing/keep");
+  if (!is_text_at(settings, "/algorithm/listing/peers", "neighbours") ||
+      !settings.contains(place) || !settings.at(place).is_object())
+    return false;
+  const json& keep = settings.at(place);
+  const auto is_pulled = [](const json& start) {
+    return start.is_string() && start.get_ref<const std::string&>().starts_with("pulled(");
+  };
+  return std::ranges::none_of(keep, is_pulled) &&
+         !std::ranges::all_of(keep, [](const json& start) { return start == "rest"; });
 }
 
 bool all_reduces(const json& settings) {
@@ -104,7 +112,7 @@ double rounding_floor(const RunRounding& a, const RunRounding& b, const std::str
   const double parameters = a.parameters + b.parameters;
   const std::string base(base_metric(metric));
   const double value = std::max(std::abs(value_a), std::abs(value_b));
-  if (!std::isfinite(value)) return 0;
+  if (!std::isfinite(value) || is_counted(metric)) return 0;
   if (!is_to_target(metric))
     return moved(parameters, value,
                  std::max({value, loss_at_start(a, base), loss_at_start(b, base)}));

@@ -23,8 +23,8 @@ inline constexpr const char* kTargetStart = "target";
 /// unless all-reduces give everybody the same; R = 1, but for methods of rounds with neighbours
 /// that keep vectors: these correct the steps by what they keep, so that an error there enters
 /// every step until the gradient holds against it, R = min(steps, 1/(learning rate · curvature)),
-/// curvature 1 where the task does not name it. EXTRA, exact diffusion, D², gradient tracking and
-/// CHOCO-SGD are such.
+/// curvature 1 where the task does not name it. Gradient tracking is such; EXTRA, exact diffusion,
+/// D² and CHOCO-SGD, whose corrections are sums of pulls with the digits of two vectors, are not.
 ///
 /// A loss L whose value at parameters that are off by their whole size is about S, the larger of L
 /// and of the loss that the run started with, is then moved by at most
@@ -47,7 +47,8 @@ struct RunRounding {
 /// Steps, exchanges and ε of a run with these settings. Whatever a setting lacks counts as none.
 RunRounding rounding_of(const RunSummary& run, const nlohmann::json& settings);
 
-/// ΔL of two results of one metric, whose errors add. `target`: the value that *_to_target are of.
+/// ΔL of two results of one metric, whose errors add; 0 of what is counted or timed. `target`: the
+/// value that *_to_target are of.
 double rounding_floor(const RunRounding& a, const RunRounding& b, const std::string& metric,
                       double value_a, double value_b, double target);
 

@@ -225,7 +225,8 @@ Operand PassBuilder::lost_by(Operand sum, Operand a, Operand b) {
   return emit(Code::add, subtract(a, subtract(sum, added)), subtract(b, added));
 }
 
-// Of a sum or a difference, its own rounding as well; of a pull that is added, that of its sum.
+// Of a sum or a difference, its own rounding as well; of a pull that is added, or of a sum of pulls,
+// what that was rounded by.
 void PassBuilder::assign_with_rest(const std::string& rest, const Expression& value) {
   const bool subtracts = value.operation == Operation::subtract;
   Operand sum, more = vector(rest);
@@ -235,14 +236,23 @@ void PassBuilder::assign_with_rest(const std::string& rest, const Expression& va
     if (subtracts) b = emit(Code::negate, b);
     sum = emit(Code::add, a, b);
     more = emit(Code::add, more, lost_by(sum, a, b));
-    if (const Expression& last = value.arguments[1]; last.operation == Operation::pull)
-      more = emit(subtracts ? Code::subtract : Code::add, more, message(Kind::rest, last.index));
+    if (const auto last = rest_of_pull(value.arguments[1]))
+      more = emit(subtracts ? Code::subtract : Code::add, more, *last);
   } else {
     sum = compile(value);
   }
   const Operand rounded = emit(Code::add, sum, more);
   assign(rest, emit(Code::subtract, more, emit(Code::subtract, rounded, sum)));
   assign("x", rounded);
+}
+
+std::optional<Operand> PassBuilder::rest_of_pull(const Expression& value) {
+  if (value.operation == Operation::pull) return message(Kind::rest, value.index);
+  const auto& vectors = program_.listing_->vectors;
+  const auto kept = std::ranges::find(vectors, value.name, &Kept::name);
+  if (value.operation != Operation::name || kept == vectors.end() || !kept->pulled_by)
+    return std::nullopt;
+  return vector(rest_of(value.name));
 }
 
 void PassBuilder::assign(const std::string& name, Operand value) {

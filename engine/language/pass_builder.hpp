@@ -30,6 +30,7 @@ class PassBuilder {
   void add_pulls();
   void assign_with_rest(const std::string& rest, const Expression& value);
   Operand lost_by(Operand sum, Operand a, Operand b);
+  std::optional<Operand> rest_of_pull(const Expression& value);
   void assign(const std::string& name, Operand value);
   void reduce();
   void store_all();

@@ -64,6 +64,8 @@ struct Trajectory {
 /// The largest difference of two elements, relative to the largest element of the reference; of the
 /// points as many as the reference has. Infinite where one of them is not finite.
 double deviation(const Trajectory& run, const Trajectory& reference);
+/// The same of the run's model at the end alone.
+double deviation_of_mean(const Trajectory& run, const Trajectory& reference);
 
 /// The learning rates that runs are compared under: constant, in steps, a cosine to 0, a warm-up
 /// from 0, an inverse square root after one, and one step to 0, where a run then stays.
@@ -203,9 +205,12 @@ struct Comparison {
   const Variant* variant;
   nlohmann::json graph;
   std::string schedule;
+  int workers = 0;  // 0: workers_on() the graph
   std::string name() const;
+  /// Whether the graph is one that the method needs.
+  bool is_possible() const;
   /// Of a run on the virtual driver, in single precision, from the reference.
-  double simulated() const;
+  double simulated(double (*measure)(const Trajectory&, const Trajectory&) = deviation) const;
   /// Of the method's own rule in double precision, walked through without a driver. Methods of
   /// rounds without a codec only.
   double in_double_precision() const;

@@ -50,9 +50,10 @@ Matrix by_out_degree(const MixingMatrix& drawn) {
   return weights;
 }
 
-Topology topology_of(const nlohmann::json& graph) {
-  const TopologyEntry* const kind = find_topology(graph.at("kind").get<std::string>());
-  return make_topology(workers_on(graph), with_fallbacks(kind->fields, graph));
+Topology topology_of(const Comparison& what) {
+  const TopologyEntry* const kind = find_topology(what.graph.at("kind").get<std::string>());
+  return make_topology(what.workers > 0 ? what.workers : workers_on(what.graph),
+                       with_fallbacks(kind->fields, what.graph));
 }
 
 /// A comparison with all that a run of it is made of.
@@ -60,7 +61,7 @@ class Trial {
  public:
   Trial(const Comparison& what, double spread)
       : what_(what),
-        graph(topology_of(what.graph)),
+        graph(topology_of(what)),
         task(graph.workers(), what.variant->dimension, spread),
         options(with_fallbacks(what.entry->fields, what.variant->options)) {
     if (!what.variant->codec.is_null()) options["codec"] = what.variant->codec;
@@ -161,7 +162,12 @@ std::string Comparison::name() const {
          ", momentum " + std::to_string(variant->momentum) + ", " + graph.dump() + ", " + schedule;
 }
 
-double Comparison::simulated() const {
+bool Comparison::is_possible() const {
+  const Method method = method_of(*entry, with_fallbacks(entry->fields, variant->options), nullptr);
+  return !unmet_need(*entry, method, topology_of(*this));
+}
+
+double Comparison::simulated(double (*measure)(const Trajectory&, const Trajectory&)) const {
   Trial trial(*this, variant->spread);
   RunSpec spec;
   spec.workers = trial.graph.workers();
@@ -181,7 +187,7 @@ double Comparison::simulated() const {
     Rounds rounds =
         trial.rounds(spec.seeds.derived(Purpose::pairing), spec.seeds.derived(Purpose::dither));
     const Rows models = reference->rounds(rounds);
-    return deviation(run, rounds.trajectory(models));
+    return measure(run, rounds.trajectory(models));
   }
   Logged log{.task = trial.task,
              .workers = spec.workers,
@@ -195,7 +201,7 @@ double Comparison::simulated() const {
              .chi1 = trial.nominal ? trial.nominal->chi1 : 0,
              .chi2 = trial.nominal ? trial.nominal->chi2 : 0};
   for (int w = 0; w < spec.workers; ++w) log.events.push_back(recorder.events_of(w));
-  return deviation(run, reference->logged(log));
+  return measure(run, reference->logged(log));
 }
 
 double Comparison::in_double_precision() const {

@@ -103,6 +103,10 @@ double deviation(const Trajectory& run, const Trajectory& reference) {
   return finite ? difference / largest : std::numeric_limits<double>::infinity();
 }
 
+double deviation_of_mean(const Trajectory& run, const Trajectory& reference) {
+  return deviation({{}, {}, run.mean}, {{}, {}, reference.mean});
+}
+
 std::vector<std::string> schedule_names() {
   return {"constant", "step", "cosine", "warm-up", "1/sqrt", "to zero"};
 }

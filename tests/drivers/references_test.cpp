@@ -119,6 +119,48 @@ TEST_CASE("references: the table of deviations of rounds in double precision", "
   CHECK(beyond == "");
 }
 
+// test_drivers "CORRECTNESS 38: with gradients*" -s prints what was largest. By hand: 20,000
+// rounds.
+TEST_CASE(
+    "CORRECTNESS 38: with gradients the mean is as near its formula on every graph as where "
+    "weights are exact",
+    "[.][study]") {
+  struct Graph {
+    nlohmann::json graph;
+    int workers;
+  };
+  const nlohmann::json torus = {{"kind", "torus"}, {"rows", 3}, {"columns", 3}},
+                       random = {{"kind", "erdos-renyi"}, {"p", 0.4}, {"seed", 3}};
+  const std::vector<Graph> exact = {{{{"kind", "hypercube"}}, 8}, {kComplete, 8}},
+                           rounded = {{kRing, 8},
+                                      {kRing, 9},
+                                      {torus, 9},
+                                      {kComplete, 6},
+                                      {kComplete, 9},
+                                      {kComplete, 10},
+                                      {{{"kind", "star"}}, 5},
+                                      {random, 12}};
+  for (const Reference& reference : all_references()) {
+    const AlgorithmEntry* const entry = find_algorithm(reference.method);
+    Variant variant = reference.variants.front();
+    const bool has_neighbours =
+        std::ranges::find(reference.graphs, kRing) != reference.graphs.end();
+    if (reference.rounds == nullptr || !variant.codec.is_null() || !has_neighbours) continue;
+    variant.gradients = 20'000;
+    const auto largest = [&](const std::vector<Graph>& graphs) {
+      double most = 0;
+      for (const auto& [graph, workers] : graphs) {
+        const Comparison one{entry, &reference, &variant, graph, "constant", workers};
+        if (one.is_possible()) most = std::max(most, one.simulated(deviation_of_mean));
+      }
+      return most;
+    };
+    const double bound = largest(exact), most = largest(rounded);
+    INFO(fmt::format("{:<27} exact weights {:.1e}, others {:.1e}", reference.method, bound, most));
+    CHECK(most < std::max(1e-6, 3 * bound));
+  }
+}
+
 TEST_CASE("references: the formula of another method is far off") {
   const auto far = [](const char* method, const char* other) {
     const auto of = [](std::string_view name) {

@@ -202,7 +202,7 @@ TEST_CASE("the best is marked only where it was shown to be better than all othe
   CHECK(has(to_text(pivot, comparison, false), "0.9048 ± 0.0025†"));
   CHECK(has(to_latex(pivot, comparison), "\\textbf{90.48 $\\pm$ 0.25}"));
   CHECK(has(to_latex(pivot, comparison), "Bold: better than all others of its setting"));
-  CHECK(has(to_latex(pivot, comparison), "over these 6 pairs; a verdict of differences"));
+  CHECK(has(to_latex(pivot, comparison), "over 6 pairs; a verdict of differences"));
   CHECK(has(to_markdown(pivot, comparison), "**0.9048 ± 0.0025**"));
   CHECK(has(to_csv(pivot, comparison), "a2cid2,a2cid2 half_width,a2cid2 best,a2cid2 notes\n"));
   CHECK(has(to_csv(pivot, comparison), ",1,\n"));

@@ -88,6 +88,8 @@ TEST_CASE("near an optimum the size of the parameters decides, not that of the l
   CHECK(floor_of(rounding, 0) == Approx(4e-12 * 8));
   CHECK(floor_of(rounding, 8e-6) == Approx(4e-6 * 8e-3).epsilon(1e-2));
   CHECK(rounding_floor(rounding, rounding, "eval_loss", INFINITY, 1, 0) == 0);
+  for (const char* counted : {"seconds", "bytes", "gradients", "exchanges", "staleness"})
+    CHECK(rounding_floor(rounding, rounding, counted, 100, 100, 0) == 0);
 }
 
 TEST_CASE("a target moves by what its metric moves, divided by the slope of the curve") {
