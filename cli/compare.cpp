@@ -52,7 +52,7 @@ Exit compare_runs(const Session& session, const Options& options) {
   for (const std::string& text : options.selection_seeds)
     for (const std::uint64_t seed : seeds_of(text)) asked.selection_seeds.push_back(seed);
   const Store store(session.store_folder, Store::Access::read);
-  const std::vector<std::string> runs = resolve_runs(store, options.names, OfSearches::without);
+  const AskedRuns runs = resolve_runs(store, options.names, OfSearches::without);
   if (options.only_changed) {
     print_changes(diff_settings(store, runs), options.format);
     return Exit::ok;

@@ -55,15 +55,14 @@ void check(const ExportOptions& options, const ExportFormat& format) {
 }
 
 // Of one run: @latest is the newest run, not the newest experiment.
-std::vector<std::string> runs_of(const Store& store, const ExportOptions& options,
-                                 const ExportFormat& format) {
+AskedRuns runs_of(const Store& store, const ExportOptions& options, const ExportFormat& format) {
   const bool one = format.of == ExportFormat::Of::one_run;
-  const auto runs = one && options.names.size() == 1
-                        ? std::vector{resolve_run(store, options.names.front())}
-                        : resolve_runs(store, options.names);
-  if (one && runs.size() != 1)
+  AskedRuns runs = one && options.names.size() == 1
+                       ? AskedRuns{resolve_run(store, options.names.front())}
+                       : resolve_runs(store, options.names);
+  if (one && runs.ids.size() != 1)
     throw UsageError(fmt::format("{} is of one run, but {} are named; 'acid list' shows their ids",
-                                 options.format, runs.size()));
+                                 options.format, runs.ids.size()));
   return runs;
 }
 
@@ -93,7 +92,7 @@ Exit export_crate(const Session& session, const ExportOptions& options) {
     ReadingProgress progress(clock, "exported", standard_error_is_terminal());
     const RunJson run_json = [](const RunDetail& run) { return to_json(run); };
     fill_crate(store, runs, folder, options.statement, run_json,
-               [&](std::size_t done) { progress.show(done, runs.size()); });
+               [&](std::size_t done) { progress.show(done, runs.ids.size()); });
   }
   zip ? folder.commit_zip() : folder.commit_folder();
   print_data(options.crate + "\n");
@@ -106,7 +105,7 @@ Exit export_runs(const Session& session, const ExportOptions& options) {
   check(options, format);
   const Store store(session.store_folder, Store::Access::read);
   const auto runs = runs_of(store, options, format);
-  if (format.of == ExportFormat::Of::any_runs) require_values(store, runs);
+  if (format.of == ExportFormat::Of::any_runs) require_values(store, runs.ids);
   format.write({session, store, runs, options.output == "-" ? "" : options.output, options.wide});
   return Exit::ok;
 }

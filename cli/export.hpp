@@ -14,7 +14,7 @@ namespace acid {
 struct ExportRequest {
   const Session& session;
   const Store& store;
-  std::vector<std::string> runs;
+  AskedRuns runs;
   std::string output;  // a file or folder; empty: standard output
   bool wide = false;
 };

@@ -25,13 +25,13 @@ void export_text(const ExportRequest& request, const Writer& writer) {
   const SteadyClock clock;
   ReadingProgress progress(clock, "exported", standard_error_is_terminal());
   writer([&](std::string_view piece) { output.write(piece); },
-         [&](std::size_t done) { progress.show(done, request.runs.size()); });
+         [&](std::size_t done) { progress.show(done, request.runs.ids.size()); });
   output.finish();
 }
 
-using WriteLong = void (*)(const Store&, const std::vector<std::string>&, const Write&,
+using WriteLong = void (*)(const Store&, const AskedRuns&, const Write&,
                            const RunsDone&);
-using WriteWide = std::size_t (*)(const Store&, const std::vector<std::string>&, const Write&,
+using WriteWide = std::size_t (*)(const Store&, const AskedRuns&, const Write&,
                                   const RunsDone&);
 
 /// One of two forms of a table: a row per value or, wide, a column per metric.
@@ -70,8 +70,8 @@ void export_tensorboard(const ExportRequest& request) {
   const SteadyClock clock;
   ReadingProgress progress(clock, "exported", standard_error_is_terminal());
   const auto summaries = runs_as_asked(request.store, request.runs);
-  for (std::size_t r = 0; r < request.runs.size(); ++r) {
-    RunDetail run = run_detail(request.store, request.runs[r]);
+  for (std::size_t r = 0; r < request.runs.ids.size(); ++r) {
+    RunDetail run = run_detail(request.store, request.runs.ids[r]);
     run.summary = summaries[r];
     const fs::path folder = fs::path(request.output) / tensorboard_folder(run.summary);
     std::error_code error;
@@ -80,7 +80,7 @@ void export_tensorboard(const ExportRequest& request) {
     OutputFile file((folder / kEventFileName).string());
     write_event_file(request.store, run, [&](std::string_view piece) { file.write(piece); });
     file.commit();
-    progress.show(r + 1, request.runs.size());
+    progress.show(r + 1, request.runs.ids.size());
   }
 }
 
@@ -105,7 +105,7 @@ std::string content_of(const Store& store, const std::string& relative, const st
 }
 
 void export_safetensors(const ExportRequest& request) {
-  const RunDetail run = run_detail(request.store, request.runs.front());
+  const RunDetail run = run_detail(request.store, request.runs.ids.front());
   const AttemptResult::Artifact model = final_mean_of(run);
   const std::string content = content_of(request.store, model.path, model.sha256, model.bytes,
                                          "the final model of run " + run.summary.id);
@@ -116,7 +116,7 @@ void export_safetensors(const ExportRequest& request) {
 
 void export_checkpoints(const ExportRequest& request) {
   namespace fs = std::filesystem;
-  const std::string& id = request.runs.front();
+  const std::string& id = request.runs.ids.front();
   std::vector<CheckpointRow> rows = checkpoints_of(request.store, id);
   std::erase_if(rows, [](const CheckpointRow& row) { return row.removed; });
   if (rows.empty())

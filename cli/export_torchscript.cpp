@@ -14,7 +14,7 @@ namespace {
 
 // The worker writes the file to its standard output.
 void export_from_worker(const ExportRequest& request, const char* flag) {
-  const std::string& run = request.runs.front();
+  const std::string& run = request.runs.ids.front();
   Supervisor supervisor;
   supervisor.start(
       run, Command{worker_program(), "--store", request.session.store_folder, "--run", run, flag},
@@ -36,14 +36,14 @@ void export_from_worker(const ExportRequest& request, const char* flag) {
 }  // namespace
 
 void export_torchscript(const ExportRequest& request) {
-  const RunDetail run = run_detail(request.store, request.runs.front());
+  const RunDetail run = run_detail(request.store, request.runs.ids.front());
   require_model(run);
   final_mean_of(run);  // It says so when there is none.
   export_from_worker(request, "--torchscript");
 }
 
 void export_test_set(const ExportRequest& request) {
-  require_model(run_detail(request.store, request.runs.front()));
+  require_model(run_detail(request.store, request.runs.ids.front()));
   export_from_worker(request, "--test-set");
 }
 

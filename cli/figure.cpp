@@ -80,11 +80,11 @@ Exit figure(const Session& session, const FigureCommand& command) {
                                             : overview             ? "text"
                                                                    : "column");
   const Store store(session.store_folder, Store::Access::read);
-  std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
-  if (!command.where.empty()) ids = runs_where(store, ids, command.where);
+  AskedRuns asked = resolve_runs(store, command.names, OfSearches::without);
+  if (!command.where.empty()) asked.ids = runs_where(store, asked.ids, command.where);
   ReportOptions reading;
   reading.at = parse_read_at(command.at);
-  const ReportData data = read_report(store, ids, reading);
+  const ReportData data = read_report(store, asked, reading);
   const ReportFigure drawn = report_figure(data, command.request);
   // A picture has no caption of its own.
   const TableNotes notes = table_notes(data.comparison, {}, command.request.chart == "difference");

@@ -33,19 +33,19 @@ void require_results(const Store& store, const std::vector<std::string>& ids) {
       ids.size(), ids.size() == 1 ? "run" : "runs", counts));
 }
 
-std::string make_page(const Store& store, const std::vector<std::string>& ids) {
+std::string make_page(const Store& store, const AskedRuns& asked) {
   const SteadyClock clock;
   ReadingProgress progress(clock, "read", standard_error_is_terminal());
   ReportOptions options;
   options.progress = [&](std::size_t done, std::size_t runs) { progress.show(done, runs); };
-  return render_report(store, ids, options);
+  return render_report(store, asked, options);
 }
 
 Exit report(const Session& session, const ReportCommand& command) {
   const Store store(session.store_folder, Store::Access::read);
-  const std::vector<std::string> ids = resolve_runs(store, command.names, OfSearches::without);
-  require_results(store, ids);
-  const std::string page = make_page(store, ids);
+  const AskedRuns asked = resolve_runs(store, command.names, OfSearches::without);
+  require_results(store, asked.ids);
+  const std::string page = make_page(store, asked);
   if (page_script().script.empty())
     say("static charts: this acid was built without npm; with it, charts zoom and tables can be "
         "saved");

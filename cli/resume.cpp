@@ -71,7 +71,7 @@ Exit resume(const Session& session, const ResumeOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const auto wanted = options.names.empty()
                           ? all_interrupted(store)
-                          : resumable(run_summaries(store, resolve_runs(store, options.names)));
+                          : resumable(run_summaries(store, resolve_runs(store, options.names).ids));
   if (wanted.empty()) {
     say(fmt::format("nothing to resume in {}", session.store_folder));
     return Exit::ok;

@@ -223,7 +223,9 @@ Exit run(const Session& session, const RunOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const Ended ended = execute_runs(executor, store, ids, awaited);
   if (ended.executed.interrupted) return ended.executed.exit;
-  print_data(to_screen(compare(store, ids), colour_on_standard_output(),
+  AskedRuns asked(ids);
+  asked.experiments.push_back(experiment.id);
+  print_data(to_screen(compare(store, asked), colour_on_standard_output(),
                        fmt::format("acid compare {} --details", quoted_for_shell(plan.name))));
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }

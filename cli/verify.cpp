@@ -72,7 +72,7 @@ bool has_begun(const RunSummary& run) {
 // Of several runs those that have begun. Where none has, their workers say what is missing.
 std::vector<std::string> runs_to_verify(const Session& session, const VerifyOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  std::vector<std::string> ids = resolve_runs(store, options.names);
+  std::vector<std::string> ids = resolve_runs(store, options.names).ids;
   std::vector<std::string> begun;
   for (const RunSummary& run : run_summaries(store, ids))
     if (has_begun(run)) begun.push_back(run.id);

@@ -157,7 +157,7 @@ Exit watch_in_browser(const Session& session, WatchedRuns& watched, const WatchO
 
 Exit watch(const Session& session, const WatchOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  WatchedRuns watched(store, resolve_runs(store, options.names));
+  WatchedRuns watched(store, resolve_runs(store, options.names).ids);
   watched.look();
   if (options.html) return watch_in_browser(session, watched, options);
   const bool terminal = !options.format.json && isatty(STDOUT_FILENO) == 1;

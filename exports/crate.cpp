@@ -26,18 +26,18 @@ void require_finished(const Store& store, const std::vector<std::string>& run_id
                     counted(runs.size(), "run")));
 }
 
-CrateContent read_content(const Store& store, const std::vector<std::string>& run_ids) {
+CrateContent read_content(const Store& store, const AskedRuns& asked) {
   CrateContent content;
-  for (const RunSummary& run : runs_as_asked(store, run_ids)) {
+  for (const RunSummary& run : runs_as_asked(store, asked)) {
     content.runs.push_back(run_detail(store, run.id));
     content.runs.back().summary = run;
     const ExperimentRecord experiment = experiment_of(store, run);
     auto& all = content.experiments;
     const auto found = std::find_if(
         all.begin(), all.end(), [&](const auto& known) { return known.first.id == experiment.id; });
-    content.experiment_of_run.push_back(experiment.id.empty()
-                                            ? run_ids.size()  // More than there can be experiments.
-                                            : static_cast<std::size_t>(found - all.begin()));
+    content.experiment_of_run.push_back(
+        experiment.id.empty() ? asked.ids.size()  // More than there can be experiments.
+                              : static_cast<std::size_t>(found - all.begin()));
     if (!experiment.id.empty() && found == all.end())
       all.emplace_back(experiment, "recipes/" + experiment.id + ".toml");
   }
@@ -92,15 +92,15 @@ std::vector<CrateBuild> builds_of(const CrateContent& content) {
   return builds;
 }
 
-void fill_crate(const Store& store, const std::vector<std::string>& run_ids, StagedFolder& folder,
+void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done) {
-  require_finished(store, run_ids);
+  require_finished(store, asked.ids);
   const std::string place = folder.place_of(kCrateStore);
-  copy_runs(store, run_ids, place);
+  copy_runs(store, asked, place);
   folder.adopt(kCrateStore);
 
   const Store copy(place, Store::Access::read);  // So all that follows is of one moment.
-  CrateContent content = read_content(copy, run_ids);
+  CrateContent content = read_content(copy, asked);
   content.statement = statement;
   for (const auto& [experiment, path] : content.experiments)
     folder.add(path, experiment.recipe_text);
@@ -109,13 +109,12 @@ void fill_crate(const Store& store, const std::vector<std::string>& run_ids, Sta
     folder.add(runs_folder + "/run.json", indented(run_json(run)));
     folder.add(runs_folder + "/settings.json", indented(run.settings));
   }
-  folder.add("metrics.csv",
-             [&](const Write& write) { write_long_csv(copy, run_ids, write, done); });
-  const Comparison comparison = compare(copy, run_ids);
+  folder.add("metrics.csv", [&](const Write& write) { write_long_csv(copy, asked, write, done); });
+  const Comparison comparison = compare(copy, asked);
   folder.add("comparison.json", indented(to_json(comparison)));
   folder.add("comparison.md", to_markdown(comparison));
   folder.add("environments.json", indented(environments(content)));
-  folder.add("ro-crate-preview.html", render_report(copy, run_ids));
+  folder.add("ro-crate-preview.html", render_report(copy, asked));
   folder.add("REPRODUCE.md", crate_reproduce(content));
   folder.add("ro-crate-metadata.json", indented(crate_metadata(content, folder.files())));
   folder.add("SHA256SUMS", sums(folder.files()));

@@ -29,7 +29,7 @@ struct CrateStatement {
 ///   SHA256SUMS               of all other files
 /// Everything is of one moment and the same bytes for the same content. UsageError when none of the
 /// runs has finished or one does not exist; StoreError and Error as their parts throw.
-void fill_crate(const Store& store, const std::vector<std::string>& run_ids, StagedFolder& folder,
+void fill_crate(const Store& store, const AskedRuns& asked, StagedFolder& folder,
                 const CrateStatement& statement, const RunJson& run_json, const RunsDone& done);
 
 }  // namespace acid

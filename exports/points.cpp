@@ -105,32 +105,32 @@ json series_json(const Series& series) {
 
 }  // namespace
 
-void write_long_csv(const Store& store, const std::vector<std::string>& run_ids, const Write& write,
+void write_long_csv(const Store& store, const AskedRuns& asked, const Write& write,
                     const RunsDone& done) {
   Pieces pieces(write);
   fmt::format_to(pieces.end(), "run,metric,worker,gradients,normalised_time,seconds,bytes,value\n");
-  for (std::size_t r = 0; r < run_ids.size(); ++r) {
-    for_each_series(store, run_ids[r], [&](const Series& series) {
+  for (std::size_t r = 0; r < asked.ids.size(); ++r) {
+    for_each_series(store, asked.ids[r], [&](const Series& series) {
       const std::string worker = series.worker == kWholeRun ? "" : fmt::format("{}", series.worker);
       for (const auto& [at, value] : series.points)
-        fmt::format_to(pieces.end(), "{},{},{},{},{},{},{},{}\n", run_ids[r], series.metric, worker,
-                       at.gradients, exact_digits(at.normalised_time), exact_digits(at.seconds),
-                       at.bytes, exact_digits(value));
+        fmt::format_to(pieces.end(), "{},{},{},{},{},{},{},{}\n", asked.ids[r], series.metric,
+                       worker, at.gradients, exact_digits(at.normalised_time),
+                       exact_digits(at.seconds), at.bytes, exact_digits(value));
     });
     pieces.flush();
     done(r + 1);
   }
 }
 
-std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& run_ids,
-                           const Write& write, const RunsDone& done) {
+std::size_t write_wide_csv(const Store& store, const AskedRuns& asked, const Write& write,
+                           const RunsDone& done) {
   std::size_t left_out = 0;
   std::map<std::string, std::size_t> columns;
-  for (const std::string& run : run_ids)
+  for (const std::string& run : asked.ids)
     for (const SeriesName& name : whole_run_series(store, run, left_out))
       columns.emplace(name.metric, 0);
   Pieces pieces(write);
-  const DifferingSettings settings(store, run_ids);
+  const DifferingSettings settings(store, asked.ids);
   std::vector<std::string> titles{"run", "algorithm", "label", "seed"};
   titles.insert(titles.end(), settings.keys.begin(), settings.keys.end());
   fmt::format_to(pieces.end(), "{},gradients,normalised_time,seconds,bytes", fields(titles));
@@ -141,16 +141,16 @@ std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& r
   }
   fmt::format_to(pieces.end(), "\n");
 
-  const auto summaries = runs_as_asked(store, run_ids);
+  const auto summaries = runs_as_asked(store, asked);
   std::vector<std::string> cells(columns.size());
-  for (std::size_t r = 0; r < run_ids.size(); ++r) {
+  for (std::size_t r = 0; r < asked.ids.size(); ++r) {
     std::size_t counted = 0;
-    const auto names = whole_run_series(store, run_ids[r], counted);
+    const auto names = whole_run_series(store, asked.ids[r], counted);
     const RunSummary& run = summaries[r];
     std::vector<std::string> texts{run.id, run.algorithm, run.label, fmt::format("{}", run.seed)};
     for (std::string& cell : settings.cells(r)) texts.push_back(std::move(cell));
     const std::string head = fields(texts);
-    for_each_measurement(store, run_ids[r], names, [&](const Measurement& moment) {
+    for_each_measurement(store, asked.ids[r], names, [&](const Measurement& moment) {
       const Position& at = moment.position;
       fmt::format_to(pieces.end(), "{},{},{},{},{}", head, at.gradients,
                      exact_digits(at.normalised_time), exact_digits(at.seconds), at.bytes);
@@ -168,15 +168,15 @@ std::size_t write_wide_csv(const Store& store, const std::vector<std::string>& r
   return left_out;
 }
 
-void write_long_jsonl(const Store& store, const std::vector<std::string>& run_ids,
-                      const Write& write, const RunsDone& done) {
+void write_long_jsonl(const Store& store, const AskedRuns& asked, const Write& write,
+                      const RunsDone& done) {
   Pieces pieces(write);
-  for (std::size_t r = 0; r < run_ids.size(); ++r) {
-    for_each_series(store, run_ids[r], [&](const Series& series) {
+  for (std::size_t r = 0; r < asked.ids.size(); ++r) {
+    for_each_series(store, asked.ids[r], [&](const Series& series) {
       const std::string worker =
           series.worker == kWholeRun ? "null" : fmt::format("{}", series.worker);
       const std::string head = fmt::format("{{\"run\":{},\"metric\":{},\"worker\":{}",
-                                           compact(run_ids[r]), compact(series.metric), worker);
+                                           compact(asked.ids[r]), compact(series.metric), worker);
       for (const auto& [at, value] : series.points)
         fmt::format_to(pieces.end(),
                        "{},\"gradients\":{},\"normalised_time\":{},\"seconds\":{},\"bytes\":{},"
@@ -189,21 +189,21 @@ void write_long_jsonl(const Store& store, const std::vector<std::string>& run_id
   }
 }
 
-std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>& run_ids,
-                             const Write& write, const RunsDone& done) {
+std::size_t write_wide_jsonl(const Store& store, const AskedRuns& asked, const Write& write,
+                             const RunsDone& done) {
   std::size_t left_out = 0;
   Pieces pieces(write);
-  const auto summaries = runs_as_asked(store, run_ids);
-  const DifferingSettings settings(store, run_ids);
-  for (std::size_t r = 0; r < run_ids.size(); ++r) {
+  const auto summaries = runs_as_asked(store, asked);
+  const DifferingSettings settings(store, asked.ids);
+  for (std::size_t r = 0; r < asked.ids.size(); ++r) {
     const RunSummary& run = summaries[r];
-    const auto names = whole_run_series(store, run_ids[r], left_out);
+    const auto names = whole_run_series(store, asked.ids[r], left_out);
     std::string head =
         fmt::format("{{\"run\":{},\"algorithm\":{},\"label\":{},\"seed\":{}", compact(run.id),
                     compact(run.algorithm), compact(run.label), run.seed);
     for (const std::string& key : settings.keys)
       head += fmt::format(",{}:{}", compact(key), compact(value_at(settings.of_run[r], key)));
-    for_each_measurement(store, run_ids[r], names, [&](const Measurement& moment) {
+    for_each_measurement(store, asked.ids[r], names, [&](const Measurement& moment) {
       const Position& at = moment.position;
       fmt::format_to(pieces.end(),
                      "{},\"gradients\":{},\"normalised_time\":{},\"seconds\":{},\"bytes\":{}", head,
@@ -220,18 +220,18 @@ std::size_t write_wide_jsonl(const Store& store, const std::vector<std::string>&
   return left_out;
 }
 
-void write_json(const Store& store, const std::vector<std::string>& run_ids, int schema_version,
+void write_json(const Store& store, const AskedRuns& asked, int schema_version,
                 const RunJson& run_json, const Write& write, const RunsDone& done) {
   write(fmt::format("{{\"schema_version\":{},\"runs\":[", schema_version));
-  const auto summaries = runs_as_asked(store, run_ids);
-  for (std::size_t r = 0; r < run_ids.size(); ++r) {
-    RunDetail detail = run_detail(store, run_ids[r]);
+  const auto summaries = runs_as_asked(store, asked);
+  for (std::size_t r = 0; r < asked.ids.size(); ++r) {
+    RunDetail detail = run_detail(store, asked.ids[r]);
     detail.summary = summaries[r];
     std::string run = compact(run_json(detail));
     run.pop_back();  // The object goes on with its series.
     write((r == 0 ? "\n" : ",\n") + run + ",\"series\":[");
     bool first = true;
-    for_each_series(store, run_ids[r], [&](const Series& series) {
+    for_each_series(store, asked.ids[r], [&](const Series& series) {
       write((first ? "" : ",") + compact(series_json(series)));
       first = false;
     });

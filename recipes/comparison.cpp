@@ -103,12 +103,27 @@ std::optional<double> percentage(std::string text) {
   return *end == '\0' ? std::optional(value / 100) : std::nullopt;
 }
 
+/// Why every difference would be within it; empty where not.
+std::string too_wide(const std::string& metric, double value, bool relative) {
+  if (relative) return value >= 1 ? "a margin of the baseline's whole value holds everything" : "";
+  return metric.ends_with("accuracy") && value >= 1
+             ? "accuracies are shares from 0 to 1, of which none differ by more"
+             : "";
+}
+
 nlohmann::json read_margin(const Node& margin, Checker& checker) {
   constexpr const char* kRemedy =
       "write a number, as in 0.01, or a share of the baseline's value, as in \"2 %\"";
   const auto share = margin.is_text() ? percentage(margin.text()) : std::nullopt;
   const bool is_number = margin.type == Node::Type::number || margin.type == Node::Type::integer;
   const double value = share ? *share : is_number ? margin.scalar.get<double>() : std::nan("");
+  if (const std::string why = too_wide(margin.key, value, !is_number); !why.empty()) {
+    checker.diagnostics().error(
+        margin.place, fmt::format("a margin of {} decides nothing: {}", describe(margin), why),
+        "write the largest difference that does not matter, as in 0.01 for one percentage point of "
+        "accuracy, or \"2 %\"");
+    return nullptr;
+  }
   if (std::isfinite(value) && value > 0) return {{"value", value}, {"relative", !is_number}};
   checker.diagnostics().error(
       margin.place,

@@ -163,7 +163,27 @@ PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
     values.floors.push_back(
         rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs, target ? target->value : 0));
   }
+  for (const ComparedGroup* group : {&a, &b})
+    if (const auto bend = group->bends.find(metric); bend != group->bends.end())
+      values.hidden += std::abs(bend->second);
   return values;
+}
+
+namespace {
+bool is_hidden_by(double hidden, const Estimate& e) {
+  return hidden > 0 && e.n > 0 && std::abs(e.mean) <= hidden;
+}
+}  // namespace
+
+bool ComparedDifference::is_hidden() const { return is_hidden_by(hidden, value.difference); }
+
+PairedDifference tested(const PairedValues& pairs) {
+  PairedDifference difference = paired_difference(pairs.a, pairs.b, pairs.floors);
+  if (difference.p && is_hidden_by(pairs.hidden, difference.difference)) {
+    difference.p = 1;
+    difference.sign = 0;
+  }
+  return difference;
 }
 
 int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
@@ -190,7 +210,7 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   form_points(comparison);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
-  choose_consensus_baselines(comparison);
+  choose_consensus_baselines(comparison, options.baseline);
   choose_metrics(comparison, runs, options);
   choose_primary(comparison, runs, options);
   gather_readings(comparison, runs);

@@ -77,7 +77,8 @@ struct ComparedGroup {
   std::map<std::string, Robust> robust;
   /// Of what was read between samples: the coarsest over its runs.
   std::map<std::string, Reading> readings;
-  RunRounding rounding;  // the largest over its runs
+  std::map<std::string, double> bends;  // Reading::bend, the mean over its runs
+  RunRounding rounding;                 // the largest over its runs
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
   std::set<std::uint64_t> seeds() const;  // with an outcome
@@ -105,6 +106,10 @@ struct ComparedDifference {
   /// Differences of a seed that are no larger are rounding (reports/rounding.hpp): the largest over
   /// the seeds, and that as a share of the value it is of.
   double rounding = 0, rounding_share = 0;
+  /// What lines between samples are off by, of both groups together: a mean that is no larger
+  /// decides nothing, its p is 1.
+  double hidden = 0;
+  bool is_hidden() const;
   /// Whether it is less than a margin, where the recipe has one for the metric.
   struct Equivalence {
     Margin margin;
@@ -171,7 +176,8 @@ struct Comparison {
   std::vector<ComparedGroup> groups;            // in the recipe's order
   std::vector<ComparedDifference> differences;  // baseline: same settings but for the algorithm
   std::string baseline;
-  ComparisonPlan plan;  // what the recipe said of all this
+  std::string consensus_baseline_words;  // "as the recipe says": why it is that one
+  ComparisonPlan plan;                   // what the recipe said of all this
   /// What the verdict is about (choose_primary()); empty where no outcome is compared.
   std::string primary;
   std::vector<ComparedNote> notes;    // "n = 3 is too small to reach p = 0.05", missing runs, …
@@ -188,10 +194,9 @@ struct Comparison {
 };
 
 /// Reads the runs' summaries, and of series what it compares of them. Groups are in the order of
-/// `run_ids`. UsageError for no runs, for a metric that none of them has and for a setting that
+/// `asked`. UsageError for no runs, for a metric that none of them has and for a setting that
 /// none has.
-Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
-                   const CompareOptions& options = {});
+Comparison compare(const Store& store, const AskedRuns& asked, const CompareOptions& options = {});
 
 /// One finished or unfinished run as compare() takes it: everything it reads from the store.
 struct ComparedRun {
@@ -229,7 +234,10 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
 struct PairedValues {
   std::vector<double> a, b;
   std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
+  double hidden = 0;           // see ComparedDifference
 };
+/// paired_difference() of them.
+PairedDifference tested(const PairedValues& pairs);
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
                             const std::string& metric,
                             const std::optional<Target>& asked_target = {});

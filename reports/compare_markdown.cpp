@@ -48,6 +48,11 @@ std::string markdown_difference_table(const Comparison& comparison,
 
 std::string markdown_verdict(const Comparison& comparison) {
   std::string text;
+  for (const ComparedPoint& point : comparison.points)
+    if (const Headline head = headline(comparison, point); !head.result.empty())
+      text += fmt::format("{}**{}** {}\n\n",
+                          point.settings.empty() ? "" : markdown_cell(point_title(point)) + ": ",
+                          head.result, head.rest);
   for (const std::string& sentence : verdict_sentences(comparison))
     text += fmt::format("- {}\n", sentence);
   return text.empty() ? text : text + "\n";
@@ -96,7 +101,7 @@ std::string to_markdown(const Comparison& comparison) {
   text += markdown_verdict(comparison);
   for (const ComparedNote& note : comparison.notes)
     if (note.kind != NoteKind::resolution)  // below the tables
-      text += fmt::format("- {}\n", note.text);
+      text += fmt::format("- {}{}\n", note.text.starts_with('*') ? "\\" : "", note.text);
   return text;
 }
 

@@ -62,6 +62,10 @@ void note_seeds(Comparison& comparison) {
     comparison.notes.push_back({NoteKind::few_seeds, few_seeds_words(smallest, family)});
 }
 
+std::string words_for(const nlohmann::json& value) {
+  return value.is_null() ? "none" : value_text(value);
+}
+
 std::string other_settings(const ComparedGroup& group, const ComparedGroup& baseline,
                            const std::set<std::string>& searched) {
   const FlatSettings own = flatten(group.settings), other = flatten(baseline.settings);
@@ -69,7 +73,7 @@ std::string other_settings(const ComparedGroup& group, const ComparedGroup& base
   for (const std::string& key : varying_keys({&other, &own}))
     if (!is_algorithm_key(key) && !searched.contains(key))
       what += fmt::format("{}{} = {} (baseline {})", what.empty() ? "" : ", ", key,
-                          value_text(value_at(own, key)), value_text(value_at(other, key)));
+                          words_for(value_at(own, key)), words_for(value_at(other, key)));
   return what;
 }
 
@@ -163,8 +167,9 @@ void note_tests(Comparison& comparison) {
                         comparison.equal.empty() ? "" : ", wherever it is compared");
   note += fmt::format(
       "{}; the 95 % intervals of differences hold for all of a metric's at once (Bonferroni, "
-      "Student's t)",
-      family > 0 ? ", each other metric's over its own" : "all differences of its metric");
+      "Student's t); where interval and test disagree, the test decides",
+      family > 0 ? ", and that of every other metric over the differences of that metric alone"
+                 : "all differences of its metric");
   if (margins)
     note +=
         "; equivalence within a margin is two one-sided tests of that kind, p the larger, adjusted "

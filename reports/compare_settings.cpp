@@ -228,10 +228,11 @@ std::string nothing_differs(const SettingsDiff& diff) {
 
 }  // namespace
 
-SettingsDiff diff_settings(const Store& store, const std::vector<std::string>& run_ids) {
-  if (run_ids.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
+SettingsDiff diff_settings(const Store& store, const AskedRuns& asked) {
+  if (asked.ids.empty())
+    throw UsageError("there are no runs to compare; name some, or run a recipe");
   SettingsDiff diff;
-  diff.columns = columns_of(runs_as_asked(store, run_ids));
+  diff.columns = columns_of(runs_as_asked(store, asked));
   name_columns(diff.columns);
   add_settings(diff, store);
   add_environment(diff, store);

@@ -31,7 +31,7 @@ struct SettingsDiff {
 
 /// A column whose runs differ in an environment row has a list of what they have. UsageError for no
 /// runs.
-SettingsDiff diff_settings(const Store& store, const std::vector<std::string>& run_ids);
+SettingsDiff diff_settings(const Store& store, const AskedRuns& asked);
 
 /// For a terminal 80 columns wide: a table or, where it would not fit, for each key its values and
 /// who has them. One line when nothing differs. Values are exact and never cut.

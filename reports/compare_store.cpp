@@ -241,10 +241,9 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   return run;
 }
 
-Comparison compare(const Store& store, const std::vector<std::string>& run_ids,
-                   const CompareOptions& options) {
-  const std::vector<RunSummary> summaries = runs_as_asked(store, run_ids);
-  const std::vector<nlohmann::json> settings = run_settings(store, run_ids);
+Comparison compare(const Store& store, const AskedRuns& asked, const CompareOptions& options) {
+  const std::vector<RunSummary> summaries = runs_as_asked(store, asked);
+  const std::vector<nlohmann::json> settings = run_settings(store, asked.ids);
   if (options.target) check_target(summaries, *options.target);
   std::vector<ComparedRun> runs(summaries.size());
   read_in_parallel(store, runs.size(), 0,

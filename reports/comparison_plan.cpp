@@ -1,6 +1,7 @@
 #include "reports/comparison_plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <set>
@@ -8,6 +9,7 @@
 #include "engine/base/error.hpp"
 #include "engine/recorder/outcomes.hpp"
 #include "reports/numbers.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 namespace {
@@ -65,6 +67,24 @@ void agree(Value ComparisonPlan::*member, const char* words, const char* instead
   agreed.*member = plans.front().*member;
 }
 
+std::string words_of(const ComparisonPlan& plan) {
+  std::vector<std::string> words;
+  words.push_back("primary outcome " + (plan.primary.empty() ? "the task's" : plan.primary));
+  for (const auto& [metric, margin] : plan.margins)
+    words.push_back(fmt::format("margin {} in {}", margin.words(), metric));
+  if (!plan.consensus_baseline.empty())
+    words.push_back("consensus distances to " + plan.consensus_baseline);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// The newest of other words.
+std::string words_before(const Store& store, const RunSummary& run, const ComparisonPlan& plan) {
+  const std::string words = words_of(plan);
+  for (const json& document : comparisons_before(store, run.experiment))
+    if (std::string other = words_of(comparison_plan_from(document)); other != words) return other;
+  return {};
+}
+
 }  // namespace
 
 double Margin::of(double baseline) const { return relative ? value * std::abs(baseline) : value; }
@@ -88,8 +108,11 @@ std::vector<ComparisonPlan> comparison_plans_of(const Store& store,
   std::vector<ComparisonPlan> plans;
   std::set<std::string> seen;
   for (const RunSummary& run : runs)
-    if (seen.insert(run.experiment).second)
-      plans.push_back(comparison_plan_from(experiment_of(store, run).comparison));
+    if (seen.insert(run.experiment).second) {
+      ComparisonPlan plan = comparison_plan_from(experiment_of(store, run).comparison);
+      plan.before = words_before(store, run, plan);
+      plans.push_back(std::move(plan));
+    }
   return plans;
 }
 
@@ -101,6 +124,14 @@ ComparisonPlan agreed_plan(const std::vector<ComparisonPlan>& plans,
   agree(&ComparisonPlan::consensus_baseline, "baseline of consensus distances",
         "it is the first algorithm of pairwise exchanges by rate", plans, agreed, notes);
   agree(&ComparisonPlan::margins, "margins", "none counts", plans, agreed, notes);
+  for (const ComparisonPlan& plan : plans)
+    if (!plan.before.empty())
+      notes.push_back(
+          {NoteKind::changed_plan,
+           fmt::format(
+               "how the runs are compared was changed when some had ended: before, {}; now, "
+               "{}",
+               plan.before, words_of(plan))});
   return agreed;
 }
 

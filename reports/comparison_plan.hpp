@@ -26,6 +26,8 @@ struct ComparisonPlan {
   std::string primary;                         // outcome that the verdict is about
   std::string consensus_baseline;              // label or algorithm
   std::map<std::string, Margin> margins = {};  // by outcome
+  /// What an earlier recipe said instead, when some of the runs had ended already; empty: nothing.
+  std::string before = {};
   bool operator==(const ComparisonPlan&) const = default;
 };
 

@@ -54,16 +54,9 @@ std::optional<Chance> improvement(const ComparedGroup& group, const ComparedGrou
   return better > 0 ? chance_above(own, other) : chance_above(other, own);
 }
 
-/// Its workers agree by construction, so that a test of how far others are apart is of nothing.
-bool always_agrees(const ComparedGroup& group, const std::string& metric) {
-  if (!is_consensus(metric)) return false;
-  const std::vector<double> values = values_of(group, metric);
-  return !values.empty() && std::ranges::all_of(values, [](double value) { return value == 0; });
-}
-
 /// What the budget or the graph fixes has no chance in it that a test could look at.
 bool is_fixed_total(const ComparedGroup& group, const std::string& metric) {
-  if (better_direction(metric) != 0) return false;
+  if (better_direction(metric) != 0 && !is_counted(metric)) return false;
   const std::vector<double> values = values_of(group, metric);
   return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
 }
@@ -89,9 +82,16 @@ void test_equivalence(const Comparison& comparison, const PairedValues& pairs,
       ComparedDifference::Equivalence{margin->second, 0, {}, {}, {}});
   if (!sizes.empty()) equivalence.size = estimate(sizes).mean;
   if (sizes.size() == pairs.b.size()) equivalence.p = equivalence_p(pairs.a, pairs.b, sizes);
+  if (equivalence.p && equivalence.size <= pairs.hidden) equivalence.p = 1;
 }
 
 }  // namespace
+
+bool always_agrees(const ComparedGroup& group, const std::string& metric) {
+  if (!is_consensus(metric)) return false;
+  const std::vector<double> values = values_of(group, metric);
+  return !values.empty() && std::ranges::all_of(values, [](double value) { return value == 0; });
+}
 
 void find_differences(Comparison& comparison, const std::vector<std::string>& metrics) {
   for (const std::string& metric : metrics)
@@ -109,7 +109,8 @@ void find_differences(Comparison& comparison, const std::vector<std::string>& me
         difference.group = group.group;
         difference.baseline = baseline.group;
         difference.metric = metric;
-        difference.value = paired_difference(pairs.a, pairs.b, pairs.floors);
+        difference.value = tested(pairs);
+        difference.hidden = pairs.hidden;
         keep_floor(difference, pairs);
         if (is_fixed_total(baseline, metric)) difference.value.p.reset();
         test_equivalence(comparison, pairs, difference);
@@ -148,7 +149,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
   for (const ComparedDifference* one : family)
     if (one->value.p) {
       p.push_back(*one->value.p);
-      smallest.push_back(smallest_p(one->value.unequal));
+      smallest.push_back(smallest_p(one->value.pairs));
     }
   const std::vector<double> adjusted = holm(p), adjusted_smallest = holm(smallest);
   std::size_t next = 0;
@@ -158,7 +159,7 @@ void adjust_family(std::span<ComparedDifference* const> family) {
     if (!one->value.p) continue;
     one->p_holm = adjusted[next];
     one->smallest_p_holm = adjusted_smallest[next++];
-    one->seeds_to_show = seeds_to_show(*one);
+    if (!one->is_hidden()) one->seeds_to_show = seeds_to_show(*one);
   }
   adjust_equivalences(family);
 }

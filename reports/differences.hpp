@@ -15,6 +15,8 @@ void estimate_metrics(Comparison& comparison, const std::vector<std::string>& me
 /// where consensus distances of one of the two are 0 by construction, and no test of a total that
 /// the baseline has alike with every seed.
 void find_differences(Comparison& comparison, const std::vector<std::string>& metrics);
+/// Its workers agree by construction, so that a test of how far others are apart is of nothing.
+bool always_agrees(const ComparedGroup& group, const std::string& metric);
 /// Holm's p and simultaneous intervals. A family is all that is claimed of the primary outcome; of
 /// any other metric all of that metric.
 void adjust_differences(Comparison& comparison);

@@ -36,11 +36,14 @@ std::string told_of(const std::string& label, const ComparedDifference& differen
   const Estimate& e = difference.simultaneous;
   const Judgement judgement = judge(difference);
   if (judgement == Judgement::equal) return label + " the same, to rounding";
+  const std::string open =
+      "not told apart" +
+      (difference.p_holm ? fmt::format(", p = {}", format_p(difference.p_holm)) : "");
   std::string words =
       fmt::format("{} {}, {}", label, e.n > 0 ? with_interval(difference.metric, e) : "unknown",
-                  judgement == Judgement::not_shown ? "not told apart" : verdict_of(difference));
-  if (judgement != Judgement::too_few_seeds && difference.p_holm)
-    words += fmt::format(", p = {}", format_p(deciding_p(difference)));
+                  judgement != Judgement::not_shown ? verdict_with_p(difference)
+                  : difference.is_hidden()          ? "less than lines between samples may be off"
+                                                    : open);
   if (difference.diverged + difference.baseline_diverged > 0)
     words += fmt::format(" ({} of {} seeds diverged with it, {} with the baseline)",
                          difference.diverged, difference.value.pairs, difference.baseline_diverged);

@@ -38,6 +38,18 @@ std::string verdict_of(const ComparedDifference& difference) {
   return fmt::format("{}, {}", words, margin_words(difference.equivalence->margin));
 }
 
+std::string verdict_with_p(const ComparedDifference& difference) {
+  const Judgement judgement = judge(difference);
+  std::string words(name_of(judgement));
+  if (difference.p_holm && judgement != Judgement::too_few_seeds)
+    words += fmt::format(", p = {}", format_p(difference.p_holm));
+  if (!is_equivalent(difference)) return words;
+  const std::string equivalent =
+      fmt::format("{}, p = {}", margin_words(difference.equivalence->margin),
+                  format_p(difference.equivalence->p_holm));
+  return judgement == Judgement::equivalent ? equivalent : words + "; " + equivalent;
+}
+
 std::optional<double> deciding_p(const ComparedDifference& difference) {
   return judge(difference) == Judgement::equivalent ? difference.equivalence->p_holm
                                                     : difference.p_holm;
@@ -94,8 +106,11 @@ std::string not_equivalent_words(const ComparedDifference& difference) {
 
 std::string not_shown_words(const ComparedDifference& difference) {
   std::string words;
-  if (const auto size = would_be_shown(difference))
+  if (difference.value.unequal < difference.value.pairs)
     words =
+        fmt::format("; {} of {} pairs differ", difference.value.unequal, difference.value.pairs);
+  if (const auto size = would_be_shown(difference))
+    words +=
         fmt::format("; a difference of {} would have been, with {:.0f} % power",
                     is_to_target(difference.metric) ? format_metric_value(difference.metric, *size)
                                                     : format_number(*size, 2),

@@ -15,6 +15,8 @@ std::string margin_words(const Margin& margin);
 std::string verdict_of(const ComparedDifference& difference);
 /// The p that decided it: of the difference or, where it was shown to be less than its margin and
 /// not to be there, of that.
+/// "worse, p = 0.025; equivalent within 0.01, p = 0.037": each p beside what it is of.
+std::string verdict_with_p(const ComparedDifference& difference);
 std::optional<double> deciding_p(const ComparedDifference& difference);
 /// "equivalent within 0.01" or, of any other judgement, its name. Of a comparison's metric.
 std::string verdict_name(const Comparison& comparison, const std::string& metric,

@@ -26,7 +26,7 @@ struct ReportOptions {
 /// One self-contained HTML page comparing the runs: opens from disk, fetches nothing, and has the
 /// same bytes for the same store and build of acid. Its charts are drawings that need no script; a
 /// build with npm adds a script that replaces them on screen. UsageError for no runs.
-std::string render_report(const Store& store, const std::vector<std::string>& run_ids,
+std::string render_report(const Store& store, const AskedRuns& asked,
                           const ReportOptions& options = {});
 
 /// The policy in the page's head, for the header of a server that sends it. It allows the page's

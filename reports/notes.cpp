@@ -50,7 +50,7 @@ std::string summed(const Comparison& comparison, NoteKind kind,
 
 }  // namespace
 
-const std::array<NoteKindEntry, 33> kNoteKinds{
+const std::array<NoteKindEntry, 35> kNoteKinds{
     NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
     NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
     NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
@@ -82,11 +82,15 @@ const std::array<NoteKindEntry, 33> kNoteKinds{
     NoteKindEntry{NoteKind::exchange_rates, "exchange_rates", "exchange at rates of their own"},
     NoteKindEntry{NoteKind::few_seeds, "few_seeds", "too few seeds for a test"},
     NoteKindEntry{NoteKind::recipes_differ, "recipes_differ", "recipes ask for other comparisons"},
+    NoteKindEntry{NoteKind::changed_plan, "changed_plan",
+                  "what is compared was chosen again when runs had ended"},
     NoteKindEntry{NoteKind::other_primary, "other_primary",
                   "the verdict is not of the recipe's primary outcome"},
     NoteKindEntry{NoteKind::consensus_baseline, "consensus_baseline",
                   "consensus distances have a baseline of their own", true},
     NoteKindEntry{NoteKind::rounding, "rounding", "differences that are rounding"},
+    NoteKindEntry{NoteKind::hidden, "hidden", "differences that lines between samples may make",
+                  true},
     NoteKindEntry{NoteKind::tests, "tests", "differences are tested", true},
     NoteKindEntry{NoteKind::survivors, "survivors", "differences of those that finished", true},
     NoteKindEntry{NoteKind::area, "area", "mean heights of curves"},

@@ -38,9 +38,11 @@ enum class NoteKind {
   exchange_rates,      // methods exchange at different rates of their own
   few_seeds,           // for a test
   recipes_differ,      // in what they say of comparing
+  changed_plan,        // what is compared was chosen again when results were there
   other_primary,       // than the recipe's, since metrics were named
   consensus_baseline,  // whom consensus distances are tested against
   rounding,            // differences that are taken for none
+  hidden,              // differences that lines between samples may make
   tests,               // which ones, and over what they are adjusted
   survivors,           // means of differences are over those alone
   area,                // from where to where a mean height is
@@ -56,7 +58,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone does not have
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 33> kNoteKinds;
+extern const std::array<NoteKindEntry, 35> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

@@ -1,10 +1,11 @@
 #include "reports/outcome_notes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "reports/equal_places.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/primary.hpp"
 
@@ -26,42 +27,89 @@ void note_consensus_baseline(Comparison& comparison) {
   const std::vector<std::string> metrics =
       tested_metrics(comparison, [](const std::string& metric) { return is_consensus(metric); });
   if (metrics.empty()) return;
-  comparison.notes.push_back({NoteKind::consensus_baseline,
-                              fmt::format("consensus distances are tested against {}, {}",
-                                          consensus_baseline_label(comparison),
-                                          comparison.plan.consensus_baseline.empty()
-                                              ? "the first algorithm of pairwise exchanges"
-                                              : "as the recipe says"),
-                              {},
-                              metrics});
+  comparison.notes.push_back(
+      {NoteKind::consensus_baseline,
+       fmt::format("consensus distances are tested against {}, {}",
+                   consensus_baseline_label(comparison), comparison.consensus_baseline_words),
+       {},
+       metrics});
 }
 
 void note_rounding(Comparison& comparison) {
-  const ComparedDifference* largest = nullptr;
-  for (const ComparedDifference& one : comparison.differences)
-    if (is_claim(comparison, one.metric) && one.value.rounded > 0 &&
-        (largest == nullptr || largest->rounding < one.rounding))
-      largest = &one;
-  if (largest == nullptr) return;
-  RunRounding worse = group_of(comparison, largest->group).rounding;
-  worse.take_worse(group_of(comparison, largest->baseline).rounding);
+  std::vector<const ComparedDifference*> largest;  // of each metric
+  for (const ComparedDifference& one : comparison.differences) {
+    if (one.value.rounded == 0 || is_counted(one.metric)) continue;
+    const auto known = std::ranges::find(largest, one.metric, &ComparedDifference::metric);
+    if (known == largest.end())
+      largest.push_back(&one);
+    else if ((*known)->rounding < one.rounding)
+      *known = &one;
+  }
+  if (largest.empty()) return;
+  RunRounding worse;
+  std::vector<std::string> sizes, metrics;
+  for (const ComparedDifference* one : largest) {
+    worse.take_worse(group_of(comparison, one->group).rounding);
+    worse.take_worse(group_of(comparison, one->baseline).rounding);
+    metrics.push_back(one->metric);
+    sizes.push_back(
+        fmt::format("in {} up to {}{}", one->metric, format_number(one->rounding, 2),
+                    one->rounding_share < 1
+                        ? fmt::format(" ({} of the value)", format_number(one->rounding_share, 2))
+                        : ""));
+  }
   comparison.notes.push_back(
       {NoteKind::rounding,
-       fmt::format("differences in {} up to {} ({} of the value) are rounding and decide nothing: "
-                   "parameters of 32 bits, {} steps and {} exchanges of a worker",
-                   largest->metric, format_number(largest->rounding, 2),
-                   format_number(largest->rounding_share, 2), format_number(worse.steps, 4),
+       fmt::format("differences {} are rounding and decide nothing: parameters of 32 bits, {} "
+                   "steps and {} exchanges of a worker",
+                   fmt::join(sizes, ", "), format_number(worse.steps, 4),
                    format_number(worse.exchanges, 4)),
        {},
-       tested_metrics(comparison,
-                      [&](const std::string& metric) { return is_claim(comparison, metric); })});
+       metrics});
+}
+
+/// Those that lines between samples may make.
+void note_hidden(Comparison& comparison) {
+  for (const ComparedDifference& one : comparison.differences) {
+    if (!one.is_hidden()) continue;
+    comparison.notes.push_back(
+        {NoteKind::hidden,
+         fmt::format("{}: the difference of {} to {}, {}, is less than the lines between samples "
+                     "may be off there, {}, and decides nothing (p = 1); evaluate more often",
+                     one.metric, group_of(comparison, one.group).label,
+                     group_of(comparison, one.baseline).label,
+                     with_minus(format_number(one.value.difference.mean, 2)),
+                     format_number(one.hidden, 2)),
+         {one.group},
+         {one.metric}});
+  }
+}
+
+/// An outcome named in the recipe that nothing here can be tested in.
+void note_untested(Comparison& comparison) {
+  const std::string& primary = comparison.primary;
+  if (primary.empty() || comparison.groups.size() < 2 || comparison.plan.primary != primary) return;
+  if (std::ranges::find(comparison.differences, primary, &ComparedDifference::metric) !=
+      comparison.differences.end())
+    return;
+  comparison.notes.push_back(
+      {NoteKind::other_primary,
+       fmt::format("{}, the primary outcome of the recipe, is of no two algorithms here, so there "
+                   "is no verdict{}",
+                   primary,
+                   is_consensus(primary)
+                       ? ": consensus distances are tested against an algorithm of pairwise "
+                         "exchanges, or the one that [comparison] consensus_baseline names"
+                       : "")});
 }
 
 }  // namespace
 
 void note_outcome(Comparison& comparison) {
   note_consensus_baseline(comparison);
+  note_untested(comparison);
   note_rounding(comparison);
+  note_hidden(comparison);
 }
 
 }  // namespace acid

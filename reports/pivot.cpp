@@ -11,8 +11,10 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "reports/differences.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/numbers.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -111,9 +113,12 @@ std::vector<Contest> contests_of(const Comparison& comparison, const std::string
       for (std::size_t j = i + 1; j < point.groups.size(); ++j) {
         const std::size_t a = point.groups[i], b = point.groups[j];
         if (comparison.groups[a].outcomes() == 0 || comparison.groups[b].outcomes() == 0) continue;
+        if (always_agrees(comparison.groups[a], metric) ||
+            always_agrees(comparison.groups[b], metric))
+          continue;
         const PairedValues pairs =
             paired_by_seed(comparison.groups[a], comparison.groups[b], metric, comparison.target);
-        contests.push_back({a, b, paired_difference(pairs.a, pairs.b, pairs.floors)});
+        contests.push_back({a, b, tested(pairs)});
       }
   return contests;
 }
@@ -230,16 +235,20 @@ Pivot pivot_of(const Comparison& comparison, const std::string& metric, const Pi
   return pivot;
 }
 
-std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison) {
+std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison, bool in_percent) {
   const auto found = std::ranges::find_if(
       comparison.differences,
       [&](const ComparedDifference& one) { return one.metric == pivot.metric && one.equivalence; });
   if (found == comparison.differences.end()) return "";
+  if (!found->equivalence->p) return "";
+  const Margin& margin = found->equivalence->margin;
+  const bool points = in_percent && !margin.relative;
   return fmt::format(
       "{}equivalent to {} within {} (two one-sided tests, Holm over {})",
       std::ranges::find(pivot.equivalent, true) == pivot.equivalent.end() ? "none was shown to be "
                                                                           : "",
-      group_of(comparison, found->baseline).label, found->equivalence->margin.words(),
+      group_of(comparison, found->baseline).label,
+      points ? format_number(100 * margin.value, 3) + " percentage points" : margin.words(),
       counted(static_cast<std::size_t>(found->family), "comparison"));
 }
 

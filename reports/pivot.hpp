@@ -61,7 +61,8 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bo
 inline constexpr std::string_view kEquivalentMark = "≈";
 /// What that mark says, "equivalent to AR-SGD within 0.01 (…)"; empty where the metric has no
 /// margin.
-std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison);
+std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
+                               bool in_percent = false);
 /// For a terminal 80 columns wide: means with half of their interval, or means alone where they do
 /// not fit. "†" marks the best. Notes on its numbers are below, in every form (reports/notes.hpp).
 std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);

@@ -81,7 +81,8 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
                       " None is bold: none was shown to be better than all others of its "
                       "setting ({}).",
                       test);
-  const std::string margin = equivalence_legend(pivot, comparison);
+  std::string margin = equivalence_legend(pivot, comparison, is_share(pivot.metric));
+  if (margin.starts_with('n')) margin.front() = 'N';  // a sentence of its own
   std::string caption = latex_text(text);
   if (!margin.empty())
     caption += fmt::format(

@@ -6,6 +6,7 @@
 
 #include "engine/methods/method.hpp"
 #include "reports/compare_notes.hpp"
+#include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
@@ -35,9 +36,7 @@ std::string outcome_of_task(const Comparison& comparison, const std::vector<Comp
   const bool no_gradients = std::ranges::all_of(
       runs, [](const ComparedRun& run) { return run.summary.budget_time.has_value(); });
   if (stopped_at(comparison)) return std::string(kWaysToTarget[no_gradients ? 1 : 0].name);
-  // Asked of a place, one is not answered of the whole run.
-  if (no_gradients)
-    return comparison.at.kind == ReadAt::Kind::coordinate ? kConsensus : kMidConsensus;
+  if (no_gradients) return kMidConsensus;
   for (const OutcomeMetric& outcome : kOutcomes)
     if (outcome.name != kMidConsensus && has_metric(comparison, outcome.name))
       return std::string(outcome.name);
@@ -75,6 +74,8 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
                     const CompareOptions& options) {
   const std::string& asked = comparison.plan.primary;
   comparison.primary = asked.empty() ? outcome_of_task(comparison, runs) : asked;
+  if (comparison.primary == kMidConsensus && comparison.at.kind == ReadAt::Kind::coordinate)
+    comparison.primary = kConsensus;  // asked of a place, it is not answered of the whole run
   if (has_metric(comparison, comparison.primary)) return;
   if (!options.metrics.empty()) {
     comparison.primary = outcome_named(comparison);
@@ -95,12 +96,24 @@ bool is_consensus(std::string_view metric) {
   return metric == kConsensus || metric == kMidConsensus;
 }
 
-void choose_consensus_baselines(Comparison& comparison) {
-  const std::string& asked = comparison.plan.consensus_baseline;
+void choose_consensus_baselines(Comparison& comparison, const std::string& baseline) {
+  const auto is_asked = [&](std::size_t g) {
+    const ComparedGroup& group = comparison.groups[g];
+    return is_called(group, baseline) && !always_agrees(group, kMidConsensus);
+  };
+  const bool asked = !baseline.empty() && std::ranges::any_of(comparison.points, [&](auto& point) {
+    return std::ranges::any_of(point.groups, is_asked);
+  });
+  const std::string& named = comparison.plan.consensus_baseline;
+  comparison.consensus_baseline_words = asked ? "as asked"
+                                        : named.empty()
+                                            ? "the first algorithm of pairwise exchanges"
+                                            : "as the recipe says";
   for (ComparedPoint& point : comparison.points) {
     const auto found = std::ranges::find_if(point.groups, [&](std::size_t g) {
       const ComparedGroup& group = comparison.groups[g];
-      return asked.empty() ? meets_by_rate(group) : is_called(group, asked);
+      if (asked) return is_asked(g);
+      return named.empty() ? meets_by_rate(group) : is_called(group, named);
     });
     if (found != point.groups.end()) point.consensus_baseline = *found;
   }

@@ -18,9 +18,10 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
 
 /// consensus_distance, in the middle of a run or at a place.
 bool is_consensus(std::string_view metric);
-/// Which group of each point consensus distances are tested against: what the recipe names, else
-/// the first algorithm of pairwise exchanges by rate. None where there is no such.
-void choose_consensus_baselines(Comparison& comparison);
+/// Which group of each point consensus distances are tested against: `baseline` where it is there
+/// and its workers differ, else what the recipe names, else the first algorithm of pairwise
+/// exchanges by rate. None where there is no such.
+void choose_consensus_baselines(Comparison& comparison, const std::string& baseline);
 /// The group that differences in this metric are to.
 std::optional<std::size_t> baseline_for(const ComparedPoint& point, std::string_view metric);
 /// Of the first point that has one; empty where none has.

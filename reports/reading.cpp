@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "reports/numbers.hpp"
 
@@ -22,10 +24,36 @@ double largest_step(const SamplesAround& around) {
   return largest;
 }
 
+/// Half of f'' through three points, Newton's second divided difference; 0 where two coincide.
+double half_curvature(std::array<double, 3> x, std::array<double, 3> y) {
+  if (x[0] == x[1] || x[1] == x[2] || x[0] == x[2]) return 0;
+  const double first = (y[1] - y[0]) / (x[1] - x[0]), second = (y[2] - y[1]) / (x[2] - x[1]);
+  return (second - first) / (x[2] - x[0]);
+}
+
+double bend_at(const SamplesAround& around, PositionAxis axis, double place) {
+  if (around.until.empty() || around.beyond.empty()) return 0;
+  const SeriesPoint &a = around.until[0], &b = around.beyond[0];
+  const double from = coordinate(a.position, axis), to = coordinate(b.position, axis);
+  std::vector<double> halves;
+  const auto add = [&](const SeriesPoint& other) {
+    const double half = half_curvature({from, to, coordinate(other.position, axis)},
+                                       {a.value, b.value, other.value});
+    if (std::isfinite(half)) halves.push_back(half);
+  };
+  if (around.until.size() > 1) add(around.until[1]);
+  if (around.beyond.size() > 1) add(around.beyond[1]);
+  double sum = 0;
+  for (const double half : halves) sum += half;
+  return halves.empty() ? 0
+                        : (place - from) * (to - place) * sum / static_cast<double>(halves.size());
+}
+
 }  // namespace
 
 Reading Reading::worse(const Reading& a, const Reading& b) {
-  return {std::max(a.apart, b.apart), std::max(a.resolution, b.resolution)};
+  return {std::max(a.apart, b.apart), std::max(a.resolution, b.resolution),
+          std::abs(a.bend) > std::abs(b.bend) ? a.bend : b.bend};
 }
 
 std::optional<ReadValue> read_between(const SamplesAround& around, PositionAxis axis, double place,
@@ -39,7 +67,7 @@ std::optional<ReadValue> read_between(const SamplesAround& around, PositionAxis 
   if (!exact) {
     const double to = around.beyond.empty() ? std::max(place, end)
                                             : coordinate(around.beyond.front().position, axis);
-    read.reading = {to - from, largest_step(around)};
+    read.reading = {to - from, largest_step(around), bend_at(around, axis, place)};
     read.too_far = to - from > widest * place;
     if (!around.beyond.empty())
       there = between(before.value, around.beyond.front().value, (place - from) / (to - from));

@@ -12,6 +12,7 @@ struct Reading {
   double apart = 0;       // the samples around the place, on its axis; 0: it is at a sample
   double resolution = 0;  // most that the metric changes there from one sample to the next, between
                           // the two on either side; of when a target was reached: `apart`
+  double bend = 0;        // the line between the samples minus the curve, at the place
   /// Of two, the coarser.
   static Reading worse(const Reading& a, const Reading& b);
 };
@@ -21,7 +22,9 @@ inline constexpr double kWidestBracket = 0.2;
 /// "a fifth of the way there", for messages.
 inline constexpr const char* kWidestBracketWords = "a fifth of the way there";
 
-/// A metric at a place of a run.
+/// A metric at a place of a run. `reading.bend` is the error of linear interpolation,
+/// (x − a)(b − x) f''/2 between samples at a and b, f'' the mean of the second differences with the
+/// sample before a and with that beyond b; 0 where there is neither.
 struct ReadValue {
   std::optional<double> value;  // on the line between the samples around the place
   Reading reading;

@@ -31,11 +31,16 @@ std::string resolution_of(const std::string& metric, double value) {
 }  // namespace
 
 void gather_readings(Comparison& comparison, const std::vector<ComparedRun>& runs) {
-  for (ComparedGroup& group : comparison.groups)
+  for (ComparedGroup& group : comparison.groups) {
+    std::map<std::string, std::vector<double>> bends;
     for (const ComparedRun& run : runs)
       if (run.summary.group == group.group)
-        for (const auto& [metric, reading] : run.readings)
+        for (const auto& [metric, reading] : run.readings) {
           group.readings[metric] = Reading::worse(group.readings[metric], reading);
+          bends[metric].push_back(reading.bend);
+        }
+    for (const auto& [metric, values] : bends) group.bends[metric] = estimate(values).mean;
+  }
 }
 
 void refuse_if_nothing_is_read(const std::vector<ComparedRun>& runs,

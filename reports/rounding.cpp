@@ -81,6 +81,7 @@ void take_larger(std::map<std::string, double>& into, const std::map<std::string
 void RunRounding::take_worse(const RunRounding& other) {
   steps = std::max(steps, other.steps);
   exchanges = std::max(exchanges, other.exchanges);
+  round = std::max(round, other.round);
   parameters = std::max(parameters, other.parameters);
   take_larger(starts, other.starts);
   take_larger(per_unit, other.per_unit);
@@ -91,6 +92,7 @@ RunRounding rounding_of(const RunSummary& run, const json& settings) {
   const double workers = std::max(1, run.workers);
   const auto drawn = run.metrics.find("exchanges");
   result.steps = static_cast<double>(run.progress.gradients) / workers;
+  result.round = result.steps > 0 ? 1 / result.steps : 0;
   if (drawn != run.metrics.end() && drawn->second > 0)
     result.exchanges = 2 * drawn->second / workers;
   else if (workers > 1)
@@ -112,7 +114,9 @@ double rounding_floor(const RunRounding& a, const RunRounding& b, const std::str
   const double parameters = a.parameters + b.parameters;
   const std::string base(base_metric(metric));
   const double value = std::max(std::abs(value_a), std::abs(value_b));
-  if (!std::isfinite(value) || is_counted(metric)) return 0;
+  if (!std::isfinite(value)) return 0;
+  if (metric == "gradients_per_second") return std::max(a.round, b.round) * value;
+  if (is_counted(metric)) return 0;
   if (!is_to_target(metric))
     return moved(parameters, value,
                  std::max({value, loss_at_start(a, base), loss_at_start(b, base)}));

@@ -36,6 +36,7 @@ inline constexpr const char* kTargetStart = "target";
 /// divided by the slope of the curve there. Evaluations compute in 64 bits and add nothing.
 struct RunRounding {
   double steps = 0, exchanges = 0;         // of a worker
+  double round = 0;                        // share of the gradients that one of each worker is
   double parameters = 0;                   // ε
   std::map<std::string, double> starts;    // first sample of an outcome, and of the target's
   std::map<std::string, double> per_unit;  // of *_to_target: per unit of the target's metric
@@ -47,8 +48,9 @@ struct RunRounding {
 /// Steps, exchanges and ε of a run with these settings. Whatever a setting lacks counts as none.
 RunRounding rounding_of(const RunSummary& run, const nlohmann::json& settings);
 
-/// ΔL of two results of one metric, whose errors add; 0 of what is counted or timed. `target`: the
-/// value that *_to_target are of.
+/// ΔL of two results of one metric, whose errors add; 0 of what is counted or timed, but
+/// that methods of rounds complete the last one: gradients per second may differ by it. `target`:
+/// the value that *_to_target are of.
 double rounding_floor(const RunRounding& a, const RunRounding& b, const std::string& metric,
                       double value_a, double value_b, double target);
 

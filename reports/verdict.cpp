@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/names.hpp"
 #include "reports/equivalence.hpp"
@@ -80,12 +81,17 @@ std::string shown_sentence(const std::string& label, const std::string& baseline
                      better ? "better" : "worse", estimate_text(difference), test_text(difference));
 }
 
+/// ", 3e-06 of the value,"; empty where the floor is larger than the value.
+std::string share_text(const ComparedDifference& difference) {
+  if (difference.rounding_share >= 1) return "";
+  return fmt::format(", {} of the value,", format_number(difference.rounding_share, 2));
+}
+
 /// " (differences up to 2.1e-07 are, 3e-06 of the value)"; empty where the values are identical.
 std::string floor_text(const ComparedDifference& difference) {
   if (difference.value.rounded == 0) return "";
-  return fmt::format(" (differences up to {} are, {} of the value)",
-                     format_number(difference.rounding, 2),
-                     format_number(difference.rounding_share, 2));
+  return fmt::format(" (differences up to {}{} are rounding)",
+                     format_number(difference.rounding, 2), share_text(difference));
 }
 
 std::string difference_sentence(const std::string& label, const std::string& baseline,
@@ -139,8 +145,7 @@ std::string consensus_test(const ComparedDifference* difference) {
     case Judgement::worse:
       return fmt::format("; {}, {}", verdict_of(*difference), test_text(*difference));
     case Judgement::equivalent:
-      return fmt::format("; {}, p = {}", verdict_of(*difference),
-                         format_p(deciding_p(*difference)));
+      return "; " + verdict_with_p(*difference);
     case Judgement::equal:
       return "; the same, to rounding";
     case Judgement::too_few_seeds:
@@ -174,11 +179,25 @@ std::string ratio_sentence(const Comparison& comparison, const std::string& labe
       consensus_test(consensus_tested(comparison, ratio)));
 }
 
+/// Where runs diverged there is no ratio, and the test alone says something.
+std::string consensus_sentence(const Comparison& comparison, const ComparedGroup& group) {
+  if (const auto* ratio = find_ratio(comparison, group.group, kMidConsensus))
+    return ratio_sentence(comparison, group.label, *ratio);
+  const auto* const tested = find_difference(comparison, group.group, kMidConsensus);
+  if (tested == nullptr || !tested->p_holm || comparison.primary == kMidConsensus) return "";
+  return difference_sentence(group.label, group_of(comparison, tested->baseline).label,
+                             words_of(kMidConsensus), *tested);
+}
+
 std::string speed_sentence(const ComparedGroup& group, const ComparedGroup& baseline) {
   const auto mine = group.metrics.find("gradients_per_second");
   const auto theirs = baseline.metrics.find("gradients_per_second");
   if (mine == group.metrics.end() || theirs == baseline.metrics.end()) return "";
   if (!(theirs->second.mean > 0)) return "";
+  // Methods of rounds complete the last one.
+  if (std::abs(mine->second.mean - theirs->second.mean) <=
+      std::max(group.rounding.round, baseline.rounding.round) * theirs->second.mean)
+    return "";
   const std::string ratio = format_number(mine->second.mean / theirs->second.mean, 3);
   if (ratio == "1") return "";
   const bool all = group.diverged.empty() && baseline.diverged.empty();
@@ -244,9 +263,11 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
       if (auto speed = speed_sentence(group, baseline); !speed.empty())
         sentences.push_back(std::move(speed));
     }
-    if (const auto* ratio = find_ratio(comparison, group.group, kMidConsensus))
-      sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
+    if (auto sentence = consensus_sentence(comparison, group); !sentence.empty())
+      sentences.push_back(std::move(sentence));
   }
+  for (std::string& sentence : margin_sentences(comparison, point))
+    sentences.push_back(std::move(sentence));
   for (std::string& sentence : equal_sentences(comparison, point))
     sentences.push_back(std::move(sentence));
   return sentences;
@@ -257,9 +278,24 @@ std::vector<std::string> consensus_sentences(const Comparison& comparison,
   std::vector<std::string> sentences;
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
-    const auto* const ratio = find_ratio(comparison, group.group, kMidConsensus);
-    if (ratio != nullptr && consensus_tested(comparison, *ratio) != nullptr)
-      sentences.push_back(ratio_sentence(comparison, group.label, *ratio));
+    const auto* const tested = find_difference(comparison, group.group, kMidConsensus);
+    if (tested == nullptr || !tested->p_holm || comparison.primary == kMidConsensus) continue;
+    if (auto sentence = consensus_sentence(comparison, group); !sentence.empty())
+      sentences.push_back(std::move(sentence));
+  }
+  return sentences;
+}
+
+std::vector<std::string> margin_sentences(const Comparison& comparison,
+                                          const ComparedPoint& point) {
+  std::vector<std::string> sentences;
+  for (const auto& [metric, margin] : comparison.plan.margins) {
+    if (metric == comparison.primary || metric == kMidConsensus) continue;
+    for (const std::size_t g : point.groups)
+      if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
+        sentences.push_back(difference_sentence(
+            comparison.groups[g].label, group_of(comparison, one->baseline).label,
+            words_of(comparison, comparison.groups[g], metric), *one));
   }
   return sentences;
 }
@@ -300,11 +336,15 @@ Judged judged_at(const Comparison& comparison, const ComparedPoint& point) {
     judged.too_few =
         judged.too_few || judgement == Judgement::too_few_seeds || one->value.pairs == 1;
     if (judgement == Judgement::equivalent) judged.margin = one->equivalence->margin.words();
+    const bool shown = judgement == Judgement::better || judgement == Judgement::worse;
     (judgement == Judgement::better       ? judged.better
      : judgement == Judgement::worse      ? judged.worse
      : judgement == Judgement::equivalent ? judged.equivalent
                                           : judged.open)
-        .push_back(group.label);
+        .push_back(
+            shown && is_equivalent(*one)
+                ? fmt::format("{} (yet {})", group.label, margin_words(one->equivalence->margin))
+                : group.label);
   }
   return judged;
 }

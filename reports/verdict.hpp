@@ -27,6 +27,8 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison);
 /// Of a point's sentences those in which mid-run consensus distance is tested.
 std::vector<std::string> consensus_sentences(const Comparison& comparison,
                                              const ComparedPoint& point);
+/// Of them, what has a margin, but for the primary outcome and consensus distances.
+std::vector<std::string> margin_sentences(const Comparison& comparison, const ComparedPoint& point);
 /// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
 /// compared. The part before the first full stop is the result.
 struct Headline {

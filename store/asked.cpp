@@ -17,18 +17,20 @@ struct Experiment {
   std::string id, name;
 };
 
-/// The experiments all of whose runs are among `ids`, or tried by a search: largest first, then
-/// newest.
-std::vector<Experiment> wholly_among(const Connection& connection, const std::string& ids) {
+/// The experiments named, then those all of whose runs are among the ids, or tried by a search:
+/// largest first, then newest.
+std::vector<Experiment> asked_first(const Connection& connection, const AskedRuns& asked) {
   Statement select(connection,
                    "SELECT e.number, e.id, e.name FROM experiments e"
                    " JOIN experiment_runs m ON m.experiment = e.number"
                    " JOIN runs r ON r.number = m.run"
+                   " LEFT JOIN json_each(?2) named ON named.value = e.id"
                    " GROUP BY e.number"
                    " HAVING sum(r.id IN (SELECT value FROM json_each(?1))) > 0"
-                   " AND sum(m.role = '' AND r.id NOT IN (SELECT value FROM json_each(?1))) = 0"
-                   " ORDER BY count(*) DESC, e.number DESC");
-  select.bind(ids);
+                   " AND (named.key IS NOT NULL OR"
+                   "  sum(m.role = '' AND r.id NOT IN (SELECT value FROM json_each(?1))) = 0)"
+                   " ORDER BY named.key IS NULL, named.key, count(*) DESC, e.number DESC");
+  select.bind(json_text(asked.ids), json_text(asked.experiments));
   std::vector<Experiment> experiments;
   while (select.step()) experiments.push_back({select.integer(0), select.text(1), select.text(2)});
   return experiments;
@@ -36,16 +38,16 @@ std::vector<Experiment> wholly_among(const Connection& connection, const std::st
 
 }  // namespace
 
-std::vector<RunSummary> runs_as_asked(const Store& store, const std::vector<std::string>& run_ids) {
+std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked) {
   const Connection& connection = store.impl().connection();
-  std::vector<RunSummary> runs = run_summaries(store, run_ids);
+  std::vector<RunSummary> runs = run_summaries(store, asked.ids);
   std::unordered_map<std::string, RunSummary*> left;
   for (RunSummary& run : runs) left[run.id] = &run;
   const Transaction one_view(connection, Transaction::Kind::read);
   Statement members(connection,
                     "SELECT r.id, m.label FROM experiment_runs m JOIN runs r ON r.number = m.run"
                     " WHERE m.experiment = ?");
-  for (const Experiment& experiment : wholly_among(connection, json_text(run_ids))) {
+  for (const Experiment& experiment : asked_first(connection, asked)) {
     members.bind(experiment.number);
     while (members.step()) {
       const auto run = left.find(stored_run_id(members, 0));
@@ -112,6 +114,21 @@ ExperimentRecord experiment_of(const Store& store, const RunSummary& run) {
   return {find.text(0), find.text(1), find.text(2),
           find.text(3), find.text(4), stored_texts(find, 5, whose),
           find.text(6), object(7),    object(8)};
+}
+
+std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment) {
+  Statement select(store.impl().connection(),
+                   "SELECT o.comparison FROM experiments e"
+                   " JOIN experiment_runs m ON m.experiment = e.number AND m.role = ''"
+                   " JOIN attempts a ON a.run = m.run AND a.ended < e.created"
+                   " JOIN experiment_runs om ON om.run = m.run AND om.role = ''"
+                   " JOIN experiments o ON o.number = om.experiment AND o.number < e.number"
+                   " WHERE e.id = ? GROUP BY o.comparison ORDER BY max(o.number) DESC");
+  std::vector<nlohmann::json> all;
+  for (select.bind(experiment); select.step();)
+    all.push_back(select.is_null(0) ? nlohmann::json()
+                                    : stored_object(select, 0, "experiment " + experiment));
+  return all;
 }
 
 }  // namespace acid

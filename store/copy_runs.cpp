@@ -16,13 +16,20 @@ using sqlite::Statement;
 using sqlite::Transaction;
 
 /// Which rows of a table belong to the runs whose numbers are in `?1`, a JSON list: told by the
-/// column that leads to a run.
+/// column that leads to a run. Of the experiments, those whose ids are in `?2`; where none is, all
+/// that ask for these runs.
 std::string rows_of_runs(const Connection& connection, const std::string& table) {
   const std::string runs = "SELECT value FROM json_each(?1)";
   const std::string attempts = "SELECT id FROM attempts WHERE run IN (" + runs + ")";
   if (table == "runs") return "number IN (" + runs + ")";
+  const std::string named = "SELECT value FROM json_each(?2)";
+  const std::string is_named = "(NOT EXISTS (" + named + ") OR id IN (" + named + "))";
   if (table == "experiments")
-    return "number IN (SELECT experiment FROM experiment_runs WHERE run IN (" + runs + "))";
+    return is_named + " AND number IN (SELECT experiment FROM experiment_runs WHERE run IN (" +
+           runs + "))";
+  if (table == "experiment_runs")
+    return "run IN (" + runs + ") AND experiment IN (SELECT number FROM experiments WHERE " +
+           is_named + ")";
   const auto has = [&](const char* column) {
     Statement find(connection, "SELECT 1 FROM pragma_table_info(?) WHERE name = ?");
     return find.bind(table, column).step();
@@ -35,14 +42,14 @@ std::string rows_of_runs(const Connection& connection, const std::string& table)
 }
 
 void copy_rows(const Connection& from, const Connection& to, const std::string& table,
-               const std::string& runs) {
+               const std::string& runs, const std::string& experiments) {
   Statement columns(from, "SELECT group_concat(name), group_concat('?') FROM pragma_table_info(?)");
   columns.bind(table).step();
-  Statement select(from, fmt::format("SELECT {} FROM {} WHERE {}", columns.text(0), table,
-                                     rows_of_runs(from, table)));
+  Statement select(from, fmt::format("SELECT {} FROM {} WHERE ?2 NOTNULL AND {}", columns.text(0),
+                                     table, rows_of_runs(from, table)));
   Statement insert(
       to, fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns.text(0), columns.text(1)));
-  select.bind(runs);
+  select.bind(runs, experiments);
   while (select.step()) insert.bind_row(select).run();
 }
 
@@ -82,8 +89,7 @@ void copy_model(const Store& store, const AttemptResult::Artifact& artifact, con
 
 }  // namespace
 
-void copy_runs(const Store& store, const std::vector<std::string>& run_ids,
-               const std::string& folder) {
+void copy_runs(const Store& store, const AskedRuns& asked, const std::string& folder) {
   const Connection& from = store.impl().connection();
   std::error_code error;
   fs::create_directories(fs::path(folder) / "checkpoints", error);
@@ -98,13 +104,14 @@ void copy_runs(const Store& store, const std::vector<std::string>& run_ids,
     migrate(to, migrations());
     Transaction copying(to, Transaction::Kind::write);
     to.execute("PRAGMA defer_foreign_keys = ON");
-    const std::string runs = numbers_of(from, run_ids);
-    for (const std::string& table : tables_of(from)) copy_rows(from, to, table, runs);
+    const std::string runs = numbers_of(from, asked.ids);
+    const std::string experiments = json_text(asked.experiments);
+    for (const std::string& table : tables_of(from)) copy_rows(from, to, table, runs, experiments);
     to.execute("UPDATE checkpoints SET removed = created WHERE removed IS NULL");
     copying.commit();
   }
   const Store copy(folder, Store::Access::read);
-  for (const std::string& id : run_ids)
+  for (const std::string& id : asked.ids)
     if (const auto result = run_detail(copy, id).result)
       for (const auto& artifact : result->artifacts) copy_model(store, artifact, id, folder);
 }

@@ -16,7 +16,7 @@ struct RunSummary {
   std::string id, experiment, experiment_name, algorithm, label;
   std::uint64_t seed = 0;
   std::string digest, group;
-  bool is_search = false;  // of that experiment: tried by its search
+  bool is_search = false;              // of that experiment: tried by its search
   RunState state = RunState::planned;  // as computed: a dead lease is interrupted
   std::string message;
   std::string driver, topology;
@@ -130,6 +130,17 @@ struct ExperimentSummary {
 /// Those that have runs, newest first.
 std::vector<ExperimentSummary> list_experiments(const Store& store);
 
+/// Runs, and the experiments by which they were named: through these they are seen, whatever other
+/// experiments share them.
+struct AskedRuns {
+  AskedRuns() = default;
+  AskedRuns(std::vector<std::string> runs)
+      : ids(std::move(runs)) {}  // NOLINT: a list of runs is one
+  AskedRuns(std::initializer_list<std::string> runs) : ids(runs) {}
+  std::vector<std::string> ids;
+  std::vector<std::string> experiments;  // ids, the first named first
+};
+
 /// Resolves run or experiment names: a unique prefix of an id, an experiment's name, or "@latest"
 /// (the newest experiment). Several give the union, in order, each run once. Empty: every run of
 /// the newest experiment. UsageError when nothing matches (with the nearest ids) or a prefix is not
@@ -137,8 +148,8 @@ std::vector<ExperimentSummary> list_experiments(const Store& store);
 /// Experiments leave out what their searches tried where asked to; UsageError where then none is
 /// left.
 enum class OfSearches { with, without };
-std::vector<std::string> resolve_runs(const Store& store, const std::vector<std::string>& names,
-                                      OfSearches searches = OfSearches::with);
+AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
+                       OfSearches searches = OfSearches::with);
 /// Exactly one run: a unique prefix of its id, an experiment that has only one, or "@latest", the
 /// newest run. UsageError as above.
 std::string resolve_run(const Store& store, const std::string& name);
@@ -157,13 +168,17 @@ std::vector<std::string> altered_words(const Store& store, const std::string& ru
 RunDetail run_detail(const Store& store, const std::string& run_id);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);
-/// run_summaries(), but where several experiments share a run, it is that experiment's, by id, name
-/// and label, whose runs are all among those asked for (the largest, then the newest): naming an
-/// experiment gives its own runs whatever newer ones share them. Else the newest's, as in a list.
-std::vector<RunSummary> runs_as_asked(const Store& store, const std::vector<std::string>& run_ids);
+/// run_summaries(), but where several experiments share a run, it is the one's, by id, name and
+/// label, that it was named by; of runs named by themselves, the one's all of whose runs are among
+/// them (the largest, then the newest). Else the newest's, as in a list.
+std::vector<RunSummary> runs_as_asked(const Store& store, const AskedRuns& asked);
 /// The experiment that the summary names. Empty when it names none: the run's recipe was asked for
 /// again and compiles to other runs now.
 ExperimentRecord experiment_of(const Store& store, const RunSummary& run);
+
+/// ExperimentRecord::comparison of the earlier experiments that asked for runs of this one, of
+/// which some had ended when it was first asked for. Newest first, each once.
+std::vector<nlohmann::json> comparisons_before(const Store& store, const std::string& experiment);
 
 /// Oldest first; superseded ones left out. Empty also when there is no such run.
 std::vector<CheckpointRow> checkpoints_of(const Store& store, const std::string& run_id);

@@ -69,23 +69,24 @@ std::vector<std::string> newest_experiment_named(const Connection& connection,
                name);
 }
 
-std::vector<std::string> runs_of(const Connection& connection, const std::string& experiment,
-                                 OfSearches searches) {
+AskedRuns runs_of(const Connection& connection, const std::string& experiment,
+                  OfSearches searches) {
   const bool all = searches == OfSearches::with;
-  auto runs = texts(connection,
-                    "SELECT r.id FROM experiments e JOIN experiment_runs m"
-                    " ON m.experiment = e.number JOIN runs r ON r.number = m.run"
-                    " WHERE e.id = ?1 AND (?2 OR m.role = '') ORDER BY m.position",
-                    experiment, static_cast<std::int64_t>(all));
-  if (runs.empty() && !all)
+  AskedRuns asked(texts(connection,
+                        "SELECT r.id FROM experiments e JOIN experiment_runs m"
+                        " ON m.experiment = e.number JOIN runs r ON r.number = m.run"
+                        " WHERE e.id = ?1 AND (?2 OR m.role = '') ORDER BY m.position",
+                        experiment, static_cast<std::int64_t>(all)));
+  if (asked.ids.empty() && !all)
     throw UsageError(fmt::format(
         "experiment {} has nothing to compare yet: its search has not chosen; 'acid run' of its "
         "recipe goes on with it, 'acid list' shows what it has tried",
         experiment));
-  return runs;
+  asked.experiments.push_back(experiment);
+  return asked;
 }
 
-std::vector<std::string> runs_of_newest(const Store& store, OfSearches searches) {
+AskedRuns runs_of_newest(const Store& store, OfSearches searches) {
   const Connection& connection = store.impl().connection();
   const auto newest = newest_experiment(connection);
   if (newest.empty())
@@ -94,8 +95,7 @@ std::vector<std::string> runs_of_newest(const Store& store, OfSearches searches)
   return runs_of(connection, newest.front(), searches);
 }
 
-std::vector<std::string> resolve_one(const Store& store, const std::string& name,
-                                     OfSearches searches) {
+AskedRuns resolve_one(const Store& store, const std::string& name, OfSearches searches) {
   const Connection& connection = store.impl().connection();
   if (name == "@latest") return runs_of_newest(store, searches);
   if (const auto named = newest_experiment_named(connection, name); !named.empty())
@@ -108,18 +108,25 @@ std::vector<std::string> resolve_one(const Store& store, const std::string& name
     candidates.insert(candidates.end(), experiments.begin(), experiments.end());
     not_unique(name, std::move(candidates));
   }
-  return runs.empty() ? runs_of(connection, experiments.front(), searches) : runs;
+  return runs.empty() ? runs_of(connection, experiments.front(), searches) : AskedRuns(runs);
+}
+
+void add_once(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& one : more)
+    if (std::ranges::find(all, one) == all.end()) all.push_back(one);
 }
 
 }  // namespace
 
-std::vector<std::string> resolve_runs(const Store& store, const std::vector<std::string>& names,
-                                      OfSearches searches) {
+AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
+                       OfSearches searches) {
   if (names.empty()) return runs_of_newest(store, searches);
-  std::vector<std::string> all;
-  for (const std::string& name : names)
-    for (const std::string& run : resolve_one(store, name, searches))
-      if (std::find(all.begin(), all.end(), run) == all.end()) all.push_back(run);
+  AskedRuns all;
+  for (const std::string& name : names) {
+    const AskedRuns one = resolve_one(store, name, searches);
+    add_once(all.ids, one.ids);
+    add_once(all.experiments, one.experiments);
+  }
   return all;
 }
 
@@ -133,7 +140,7 @@ std::string resolve_run(const Store& store, const std::string& name) {
   }
   // A run is wanted, so an experiment counts only where no run's id begins like this.
   auto runs = with_prefix(store.impl().connection(), "runs", name);
-  if (runs.empty()) runs = resolve_one(store, name, OfSearches::with);
+  if (runs.empty()) runs = resolve_one(store, name, OfSearches::with).ids;
   if (runs.size() > 1) not_unique(name, std::move(runs));
   if (runs.empty()) nothing_matches(store, name, "run");
   return runs.front();

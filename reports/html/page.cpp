@@ -180,10 +180,10 @@ std::string draw_page(const ReportData& data) {
       links, body, footer(), scripts(data));
 }
 
-std::string render_report(const Store& store, const std::vector<std::string>& run_ids,
+std::string render_report(const Store& store, const AskedRuns& asked,
                           const ReportOptions& options) {
-  if (run_ids.empty()) throw UsageError("there is no run to report on");
-  return draw_page(read_report(store, run_ids, options));
+  if (asked.ids.empty()) throw UsageError("there is no run to report on");
+  return draw_page(read_report(store, asked, options));
 }
 
 }  // namespace acid

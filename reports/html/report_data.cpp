@@ -199,11 +199,10 @@ Estimate final_value(const ReportData& data, std::size_t group, std::string_view
   return values.empty() ? Estimate{} : estimate(values);
 }
 
-ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
-                       const ReportOptions& options) {
+ReportData read_report(const Store& store, const AskedRuns& asked, const ReportOptions& options) {
   ReportData data;
   data.live = options.live;
-  const std::vector<RunSummary> summaries = runs_as_asked(store, run_ids);
+  const std::vector<RunSummary> summaries = runs_as_asked(store, asked);
   EndsByGroup ends = ends_by_group(summaries, data.live);
   data.metrics = recorded_metrics(store, summaries, data.live);
   data.axes = axes_of(ends, std::ranges::all_of(summaries, [](const RunSummary& run) {

@@ -102,7 +102,7 @@ double place_on(const Position& position, const CurveAxis& axis, double gradient
 Estimate final_value(const ReportData& data, std::size_t group, std::string_view metric);
 
 /// Reads the runs on several threads and keeps only what is drawn, so that memory stays small.
-ReportData read_report(const Store& store, const std::vector<std::string>& run_ids,
+ReportData read_report(const Store& store, const AskedRuns& asked,
                        const ReportOptions& options = {});
 
 }  // namespace acid

@@ -26,7 +26,7 @@ std::string further_words(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> sentences;
   for (const ComparedPoint& point : comparison.points)
-    for (const auto words : {consensus_sentences, equal_sentences})
+    for (const auto words : {consensus_sentences, margin_sentences, equal_sentences})
       for (const std::string& sentence : words(comparison, point))
         sentences.push_back((point.settings.empty() ? "" : brief_title(point) + ": ") + sentence);
   std::string out = sentences.empty() ? "" : list_of(sentences);

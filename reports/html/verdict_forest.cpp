@@ -108,10 +108,12 @@ std::string difference_forest(const ReportData& data, const std::string& name) {
 std::string ratio_forest(const ReportData& data) {
   const Comparison& comparison = data.comparison;
   std::vector<std::string> references;
-  bool survivors = false;
+  bool survivors = false, tested = false;
   Forest forest;
   forest.rows = rows_by_point(comparison, [&](std::size_t g) -> std::optional<ForestRow> {
     const ComparedGroup& group = comparison.groups[g];
+    const auto* difference = find_difference(comparison, group.group, kMidConsensus);
+    tested = tested || (difference != nullptr && difference->p_holm);
     const auto* ratio = find_ratio(comparison, group.group, kMidConsensus);
     if (ratio == nullptr) return std::nullopt;
     references.push_back(ratio->reference);
@@ -126,7 +128,8 @@ std::string ratio_forest(const ReportData& data) {
   });
   if (forest.rows.empty()) return "";
   forest.id = "forest-consensus-ratio";
-  forest.legend = "95 % intervals, each for itself; not tested";
+  forest.legend = fmt::format("95 % intervals, each for itself; {}",
+                              tested ? "the test is of the differences" : "not tested");
   if (survivors) forest.legend += "; * over the seeds that finished in both";
   forest.title = "Ratio of mid-run consensus distance";
   forest.x_label =

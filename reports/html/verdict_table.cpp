@@ -67,10 +67,10 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
   const auto* const tested =
       find_difference(comparison, comparison.groups[g].group, comparison.primary);
   if (tested == nullptr) return {is_baseline(comparison, g, comparison.primary) ? "baseline" : "–"};
-  const std::string words = verdict_of(*tested);
+  const std::string words = verdict_with_p(*tested);
   const std::optional<double> p = deciding_p(*tested);
   if (!p) return text(words);
-  Markup cell = number_text(fmt::format("{}, p = {}", words, format_p(p)), *p);
+  Markup cell = number_text(words, *p);
   const auto seeds = [&](std::optional<int> needed, const std::string& what) {
     if (needed)
       cell.html += fmt::format("<br><small>{} seeds would show {}, {:.0f} % power</small>", *needed,

@@ -167,6 +167,16 @@ Comparison of_another_outcome() {
   return compare_runs(runs_of({"ar-sgd", "ad-psgd"}, 3), options, {}, {plan});
 }
 
+/// Chosen again when runs had ended, and read on lines that are off by more than the difference.
+Comparison chosen_again_and_hidden() {
+  ComparisonPlan plan;
+  plan.primary = "eval_loss";
+  plan.before = "primary outcome the task's";
+  Runs runs = runs_of({"ar-sgd", "ad-psgd"}, 6);
+  for (ComparedRun& one : runs) one.readings["eval_loss"] = {2, 0.05, 0.2};
+  return compare_runs(runs, {}, {}, {plan});
+}
+
 /// Losses that differ by rounding, and consensus distances.
 Comparison with_rounding() {
   Runs runs = runs_of({"ad-psgd", "a2cid2"}, 6);
@@ -195,6 +205,7 @@ std::vector<Scenario> scenarios() {
           {"losses of workers", of_metric("train_loss"), "train_loss"},
           {"recipes that differ", asked_for_otherwise()},
           {"another outcome than the recipe's", of_another_outcome()},
+          {"chosen again, and hidden", chosen_again_and_hidden()},
           {"rounding and consensus", with_rounding()}};
 }
 

@@ -46,14 +46,14 @@ using Ids = std::vector<std::string>;
 TEST_CASE("runs are found by prefix, experiment and @latest") {
   const Names names;
   const Store& store = names.store;
-  CHECK(resolve_runs(store, {"aaa2"}) == Ids{"aaa222222222"});
-  CHECK(resolve_runs(store, {"aaa222222222"}) == Ids{"aaa222222222"});
-  CHECK(resolve_runs(store, {"eee"}) == Ids{"aaa111111111", "aaa222222222"});
-  CHECK(resolve_runs(store, {"ring-16"}) == Ids{"ccc444444444", "aaa111111111"});
-  CHECK(resolve_runs(store, {"one"}) == Ids{"bbb333333333"});
-  CHECK(resolve_runs(store, {"@latest"}) == Ids{"ccc444444444", "aaa111111111"});
-  CHECK(resolve_runs(store, {}) == resolve_runs(store, {"@latest"}));
-  CHECK(resolve_runs(store, {"aaa2", "eee", "b", "b"}) ==
+  CHECK(resolve_runs(store, {"aaa2"}).ids == Ids{"aaa222222222"});
+  CHECK(resolve_runs(store, {"aaa222222222"}).ids == Ids{"aaa222222222"});
+  CHECK(resolve_runs(store, {"eee"}).ids == Ids{"aaa111111111", "aaa222222222"});
+  CHECK(resolve_runs(store, {"ring-16"}).ids == Ids{"ccc444444444", "aaa111111111"});
+  CHECK(resolve_runs(store, {"one"}).ids == Ids{"bbb333333333"});
+  CHECK(resolve_runs(store, {"@latest"}).ids == Ids{"ccc444444444", "aaa111111111"});
+  CHECK(resolve_runs(store, {}).ids == resolve_runs(store, {"@latest"}).ids);
+  CHECK(resolve_runs(store, {"aaa2", "eee", "b", "b"}).ids ==
         Ids{"aaa222222222", "aaa111111111", "bbb333333333"});
 }
 

@@ -171,8 +171,8 @@ TEST_CASE("runs are shared between experiments by digest") {
   store.add_experiment(make_experiment("second"), {second_only, shared, second_only});
 
   CHECK(list_runs(store).size() == 3);
-  CHECK(resolve_runs(store, {"first"}) == std::vector{shared.id, first_only.id});
-  CHECK(resolve_runs(store, {"second"}) == std::vector{second_only.id, shared.id});
+  CHECK(resolve_runs(store, {"first"}).ids == std::vector{shared.id, first_only.id});
+  CHECK(resolve_runs(store, {"second"}).ids == std::vector{second_only.id, shared.id});
   CHECK(run_summaries(store, {shared.id}).at(0).state == RunState::finished);
   CHECK(run_summaries(store, {shared.id}).at(0).experiment_name == "second");
   CHECK(experiment_of(store, run_summaries(store, {shared.id}).front()).name == "second");
@@ -185,10 +185,10 @@ TEST_CASE("asking for an experiment again makes it the newest and keeps its runs
   Store store(temp.store(), Store::Access::write);
   store.add_experiment(make_experiment("first"), {run});
   store.add_experiment(make_experiment("second"), {other});
-  CHECK(resolve_runs(store, {}) == std::vector{other.id});
+  CHECK(resolve_runs(store, {}).ids == std::vector{other.id});
   store.end_attempt(begin(store, run.id), full_result());
   store.add_experiment(make_experiment("first"), {run});
-  CHECK(resolve_runs(store, {"@latest"}) == std::vector{run.id});
+  CHECK(resolve_runs(store, {"@latest"}).ids == std::vector{run.id});
   CHECK(run_detail(store, run.id).result->mean_digest == full_result().mean_digest);
 }
 

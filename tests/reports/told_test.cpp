@@ -1,0 +1,227 @@
+// What a comparison tells, what it does not, and that its forms agree.
+#include <cmath>
+
+#include "reports/forms.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/outcome_notes.hpp"
+#include "reports/pivot.hpp"
+#include "reports/reading.hpp"
+#include "reports/verdict.hpp"
+#include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
+
+using namespace acid;
+using nlohmann::json;
+using synthetic::has;
+using synthetic::run;
+
+namespace {
+
+using Runs = std::vector<ComparedRun>;
+
+constexpr const char* kAtBytes = "eval_loss_at_equal_bytes";
+
+double luck(std::uint64_t seed) { return 0.001 * static_cast<double>(seed * seed % 7); }
+
+/// Losses at equal bytes that differ by `apart`, read on lines that are off by `bend`.
+Runs read_at_equal_bytes(double apart, double bend) {
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"}) {
+      const bool other = algorithm[1] == 'd';
+      const double loss = 0.5 + luck(seed);
+      runs.push_back(run(algorithm, seed,
+                         {{"eval_loss", loss - (other ? 0.1 : 0)},
+                          {kAtBytes, loss + (other ? apart + luck(seed) / 10 : 0)}}));
+      runs.back().equal[PositionAxis::bytes] = {1000, false};
+      runs.back().readings[kAtBytes] = {100, 0.1, bend};
+    }
+  return runs;
+}
+
+std::string told_by(const Comparison& comparison) {
+  std::string words;
+  for (const ComparedPoint& point : comparison.points)
+    words += headline(comparison, point).result + " " + headline(comparison, point).rest + "\n";
+  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
+  for (const ComparedNote& note : comparison.notes) words += "note: " + note.text + "\n";
+  return words;
+}
+
+std::string page_of(const Comparison& comparison) {
+  ReportData data;
+  data.comparison = comparison;
+  data.styles.assign(comparison.groups.size(), 0);
+  return verdict_section(data);
+}
+
+std::string printed(const Comparison& comparison, std::string_view option,
+                    ComparisonForm::Shape shape = ComparisonForm::Shape::whole,
+                    const std::vector<std::string>& metrics = {}) {
+  return form_of(shape, option)
+      .print(comparison, {.metrics = metrics, .keys = {}, .command = "acid compare x --details"});
+}
+
+SamplesAround around(const std::vector<double>& gradients, const std::vector<double>& losses,
+                     double place) {
+  SamplesAround samples;
+  for (std::size_t k = 0; k < gradients.size(); ++k) {
+    SeriesPoint point;
+    point.position.gradients = static_cast<std::int64_t>(gradients[k]);
+    point.value = losses[k];
+    if (gradients[k] <= place)
+      samples.until.insert(samples.until.begin(), point);
+    else
+      samples.beyond.push_back(point);
+  }
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("what a line between samples is off by is known from the samples beside them") {
+  const std::vector<double> at{100, 200, 300, 400};
+  const auto bend = [&](auto curve, double place) {
+    std::vector<double> losses;
+    for (const double x : at) losses.push_back(curve(x));
+    return read_between(around(at, losses, place), PositionAxis::gradients, place, 400)
+        ->reading.bend;
+  };
+  const auto parabola = [](double x) { return x * x; };
+  CHECK(bend(parabola, 250) == Approx(2500));  // (250 − 200)(300 − 250), exact
+  CHECK(bend(parabola, 210) == Approx(900));
+  CHECK(bend([](double x) { return 3 * x; }, 250) == Approx(0).margin(1e-9));
+  CHECK(bend(parabola, 200) == 0);  // at a sample
+  const auto decay = [](double x) { return std::exp(-x / 100); };
+  const double line = (decay(200) + decay(300)) / 2;
+  CHECK(bend(decay, 250) >= line - decay(250));
+  CHECK(bend(decay, 250) < 2 * (line - decay(250)));
+}
+
+TEST_CASE("a difference that lines between samples may make is not told") {
+  const Comparison shown = compare_runs(read_at_equal_bytes(0.01, 0.002));
+  CHECK(judge(*find_difference(shown, shown.groups[1].group, kAtBytes)) == Judgement::worse);
+  CHECK_FALSE(has(told_by(shown), "may be off"));
+
+  const Comparison hidden = compare_runs(read_at_equal_bytes(0.01, 0.008));
+  const ComparedDifference& one = *find_difference(hidden, hidden.groups[1].group, kAtBytes);
+  CHECK(one.hidden == Approx(0.016));
+  CHECK(judge(one) == Judgement::not_shown);
+  CHECK(one.family == 2);  // it counts, so that what is left out saves nothing
+  CHECK(*one.p_holm == 1);
+  CHECK(has(told_by(hidden), "ad-psgd 0.0102 [0.00977, 0.0106], less than lines between samples"));
+  CHECK(has(told_by(hidden),
+            "note: eval_loss_at_equal_bytes: the difference of ad-psgd to ar-sgd, "
+            "0.01, is less than the lines between samples may be off there, "
+            "0.016, and decides nothing (p = 1); evaluate more often"));
+  // At the end of each run nothing lies between.
+  CHECK(judge(*find_difference(hidden, hidden.groups[1].group, "eval_loss")) == Judgement::better);
+}
+
+TEST_CASE("seeds that do not differ are not called too few seeds") {
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_accuracy", 0.5}}));
+    runs.push_back(run("ad-psgd", seed, {{"eval_accuracy", seed <= 4 ? 0.6 : 0.5}}));
+  }
+  const Comparison comparison = compare_runs(runs);
+  CHECK(judge(comparison.differences.front()) == Judgement::not_shown);
+  CHECK(*comparison.differences.front().smallest_p_holm == Approx(2 / 256.0));
+  CHECK_FALSE(has(told_by(comparison), "Too few seeds"));
+  CHECK(has(told_by(comparison), "; 4 of 8 pairs differ"));
+  CHECK_FALSE(has(page_of(comparison), "No verdict"));
+}
+
+TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") {
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const auto& [algorithm, distance] :
+         {std::pair("ar-sgd", 0.0), {"ad-psgd", 2.0}, {"a2cid2", 1.0}})
+      runs.push_back(
+          run(algorithm, seed, {{"eval_loss", 0.5}, {kMidConsensus, distance * (1 + luck(seed))}}));
+  const Comparison comparison = compare_runs(runs);
+  const Pivot pivot = pivot_of(comparison, kMidConsensus, {});
+  CHECK(pivot.tests == 1);
+  CHECK(pivot.best == std::vector{false, false, true});
+
+  CompareOptions options;
+  options.baseline = "a2cid2";  // which differs from AR-SGD in that it has a distance
+  const Comparison asked = compare_runs(runs, options);
+  CHECK(has(told_by(asked), "consensus distances are tested against a2cid2, as asked"));
+  CHECK(find_difference(asked, asked.groups[1].group, kMidConsensus)->baseline ==
+        asked.groups[2].group);
+}
+
+TEST_CASE("a worse algorithm within the margin is called both, each with its own p") {
+  ComparisonPlan plan;
+  plan.margins = {{"eval_loss", {0.02, false}}, {"eval_accuracy", {0.01, false}}};
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    runs.push_back(run("ar-sgd", seed, {{"eval_loss", 0.5}, {"eval_accuracy", 0.8}}));
+    runs.push_back(run("ad-psgd", seed,
+                       {{"eval_loss", 0.505 + luck(seed)}, {"eval_accuracy", 0.8 - luck(seed)}}));
+  }
+  plan.primary = "eval_loss";
+  const Comparison comparison = compare_runs(runs, {}, {}, {plan});
+  const std::string words = told_by(comparison);
+  CHECK(has(words, "Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within 0.02)."));
+  CHECK(has(words, "ad-psgd had lower evaluation accuracy than ar-sgd (worse)"));
+  CHECK(has(words, "Even so they were equivalent within 0.01"));
+  const std::string page = page_of(comparison);
+  CHECK(has(page, "worse, p = 0.000; equivalent within 0.02, p = 0.000"));
+  CHECK(has(page, "equivalent within 0.01"));
+  const std::string markdown = printed(comparison, "markdown");
+  CHECK(has(markdown, "**Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within"));
+  // Where a table has per cent, so does its margin.
+  const std::string table =
+      printed(comparison, "latex", ComparisonForm::Shape::pivot, {"eval_accuracy"});
+  CHECK(has(table, "equivalent to ar-sgd within 1 percentage points"));
+}
+
+TEST_CASE("a recipe's outcome that nothing can be tested in is no silence") {
+  ComparisonPlan plan;
+  plan.primary = kMidConsensus;
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const char* algorithm : {"ar-sgd", "d-psgd"})
+      runs.push_back(run(algorithm, seed,
+                         {{"eval_loss", 0.5 + luck(seed)},
+                          {kMidConsensus, algorithm[0] == 'a' ? 0 : 1 + luck(seed)}}));
+  CHECK(has(told_by(compare_runs(runs, {}, {}, {plan})),
+            "consensus_distance_mid, the primary outcome of the recipe, is of no two algorithms "
+            "here, so there is no verdict: consensus distances are tested against"));
+}
+
+TEST_CASE("the last round of methods of rounds is no difference in speed") {
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd", "slow"}) {
+      runs.push_back(run(algorithm, seed,
+                         {{"eval_loss", 0.5 + luck(seed)},
+                          {"gradients_per_second", algorithm[0] == 's'   ? 10.0
+                                                   : algorithm[1] == 'r' ? 16.0
+                                                                         : 15.873}}));
+      runs.back().summary.progress.gradients = 1000;
+      runs.back().summary.workers = 16;
+    }
+  const Comparison comparison = compare_runs(runs);
+  CHECK_FALSE(has(told_by(comparison), "ad-psgd computed"));
+  CHECK(has(told_by(comparison), "slow computed 0.625 × as many gradients per second as ar-sgd"));
+  const auto* const one =
+      find_difference(comparison, comparison.groups[1].group, "gradients_per_second");
+  CHECK((one == nullptr || !one->p_holm || *one->p_holm == 1));
+}
+
+TEST_CASE("what is compared was chosen again: every form says so") {
+  ComparisonPlan plan;
+  plan.primary = "eval_loss";
+  plan.before = "primary outcome eval_accuracy";
+  Runs runs;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      runs.push_back(run(algorithm, seed, {{"eval_loss", 0.5 + luck(seed)}}));
+  const Comparison comparison = compare_runs(runs, {}, {}, {plan});
+  const char* const words = "changed when some had ended: before, primary outcome eval_accuracy";
+  CHECK(has(told_by(comparison), words));
+  CHECK(has(page_of(comparison), words));
+}
