@@ -119,7 +119,8 @@ void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& 
       RunCurve& curve = run->curves[m];
       if (curve.line.empty()) continue;
       seeds.push_back(&curve);
-      curves[m].seeds.push_back({run->detail.summary.id, run->detail.summary.seed, curve.line});
+      curves[m].seeds.push_back(
+          {run->detail.summary.id, run->detail.summary.seed, curve.line, curve.whole});
     }
     for (const CurveAxis& axis : data.axes)
       curves[m].bands.push_back(
