@@ -106,15 +106,17 @@ struct Contest {
 /// All pairs of groups with outcomes that share a point.
 std::vector<Contest> contests_of(const Comparison& comparison, const std::string& metric) {
   std::vector<Contest> contests;
-  for (const ComparedPoint& point : comparison.points)
+  for (const ComparedPoint& point : comparison.points) {
+    if (is_to_target(metric) && point.targets_differ) continue;
     for (std::size_t i = 0; i < point.groups.size(); ++i)
       for (std::size_t j = i + 1; j < point.groups.size(); ++j) {
         const std::size_t a = point.groups[i], b = point.groups[j];
         if (comparison.groups[a].outcomes() == 0 || comparison.groups[b].outcomes() == 0) continue;
         const PairedValues pairs =
-            paired_by_seed(comparison.groups[a], comparison.groups[b], metric, comparison.target);
+            paired_by_seed(comparison.groups[a], comparison.groups[b], metric);
         contests.push_back({a, b, paired_difference(pairs.a, pairs.b, pairs.floors)});
       }
+  }
   return contests;
 }
 
