@@ -18,6 +18,7 @@
 #include "reports/grouping.hpp"
 #include "reports/heading.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 
@@ -64,9 +65,8 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
   const auto is_known = [&](std::string_view name) {
     return std::find(known.begin(), known.end(), name) != known.end();
   };
-  const bool has_target = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
-    return target_of(group.settings, options.target).has_value();
-  });
+  const bool has_target = std::ranges::any_of(
+      comparison.groups, [](const ComparedGroup& group) { return group.target.has_value(); });
   const auto is_of_target = [](const std::string& name) {
     return is_to_target(name) && known_metric(name) != nullptr;
   };
@@ -139,6 +139,7 @@ std::set<std::uint64_t> ComparedGroup::seeds() const {
 
 std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
                                  const std::string& metric) {
+  if (is_to_target(metric) && !group.target) return std::nullopt;
   const int better = better_direction(metric);
   const double worst = better > 0 ? -INFINITY : INFINITY;
   for (const RunSummary& run : group.runs) {
@@ -152,16 +153,15 @@ std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
 }
 
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
-                            const std::string& metric, const std::optional<Target>& asked_target) {
+                            const std::string& metric) {
   PairedValues values;
-  const std::optional<Target> target = target_of(a.settings, asked_target);
   for (const std::uint64_t seed : a.seeds()) {
     const auto mine = outcome_of(a, seed, metric), theirs = outcome_of(b, seed, metric);
     if (!mine || !theirs) continue;
     values.a.push_back(*mine);
     values.b.push_back(*theirs);
-    values.floors.push_back(
-        rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs, target ? target->value : 0));
+    values.floors.push_back(rounding_floor(a.rounding, b.rounding, metric, *mine, *theirs,
+                                           a.target ? a.target->value : 0));
   }
   for (const ComparedGroup* group : {&a, &b})
     if (const auto bend = group->bends.find(metric); bend != group->bends.end())
@@ -208,6 +208,8 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   share_groups(comparison);
   settle_baseline(comparison, options);
   form_points(comparison);
+  settle_targets(comparison);
+  gather_mid_spans(comparison, runs);
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
   choose_consensus_baselines(comparison, options.baseline);
@@ -236,7 +238,7 @@ bool is_baseline(const Comparison& comparison, std::size_t group, std::string_vi
 }
 
 int censored(const ComparedGroup& group, const std::string& metric) {
-  if (!is_to_target(metric)) return 0;
+  if (!is_to_target(metric) || !group.target) return 0;
   const auto missed = std::ranges::count_if(
       group.runs, [&](const RunSummary& run) { return !run.metrics.contains(metric); });
   return static_cast<int>(missed) + static_cast<int>(group.diverged.size());

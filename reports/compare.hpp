@@ -42,14 +42,16 @@ struct CompareOptions {
 /// metrics, all from what was recorded, never from what was thinned (reports/known_metrics.hpp has
 /// their units and directions):
 ///   consensus_distance_mid  mean of the samples of consensus_distance between 20 % and 50 % of the
-///                           gradient budget. The last value depends on where the last exchange
+///                           budget or, where a run at the same swept settings ended before, of
+///                           the shortest run. The last value depends on where the last exchange
 ///                           fell and on a learning rate that has decayed; this one compares
 ///                           methods.
 ///   gradients, seconds, bytes, gradients_per_second   totals where the run ended or, with a
 ///                           coordinate, there; seconds are simulated in `virtual`.
 ///   gradients_to_target, time_to_target, seconds_to_target, bytes_to_target, exchanges_to_target
 ///                           where the metric of options.target, else of the recipe's
-///                           budget.target, first reached its value, on the line between the sample
+///                           budget.target, else of that of the other runs at the same swept
+///                           settings, first reached its value, on the line between the sample
 ///                           that did and the one before; absent in runs that never did. time:
 ///                           normalised.
 ///   auc_eval_accuracy, auc_eval_loss   mean height of the curve of eval_accuracy (eval_loss) over
@@ -59,6 +61,13 @@ struct CompareOptions {
 ///   eval_accuracy_at_equal_seconds, …_bytes, …_gradients, and so of eval_loss and
 ///                           train_loss_at_mean   where the first of the runs at the same swept
 ///                           settings ended on that axis, unless all ended there.
+
+/// The part of a run that consensus_distance_mid is of.
+struct MidSpan {
+  PositionAxis axis = PositionAxis::gradients;
+  double from = 0, to = 0;
+  bool of_shortest = false;  // run; else of the budget
+};
 
 /// One algorithm at one setting, over its seeds.
 struct ComparedGroup {
@@ -79,6 +88,7 @@ struct ComparedGroup {
   std::map<std::string, Reading> readings;
   std::map<std::string, double> bends;  // Reading::bend, the mean over its runs
   RunRounding rounding;                 // the largest over its runs
+  std::optional<Target> target;         // that *_to_target are of: see settle_targets()
 
   std::size_t outcomes() const { return runs.size() + diverged.size(); }
   std::set<std::uint64_t> seeds() const;  // with an outcome
@@ -87,7 +97,8 @@ struct ComparedGroup {
 /// The value of a metric that a seed of the group ended with, for figures that rest on order alone.
 /// A run that diverged is worse than every one that finished, and one that did not reach a target
 /// infinitely late: both are infinite, on the worse side. Absent when the run has no outcome or not
-/// this metric, and for a diverged run in a metric without a better direction.
+/// this metric, and for a diverged run in a metric without a better direction; of *_to_target in a
+/// group without a target.
 std::optional<double> outcome_of(const ComparedGroup& group, std::uint64_t seed,
                                  const std::string& metric);
 
@@ -146,6 +157,8 @@ struct ComparedPoint {
   std::vector<std::size_t> groups;                               // indices, in the recipe's order
   std::optional<std::size_t> baseline;                           // index of its baseline group
   std::optional<std::size_t> consensus_baseline;  // that of consensus distances (primary.hpp)
+  bool targets_differ = false;  // of its groups: then nothing compares *_to_target
+  std::optional<MidSpan> mid;   // of its runs; absent where it was not read
 };
 
 /// Where all runs of a point have come equally far, as the first of them that ended.
@@ -214,8 +227,11 @@ struct ComparedRun {
     bool at_end = false;
   };
   std::map<PositionAxis, EqualEnd> equal;  // see EqualPlace
+  std::optional<Target> target;            // that *_to_target were read of
+  std::optional<MidSpan> mid;
 };
-/// A finished run with its derived metrics; of others nothing is read. A metric whose samples
+/// A finished run with its derived metrics but those that depend on the other runs of its point
+/// (read_in_points(), read_equal_places()); of others nothing is read. A metric whose samples
 /// around options.at are too far apart (kWidestBracket) has no value. UsageError for epochs where
 /// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
@@ -230,7 +246,6 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
                         const std::vector<ComparisonPlan>& plans = {});
 
 /// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
-/// `asked_target`: Comparison::target.
 struct PairedValues {
   std::vector<double> a, b;
   std::vector<double> floors;  // rounding_floor(); 0 where one is infinite
@@ -239,8 +254,7 @@ struct PairedValues {
 /// paired_difference() of them.
 PairedDifference tested(const PairedValues& pairs);
 PairedValues paired_by_seed(const ComparedGroup& a, const ComparedGroup& b,
-                            const std::string& metric,
-                            const std::optional<Target>& asked_target = {});
+                            const std::string& metric);
 /// How many seeds of `a` diverged that have an outcome in `b` too.
 int diverged_beside(const ComparedGroup& a, const ComparedGroup& b);
 
@@ -287,9 +301,9 @@ std::string to_text(const Comparison& comparison, bool colour);
 /// "algorithm", "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished",
 /// "runs": [id], "seeds": [seed], "diverged_seeds": [seed], "metrics": {name: {"n", "diverged",
 /// "mean", "sd", "se", "ci_low", "ci_high", "median", "iqm", "iqm_ci_low", "iqm_ci_high",
-/// "censored", "reached", "samples_apart", "resolution"}}}], "equal": [{"axis", "settings",
-/// "place", "at_end", "metric", "stale": [{"group", "label", "run", "seed", "samples_apart"}]}],
-/// "differences":
+/// "censored", "reached", "target": {"metric", "value"}, "samples_apart", "resolution"}}}],
+/// "equal": [{"axis", "settings", "place", "at_end", "metric", "stale": [{"group", "label", "run",
+/// "seed", "samples_apart"}]}], "differences":
 /// [{"group", "algorithm", "label", "baseline", "metric", "n", "mean", "sd", "se", "ci_low",
 /// "ci_high", "simultaneous_ci_low", "simultaneous_ci_high", "pairs", "diverged",
 /// "baseline_diverged", "test", "p", "p_holm", "family", "rounding", "margin", "p_equivalence",
@@ -317,8 +331,8 @@ nlohmann::json to_json(const Comparison& comparison);
 /// simultaneous_ci_high, test, family, verdict, reached, samples_apart, resolution and, of what was
 /// chosen, selected_by, selection_values, selection_runs, selection_edges; rounding, margin,
 /// p_equivalence, p_equivalence_holm, seeds_to_show_equivalent; notes: the kinds of notes on this
-/// row (note_names()), and seeds_to_show. Absent numbers are empty fields. RFC 4180 quoting, "\n"
-/// line ends.
+/// row (note_names()), seeds_to_show and, of *_to_target, target. Absent numbers are empty fields.
+/// RFC 4180 quoting, "\n" line ends.
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
 /// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a

@@ -9,6 +9,7 @@
 #include "reports/equal_places.hpp"
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
@@ -72,7 +73,8 @@ json group_json(const ComparedGroup& group, const std::vector<std::string>& metr
     const Reading read = reading == group.readings.end() ? Reading{} : reading->second;
     metric["samples_apart"] = read.apart;
     metric["resolution"] = read.resolution;
-    if (!is_to_target(name)) continue;
+    if (!is_to_target(name) || !group.target) continue;
+    metric["target"] = {{"metric", group.target->metric}, {"value", group.target->value}};
     metric["censored"] = censored(group, name);
     metric["reached"] = static_cast<int>(group.outcomes()) - censored(group, name);
   }
@@ -181,6 +183,7 @@ std::vector<std::string> csv_row(const Comparison& comparison, const ComparedGro
   fields.push_back(csv_integer(has_margin ? d->equivalence->seeds_to_show : std::nullopt));
   fields.push_back(note_field(comparison, group.group, metric));
   fields.push_back(csv_integer(d ? d->seeds_to_show : std::nullopt));
+  fields.push_back(is_to_target(metric) && group.target ? target_text(*group.target) : "");
   return fields;
 }
 
@@ -334,7 +337,8 @@ std::string to_csv(const Comparison& comparison) {
                            "p_equivalence_holm",
                            "seeds_to_show_equivalent",
                            "notes",
-                           "seeds_to_show"})
+                           "seeds_to_show",
+                           "target"})
     header.emplace_back(name);
   std::string text = csv_line(header);
   for (const ComparedGroup& group : comparison.groups)

@@ -5,6 +5,7 @@
 #include "reports/equivalence.hpp"
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
@@ -38,11 +39,13 @@ std::string difference_table(const Comparison& comparison, const ComparedSection
       const ComparedDifference* const d = find_difference(comparison, group.group, metric);
       if (d == nullptr) continue;
       start_row(rows, comparison, group);
-      rows += fmt::format(" & {} & {} & {} & {}{} \\\\\n",
-                          latex_text(readable_name(metric) + own_baseline_words(comparison, *d)),
-                          d->value.difference.n, latex_number(difference_cell(*d)),
-                          d->p_holm ? latex_text(format_p(d->p_holm)) : "--",
-                          margins ? " & " + latex_text(equivalence_cell(*d)) : "");
+      rows +=
+          fmt::format(" & {} & {} & {} & {}{} \\\\\n",
+                      latex_text(with_target(readable_name(metric), targets_of(comparison, {g})) +
+                                 own_baseline_words(comparison, *d)),
+                      d->value.difference.n, latex_number(difference_cell(*d)),
+                      d->p_holm ? latex_text(format_p(d->p_holm)) : "--",
+                      margins ? " & " + latex_text(equivalence_cell(*d)) : "");
     }
   if (rows.empty()) return "";
   return latex_comment("differences to " + comparison.baseline + ", paired by seed") +
@@ -68,7 +71,8 @@ std::string to_latex(const Comparison& comparison) {
     if (!section.settings.empty()) text += latex_comment(settings_title(section.settings));
     text += begin_table(comparison, 1 + comparison.metrics.size()) + " & $n$";
     for (const std::string& metric : comparison.metrics)
-      text += " & " + latex_text(readable_name(metric));
+      text += " & " + latex_text(with_target(readable_name(metric),
+                                             targets_of(comparison, section.groups)));
     text += kEndHead;
     for (const std::size_t g : section.groups) {
       const ComparedGroup& group = comparison.groups[g];

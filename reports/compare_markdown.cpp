@@ -1,9 +1,13 @@
 // A comparison as Markdown.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/compare.hpp"
 #include "reports/equivalence.hpp"
+#include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
@@ -96,6 +100,9 @@ std::string to_markdown(const Comparison& comparison) {
     for (const std::string& metric : comparison.metrics)
       if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
         text += fmt::format("\n{}: {}\n", metric, markdown_cell(read));
+    if (const std::string targets = targets_of(comparison, section.groups);
+        !targets.empty() && std::ranges::any_of(comparison.metrics, is_to_target))
+      text += fmt::format("\n\\*\\_to\\_target: the target is {}\n", markdown_cell(targets));
     text += "\n" + markdown_difference_table(comparison, section);
   }
   text += markdown_verdict(comparison);

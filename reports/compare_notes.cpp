@@ -243,7 +243,7 @@ void add_notes(Comparison& comparison, const std::vector<ComparedRun>& runs,
       note_readings(notes, runs, options);
       note_rate(notes, runs);
     }
-  note_targets(comparison, options);
+  note_targets(comparison);
   note_points(comparison);
   if (const std::string rates = different_rates(comparison); !rates.empty())
     comparison.notes.push_back(

@@ -14,12 +14,12 @@
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/realised_rate.hpp"
 
 namespace acid {
 namespace {
 
-constexpr double kMidFromShare = 0.2, kMidToShare = 0.5;
 constexpr std::string_view kAreaPrefix = "auc_";
 constexpr std::array<std::string_view, 2> kAreaMetrics{"eval_accuracy", "eval_loss"};
 
@@ -33,64 +33,6 @@ void add_totals(std::map<std::string, double>& metrics, const Position& end) {
   metrics["bytes"] = static_cast<double>(end.bytes);
   if (end.seconds > 0)
     metrics["gradients_per_second"] = static_cast<double>(end.gradients) / end.seconds;
-}
-
-/// How far on the way to the sample that reached the target it was reached.
-double crossing(const Reached& reached, double target) {
-  if (!reached.before || reached.first.value == reached.before->value) return 1;
-  const double share =
-      (target - reached.before->value) / (reached.first.value - reached.before->value);
-  return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 1;
-}
-
-void add_target(const Store& store, ComparedRun& compared, const Target& target) {
-  RunSummary& run = compared.summary;
-  const auto reached = first_reaching(store, run.id, target.metric, target.value,
-                                      better_direction(target.metric) > 0);
-  if (!reached) return;
-  const SeriesPoint& from = reached->before ? *reached->before : reached->first;
-  const double share = crossing(*reached, target.value);
-  const auto there = [&](PositionAxis axis) {
-    return between(coordinate(from.position, axis), coordinate(reached->first.position, axis),
-                   share);
-  };
-  const auto add = [&](const char* metric, PositionAxis axis) {
-    const double apart =
-        coordinate(reached->first.position, axis) - coordinate(from.position, axis);
-    run.metrics[metric] = there(axis);
-    compared.readings[metric] = {apart, apart};
-    if (reached->before && reached->first.value != reached->before->value)
-      compared.rounding.per_unit[metric] =
-          apart / std::abs(reached->first.value - reached->before->value);
-  };
-  if (!run.budget_time) add("gradients_to_target", PositionAxis::gradients);
-  add("time_to_target", PositionAxis::normalised_time);
-  add("seconds_to_target", PositionAxis::seconds);
-  add("bytes_to_target", PositionAxis::bytes);
-  constexpr std::array<std::string_view, 1> kExchanges{"exchanges"};
-  const double time = there(PositionAxis::normalised_time);
-  for (const auto& [name, around] :
-       samples_around(store, run.id, PositionAxis::normalised_time, time, kExchanges))
-    if (const auto exchanges = read_between(around, PositionAxis::normalised_time, time,
-                                            run.progress.normalised_time, INFINITY);
-        exchanges && exchanges->value) {
-      run.metrics["exchanges_to_target"] = *exchanges->value;
-      compared.readings["exchanges_to_target"] = exchanges->reading;
-    }
-}
-
-/// Of outcomes and of the target's metric, for the scale that rounding has.
-void read_starts(const Store& store, ComparedRun& run, const std::optional<Target>& target) {
-  std::vector<std::string_view> metrics;
-  for (const OutcomeMetric& outcome : kOutcomes) metrics.push_back(outcome.name);
-  if (target) metrics.emplace_back(target->metric);
-  for (const auto& [metric, around] :
-       samples_around(store, run.summary.id, PositionAxis::normalised_time, 0, metrics)) {
-    if (around.until.empty() || !std::isfinite(around.until.front().value)) continue;
-    run.rounding.starts[metric] = std::abs(around.until.front().value);
-    if (target && target->metric == metric)
-      run.rounding.starts[kTargetStart] = run.rounding.starts[metric];
-  }
 }
 
 void read_best(const Store& store, RunSummary& run) {
@@ -146,15 +88,6 @@ ReadAt place_in(const Store& store, const RunSummary& run, ReadAt at) {
         fmt::format("--at: epochs mean nothing in run {} ({}), whose task has no finite data set",
                     run.id, run.label));
   return {ReadAt::Kind::coordinate, PositionAxis::gradients, at.value * found->get<double>()};
-}
-
-void add_consensus_mid(const Store& store, RunSummary& run) {
-  const bool timed = run.budget_time.has_value();
-  const double budget = timed ? *run.budget_time : static_cast<double>(run.budget_gradients);
-  const auto axis = timed ? PositionAxis::normalised_time : PositionAxis::gradients;
-  if (const auto mid = mean_between(store, run.id, "consensus_distance", axis,
-                                    kMidFromShare * budget, kMidToShare * budget))
-    run.metrics[kMidConsensus] = *mid;
 }
 
 class AreaVisitor final : public SeriesVisitor {
@@ -226,17 +159,11 @@ ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
   run.settings = settings;
   if (summary.state != RunState::finished) return run;
   run.realised_rate = realised_rate(summary, settings);
-  const bool has_consensus = summary.metrics.contains("consensus_distance");
   std::optional<Position> end = summary.progress;
   const ReadAt at = place_in(store, summary, options.at);
   if (at.kind == ReadAt::Kind::best) read_best(store, run.summary);
   if (at.kind == ReadAt::Kind::coordinate) end = read_there(store, run, at);
   if (end) add_totals(run.summary.metrics, *end);
-  const auto target = target_of(settings, options.target);
-  if (target) add_target(store, run, *target);
-  read_starts(store, run, target);
-  if (has_consensus && (options.metrics.empty() || is_wanted(options, kMidConsensus)))
-    add_consensus_mid(store, run.summary);
   add_areas(store, run.summary, options, at);
   return run;
 }
@@ -251,9 +178,10 @@ Comparison compare(const Store& store, const AskedRuns& asked, const CompareOpti
                      runs[k] = read_compared_run(own, summaries[k], settings[k], options);
                    },
                    {});
+  const std::vector<Selection> selections = selections_of(store, summaries);
+  read_in_points(store, runs, options, selections);
   read_equal_places(store, runs, options);
-  return compare_runs(std::move(runs), options, selections_of(store, summaries),
-                      comparison_plans_of(store, summaries));
+  return compare_runs(std::move(runs), options, selections, comparison_plans_of(store, summaries));
 }
 
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {

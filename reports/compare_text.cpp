@@ -10,6 +10,7 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
 #include "reports/settings.hpp"
 #include "reports/text_table.hpp"
@@ -29,10 +30,22 @@ bool is_total(std::string_view metric) {
   return std::find(kTotals.begin(), kTotals.end(), metric) != kTotals.end();
 }
 
-std::string direction(const std::string& name) {
+/// What its numbers are of, and which way is better.
+std::string about(const Comparison& comparison, const ComparedSection& section,
+                  const std::string& name) {
   const int better = better_direction(name);
   const std::string words = better > 0 ? "higher is better" : better < 0 ? "lower is better" : "";
-  if (name == "consensus_distance_mid") return "mean over 20-50 % of the budget; " + words;
+  const auto is_of_shortest = [&](const ComparedPoint& point) {
+    return point.mid && point.mid->of_shortest &&
+           std::ranges::find_first_of(point.groups, section.groups) != point.groups.end();
+  };
+  if (name == kMidConsensus)
+    return fmt::format(
+        "mean over 20-50 % of the {}; {}",
+        std::ranges::any_of(comparison.points, is_of_shortest) ? "shortest run" : "budget", words);
+  if (const std::string targets = targets_of(comparison, section.groups);
+      is_to_target(name) && !targets.empty())
+    return fmt::format("to {}; {}", targets, words);
   return words;
 }
 
@@ -292,6 +305,7 @@ std::string estimate_cell(const ComparedGroup& group, const std::string& metric)
   const auto found = group.metrics.find(metric);
   const Estimate e = found == group.metrics.end() ? Estimate{} : found->second;
   const std::string text = format_metric(metric, e);
+  if (is_to_target(metric) && !group.target) return "–";
   if (is_to_target(metric))
     return e.n == 0 ? "reached by " + reached_cell(group, metric)
                     : fmt::format("{} ({})", text, reached_cell(group, metric));
@@ -300,6 +314,7 @@ std::string estimate_cell(const ComparedGroup& group, const std::string& metric)
 }
 
 std::string reached_cell(const ComparedGroup& group, const std::string& metric) {
+  if (!group.target) return "–";
   const auto all = static_cast<int>(group.outcomes());
   return fmt::format("{} of {}", all - censored(group, metric), all);
 }
@@ -332,7 +347,9 @@ std::string to_text(const Comparison& comparison, bool colour) {
     for (const std::string& metric : comparison.metrics) {
       if (is_total(metric)) continue;
       text += ink.bold(metric);
-      if (!direction(metric).empty()) text += ink.dim(fmt::format("  {}", direction(metric)));
+      if (const std::string words = about(comparison, section, metric); !words.empty())
+        text += "  " + ink.dim(wrapped(
+                           words, kTerminalColumns - static_cast<int>(metric.size()) - 2, "  "));
       text += "\n" + metric_block(comparison, section, metric);
       if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
         text += ink.dim("  " + wrapped(read, kTerminalColumns - 2, "  ")) + "\n";

@@ -97,13 +97,13 @@ void find_differences(Comparison& comparison, const std::vector<std::string>& me
   for (const std::string& metric : metrics)
     for (const ComparedPoint& point : comparison.points) {
       const std::optional<std::size_t> place = baseline_for(point, metric);
-      if (!place) continue;
+      if (!place || (is_to_target(metric) && point.targets_differ)) continue;
       const ComparedGroup& baseline = comparison.groups[*place];
       for (const std::size_t g : point.groups) {
         if (g == *place) continue;
         const ComparedGroup& group = comparison.groups[g];
         if (always_agrees(baseline, metric) || always_agrees(group, metric)) continue;
-        const PairedValues pairs = paired_by_seed(group, baseline, metric, comparison.target);
+        const PairedValues pairs = paired_by_seed(group, baseline, metric);
         if (pairs.a.empty()) continue;
         ComparedDifference difference;
         difference.group = group.group;

@@ -11,6 +11,7 @@
 #include "reports/equivalence.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/primary.hpp"
 #include "reports/readings.hpp"
 #include "reports/verdict.hpp"
@@ -31,11 +32,27 @@ std::string with_interval(const std::string& metric, const Estimate& e) {
       fmt::format("{} [{}, {}]", number(e.mean), number(*e.ci_low), number(*e.ci_high)));
 }
 
+/// Of values that no test could tell apart.
+std::string same_words(const Comparison& comparison, const ComparedDifference& difference) {
+  if (!is_to_target(difference.metric)) return "the same, to rounding";
+  std::size_t all = 0, there = 0;
+  for (const std::string& digest : {difference.group, difference.baseline}) {
+    const ComparedGroup& group = group_of(comparison, digest);
+    all += group.outcomes();
+    there += reached(group);
+  }
+  if (there == 0) return "none, since neither reached it";
+  return there == all ? "the same, to rounding"
+                      : "the same, to rounding, where both reached it, and both missed it alike";
+}
+
 /// "A²CiD² 0.755 [0.66, 0.85], better, p = 0.012".
-std::string told_of(const std::string& label, const ComparedDifference& difference) {
+std::string told_of(const Comparison& comparison, const ComparedDifference& difference) {
+  const std::string& label = group_of(comparison, difference.group).label;
   const Estimate& e = difference.simultaneous;
   const Judgement judgement = judge(difference);
-  if (judgement == Judgement::equal) return label + " the same, to rounding";
+  if (judgement == Judgement::equal)
+    return fmt::format("{} {}", label, same_words(comparison, difference));
   const std::string open =
       "not told apart" +
       (difference.p_holm ? fmt::format(", p = {}", format_p(difference.p_holm)) : "");
@@ -86,10 +103,9 @@ std::string reached_words(const Comparison& comparison, const ComparedPoint& poi
 std::vector<std::string> target_sentences(const Comparison& comparison,
                                           const ComparedPoint& point) {
   const ComparedGroup& baseline = comparison.groups[*point.baseline];
-  const std::optional<Target> target = target_of(baseline.settings, comparison.target);
   std::vector<std::string> sentences;
-  if (!target) return sentences;
-  const std::string value = fmt::format("{} = {}", target->metric, format_number(target->value, 6));
+  if (!baseline.target) return sentences;
+  const std::string value = target_text(*baseline.target);
   for (const char* axis : {"gradients", "seconds", "bytes"}) {
     const std::string metric = fmt::format("{}_to_target", axis);
     std::vector<std::string> told;
@@ -100,7 +116,7 @@ std::vector<std::string> target_sentences(const Comparison& comparison,
       if (one == nullptr) continue;
       all_reached = all_reached && censored(comparison.groups[g], metric) == 0;
       family = one->family;
-      told.push_back(told_of(comparison.groups[g].label, *one));
+      told.push_back(told_of(comparison, *one));
     }
     if (told.empty()) continue;
     if (sentences.empty() && !all_reached)
@@ -125,7 +141,7 @@ std::vector<std::string> equal_sentences(const Comparison& comparison, const Com
     std::vector<std::string> told;
     for (const std::size_t g : point.groups)
       if (const auto* one = find_difference(comparison, comparison.groups[g].group, place.metric))
-        told.push_back(told_of(comparison.groups[g].label, *one));
+        told.push_back(told_of(comparison, *one));
     if (told.empty()) continue;
     sentences.push_back(
         fmt::format("At {} ({}), difference in {} to {}: {}.", equal_words(place.axis),

@@ -34,7 +34,7 @@ class GroupNotes {
 /// Of add_notes(): where and how well metrics are read.
 void note_readings(GroupNotes notes, const std::vector<ComparedRun>& runs,
                    const CompareOptions& options);
-void note_targets(Comparison& comparison, const CompareOptions& options);
+void note_targets(Comparison& comparison);
 void note_readings(Comparison& comparison, const CompareOptions& options);
 
 }  // namespace acid

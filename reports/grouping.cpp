@@ -191,6 +191,7 @@ void form_groups(Comparison& comparison, const std::vector<ComparedRun>& runs) {
       group.label = run.summary.label.empty() ? run.summary.algorithm : run.summary.label;
       group.settings = run.settings;
       if (group.settings.is_object()) group.settings.erase("seed");
+      group.target = run.target;
       comparison.groups.push_back(std::move(group));
     }
     ComparedGroup& group = comparison.groups[found->second];

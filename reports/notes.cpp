@@ -10,6 +10,7 @@
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "reports/compare.hpp"
+#include "reports/point_readings.hpp"
 
 namespace acid {
 namespace {
@@ -31,9 +32,12 @@ bool is_about(const ComparedNote& note, const std::vector<std::string>& metrics)
 std::string summed(const Comparison& comparison, NoteKind kind,
                    const std::vector<const ComparedNote*>& notes) {
   std::vector<std::pair<std::string, std::size_t>> counts;  // by label, in order
+  std::vector<std::size_t> groups;
   for (const ComparedNote* note : notes)
     for (const std::string& digest : note->groups) {
-      const std::string& label = group_of(comparison, digest).label;
+      const ComparedGroup& group = group_of(comparison, digest);
+      groups.push_back(static_cast<std::size_t>(&group - comparison.groups.data()));
+      const std::string& label = group.label;
       const auto known =
           std::ranges::find(counts, label, &std::pair<std::string, std::size_t>::first);
       if (known == counts.end())
@@ -45,12 +49,14 @@ std::string summed(const Comparison& comparison, NoteKind kind,
   for (const auto& [label, count] : counts)
     words.push_back(fmt::format("{} at {}", label, counted(count, "setting")));
   if (words.empty()) words.push_back(fmt::format("at {}", counted(notes.size(), "setting")));
-  return fmt::format("{}: {}", entry_of(kind).of_several, fmt::join(words, ", "));
+  std::string title(entry_of(kind).of_several);
+  if (kind == NoteKind::target_missed) title = "runs missed " + targets_of(comparison, groups);
+  return fmt::format("{}: {}", title, fmt::join(words, ", "));
 }
 
 }  // namespace
 
-const std::array<NoteKindEntry, 35> kNoteKinds{
+const std::array<NoteKindEntry, 37> kNoteKinds{
     NoteKindEntry{NoteKind::chosen, "chosen", "values were chosen"},
     NoteKindEntry{NoteKind::unequal_search, "unequal_search", "searches are unequal"},
     NoteKindEntry{NoteKind::chosen_on_test, "chosen_on_test", "values were chosen on the test set"},
@@ -75,6 +81,12 @@ const std::array<NoteKindEntry, 35> kNoteKinds{
     NoteKindEntry{NoteKind::target_order, "target_order", "runs missed the target"},
     NoteKindEntry{NoteKind::target_reached, "target_reached", "runs reached the target"},
     NoteKindEntry{NoteKind::target_line, "target_line", "a target is reached between samples"},
+    NoteKindEntry{NoteKind::targets_differ, "targets_differ",
+                  "runs have different targets, so that nothing compares the ways to them"},
+    NoteKindEntry{
+        NoteKind::mid_span, "mid_span",
+        "runs ended at different places, so that consensus_distance_mid is over 20-50 % of "
+        "the shortest run's length"},
     NoteKindEntry{NoteKind::other_settings, "other_settings",
                   "differs from the baseline in more than the algorithm"},
     NoteKindEntry{NoteKind::other_seeds, "other_seeds",

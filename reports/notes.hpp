@@ -33,6 +33,8 @@ enum class NoteKind {
   target_order,  // where some runs missed it, only order counts
   target_reached,
   target_line,         // on the line between two samples
+  targets_differ,      // of runs at one setting
+  mid_span,            // of the shortest run, not of the budget
   other_settings,      // a group differs from its baseline in more than the algorithm
   other_seeds,         // than those of its baseline
   exchange_rates,      // methods exchange at different rates of their own
@@ -58,7 +60,7 @@ struct NoteKindEntry {
   bool of_differences = false;  // of numbers that a table of means alone does not have
 };
 /// In the order of the enumeration.
-extern const std::array<NoteKindEntry, 35> kNoteKinds;
+extern const std::array<NoteKindEntry, 37> kNoteKinds;
 const NoteKindEntry& entry_of(NoteKind kind);
 
 struct ComparedNote {

@@ -108,7 +108,8 @@ struct Contest {
 /// All pairs of groups with outcomes that share a point.
 std::vector<Contest> contests_of(const Comparison& comparison, const std::string& metric) {
   std::vector<Contest> contests;
-  for (const ComparedPoint& point : comparison.points)
+  for (const ComparedPoint& point : comparison.points) {
+    if (is_to_target(metric) && point.targets_differ) continue;
     for (std::size_t i = 0; i < point.groups.size(); ++i)
       for (std::size_t j = i + 1; j < point.groups.size(); ++j) {
         const std::size_t a = point.groups[i], b = point.groups[j];
@@ -117,9 +118,10 @@ std::vector<Contest> contests_of(const Comparison& comparison, const std::string
             always_agrees(comparison.groups[b], metric))
           continue;
         const PairedValues pairs =
-            paired_by_seed(comparison.groups[a], comparison.groups[b], metric, comparison.target);
+            paired_by_seed(comparison.groups[a], comparison.groups[b], metric);
         contests.push_back({a, b, tested(pairs)});
       }
+  }
   return contests;
 }
 

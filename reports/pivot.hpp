@@ -68,7 +68,7 @@ std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
 std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);
 /// The row axes, and for each column mean, half of the 95 % interval, whether it is the best, the
 /// kinds of the notes on it (note_names()) and, where the metric has a margin, whether it is
-/// equivalent to the baseline.
+/// equivalent to the baseline; of *_to_target the target.
 std::string to_csv(const Pivot& pivot, const Comparison& comparison);
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison);
 /// A table environment for the booktabs package, with a caption that says what its numbers are;

@@ -10,6 +10,7 @@
 #include "reports/latex.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -19,9 +20,10 @@ bool is_share(std::string_view metric) {
   return metric.ends_with("accuracy") || metric.find("_accuracy_") != std::string_view::npos;
 }
 
-/// "Test accuracy (%)", "Seconds to target".
-std::string metric_title(const std::string& metric) {
-  return readable_name(metric) + (is_share(metric) ? " (%)" : "");
+/// "Test accuracy (%)", "Seconds to eval_loss = 0.5".
+std::string metric_title(const Pivot& pivot, const Comparison& comparison) {
+  return with_target(readable_name(pivot.metric), targets_of(comparison)) +
+         (is_share(pivot.metric) ? " (%)" : "");
 }
 
 /// "1 seed", "3 seeds", "2 to 5 seeds".
@@ -66,7 +68,7 @@ std::string caption(const Pivot& pivot, const Comparison& comparison) {
   for (std::size_t dot = heading.find(" · "); dot != std::string::npos; dot = heading.find(" · "))
     heading.replace(dot, std::string_view(" · ").size(), ", ");
   std::string text = fmt::format(
-      "{}, {}, over {}{} ({}).", metric_title(pivot.metric), place_text(comparison),
+      "{}, {}, over {}{} ({}).", metric_title(pivot, comparison), place_text(comparison),
       seeds_of(comparison),
       intervals ? ": mean ± half of the 95 % Student-t interval" : ", without an interval",
       heading);
@@ -101,7 +103,7 @@ std::string column_word(const PivotAxis& axis, const std::string& text) {
 }
 
 /// One line of heads for each column axis; equal neighbours share one above those of the last.
-std::string head(const Pivot& pivot) {
+std::string head(const Pivot& pivot, const Comparison& comparison) {
   std::string text;
   const std::size_t levels = std::max<std::size_t>(1, pivot.column_axes.size());
   for (std::size_t level = 0; level < levels; ++level) {
@@ -119,7 +121,7 @@ std::string head(const Pivot& pivot) {
       next = c + 1;
       while (!last && next < pivot.columns.size() && upper(next) == upper(c)) ++next;
       const std::string word = pivot.column_axes.empty()
-                                   ? latex_text(metric_title(pivot.metric))
+                                   ? latex_text(metric_title(pivot, comparison))
                                    : column_word(pivot.column_axes[level], pivot.columns[c][level]);
       const std::size_t place = pivot.row_axes.size() + c + 1;
       cells.push_back(last ? word : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", next - c, word));
@@ -173,8 +175,8 @@ std::string to_latex(const Pivot& pivot, const Comparison& comparison) {
              "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
              "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n"
              "{}\\end{{table}}\n",
-             caption(pivot, comparison), label_of(comparison, pivot.metric), columns, head(pivot),
-             body(pivot, comparison),
+             caption(pivot, comparison), label_of(comparison, pivot.metric), columns,
+             head(pivot, comparison), body(pivot, comparison),
              latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings));
 }
 

@@ -11,6 +11,7 @@
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/text_table.hpp"
 #include "reports/verdict.hpp"
 
@@ -203,6 +204,7 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bo
   const std::string text = e.n == 0 || (interval && e.ci_high) ? format_metric(metric, e)
                            : decimals ? fmt::format("{:.{}f}", e.mean, *decimals)
                                       : format_metric_value(metric, e.mean);
+  if (is_to_target(metric) && !group.target) return "–";
   if (censored(group, metric) > 0) return "reached by " + reached_cell(group, metric);
   if (group.diverged.empty()) return text;
   return fmt::format("{} ({} of {})", text, e.n, group.outcomes());
@@ -210,12 +212,21 @@ std::string pivot_cell(const ComparedGroup& group, const std::string& metric, bo
 
 namespace {
 
+/// "to eval_loss = 0.5"; empty of a metric without a target.
+std::string target_of_table(const Pivot& pivot, const Comparison& comparison) {
+  const std::string targets = is_to_target(pivot.metric) ? targets_of(comparison) : "";
+  return targets.empty() ? "" : fmt::format("to {}", targets);
+}
+
 std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool colour) {
   const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, {});
   const MeanFormat format = interval ? MeanFormat{} : mean_format(pivot, comparison);
   std::string text = bold(pivot.metric, colour);
+  std::string about = target_of_table(pivot, comparison);
   if (const int better = better_direction(pivot.metric); better != 0)
-    text += better > 0 ? "  higher is better" : "  lower is better";
+    about +=
+        fmt::format("{}{} is better", about.empty() ? "" : "; ", better > 0 ? "higher" : "lower");
+  if (!about.empty()) text += "  " + about;
   text += "\n";
   for (std::size_t first = 0, last = 0; first < pivot.rows.size(); first = last) {
     const auto lead = [&](std::size_t row) {
@@ -249,6 +260,7 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
     for (const char* what : {"", " half_width", " best", " notes"})
       header.push_back(column_title(pivot, c) + what);
     if (margin) header.push_back(column_title(pivot, c) + " equivalent");
+    if (is_to_target(pivot.metric)) header.push_back(column_title(pivot, c) + " target");
   }
   std::string text = csv_line(header);
   for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
@@ -265,6 +277,8 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
           group ? note_field(comparison, comparison.groups[*group].group, pivot.metric, false)
                 : "");
       if (margin) fields.emplace_back(group && pivot.equivalent[*group] ? "1" : "");
+      if (is_to_target(pivot.metric))
+        fields.push_back(group ? targets_of(comparison, {*group}) : "");
     }
     text += csv_line(fields);
   }
@@ -272,7 +286,9 @@ std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
 }
 
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
-  std::string text = markdown_cell(comparison.heading) + "\n\n" + pivot.metric + "\n\n|",
+  const std::string target = target_of_table(pivot, comparison);
+  std::string text = fmt::format("{}\n\n{}{}\n\n|", markdown_cell(comparison.heading), pivot.metric,
+                                 target.empty() ? "" : " " + markdown_cell(target)),
               rule = "|";
   for (const PivotAxis& axis : pivot.row_axes) {
     text += fmt::format(" {} |", markdown_cell(axis.title));

@@ -23,7 +23,7 @@ void set_end(Position& position, PositionAxis axis, double end) {
 }
 
 /// All that a comparison can be decided by, so that whatever decides this one is among it.
-void make_up_outcomes(ComparedRun& run, bool always_agrees) {
+void make_up_outcomes(ComparedRun& run, bool always_agrees, bool any_target) {
   const double value = std::stod(run.summary.id);
   std::map<std::string, double>& metrics = run.summary.metrics;
   for (const OutcomeMetric& outcome : kOutcomes) metrics[std::string(outcome.name)] = value;
@@ -31,7 +31,7 @@ void make_up_outcomes(ComparedRun& run, bool always_agrees) {
   for (const std::string_view outcome : outcomes_at_equal())
     for (const auto& [axis, place] : run.equal)
       if (!place.at_end && place.place > 0) metrics[metric_at_equal(outcome, axis)] = value;
-  if (target_of(run.settings, std::nullopt))
+  if (any_target)
     for (const OutcomeMetric& way : kWaysToTarget) metrics[std::string(way.name)] = value;
 }
 
@@ -71,7 +71,11 @@ PlannedVerdict planned_verdict(const std::vector<PlannedOutcome>& planned,
   find_equal_places(runs);
   for (const PlannedOutcome& one : planned)
     if (one.always_agrees) agreeing.insert(one.group);
-  for (ComparedRun& run : runs) make_up_outcomes(run, agreeing.contains(run.summary.group));
+  const bool any_target = std::ranges::any_of(runs, [](const ComparedRun& run) {
+    return target_of(run.settings, std::nullopt).has_value();
+  });
+  for (ComparedRun& run : runs)
+    make_up_outcomes(run, agreeing.contains(run.summary.group), any_target);
   const Comparison comparison = compare_runs(std::move(runs), {}, {}, {plan});
   std::set<PositionAxis> equal;
   for (const EqualPlace& place : comparison.equal)

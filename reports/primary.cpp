@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/methods/method.hpp"
 #include "reports/compare_notes.hpp"
 #include "reports/differences.hpp"
 #include "reports/equal_places.hpp"
 #include "reports/known_metrics.hpp"
-#include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/realised_rate.hpp"
 
 namespace acid {
@@ -21,37 +22,57 @@ bool has_metric(const Comparison& comparison, std::string_view metric) {
   return std::ranges::find(comparison.metrics, metric) != comparison.metrics.end();
 }
 
-/// The target that all runs stop at.
-std::optional<Target> stopped_at(const Comparison& comparison) {
-  std::optional<Target> target;
-  for (const ComparedGroup& group : comparison.groups) {
-    target = target_of(group.settings, std::nullopt);
-    if (!target) return std::nullopt;
-  }
-  return target;
+/// Metrics at a value of which some of the runs stop: the last value is the target's.
+std::set<std::string> stopped_by(const Comparison& comparison) {
+  std::set<std::string> metrics;
+  for (const ComparedGroup& group : comparison.groups)
+    if (const auto target = target_of(group.settings, std::nullopt)) metrics.insert(target->metric);
+  return metrics;
+}
+
+/// Every run is measured against a target, the same one at each setting.
+bool has_ways(const Comparison& comparison) {
+  return std::ranges::all_of(comparison.groups,
+                             [](const ComparedGroup& group) { return group.target.has_value(); }) &&
+         std::ranges::none_of(comparison.points, &ComparedPoint::targets_differ);
 }
 
 /// What the task decides, unless only some of its metrics are compared.
 std::string outcome_of_task(const Comparison& comparison, const std::vector<ComparedRun>& runs) {
   const bool no_gradients = std::ranges::all_of(
       runs, [](const ComparedRun& run) { return run.summary.budget_time.has_value(); });
-  if (stopped_at(comparison)) return std::string(kWaysToTarget[no_gradients ? 1 : 0].name);
+  const std::set<std::string> stopped = stopped_by(comparison);
+  if (!stopped.empty() && has_ways(comparison))
+    return std::string(kWaysToTarget[no_gradients ? 1 : 0].name);
   if (no_gradients) return kMidConsensus;
   for (const OutcomeMetric& outcome : kOutcomes)
-    if (outcome.name != kMidConsensus && has_metric(comparison, outcome.name))
+    if (outcome.name != kMidConsensus && has_metric(comparison, outcome.name) &&
+        !stopped.contains(std::string(outcome.name)))
       return std::string(outcome.name);
   return {};
 }
 
-/// The first that is compared; never what the runs stopped at.
+/// The first that is compared; never what runs stopped at.
 std::string outcome_named(const Comparison& comparison) {
-  const std::optional<Target> target = stopped_at(comparison);
-  if (target)
+  const std::set<std::string> stopped = stopped_by(comparison);
+  if (!stopped.empty() && has_ways(comparison))
     for (const OutcomeMetric& way : kWaysToTarget)
       if (has_metric(comparison, way.name)) return std::string(way.name);
   for (const OutcomeMetric& outcome : kOutcomes)
-    if (has_metric(comparison, outcome.name) && (!target || target->metric != outcome.name))
+    if (has_metric(comparison, outcome.name) && !stopped.contains(std::string(outcome.name)))
       return std::string(outcome.name);
+  return {};
+}
+
+/// The recipe's, where runs can be compared by it; else a note says why not.
+std::string outcome_asked(Comparison& comparison) {
+  const std::string& asked = comparison.plan.primary;
+  if (!is_to_target(asked) || has_ways(comparison)) return asked;
+  comparison.notes.push_back(
+      {NoteKind::other_primary,
+       fmt::format("{}, the primary outcome of the recipe, is not to the same target in all runs "
+                   "of a setting",
+                   asked)});
   return {};
 }
 
@@ -72,7 +93,7 @@ bool is_called(const ComparedGroup& group, const std::string& name) {
 
 void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs,
                     const CompareOptions& options) {
-  const std::string& asked = comparison.plan.primary;
+  const std::string asked = outcome_asked(comparison);
   comparison.primary = asked.empty() ? outcome_of_task(comparison, runs) : asked;
   if (comparison.primary == kMidConsensus && comparison.at.kind == ReadAt::Kind::coordinate)
     comparison.primary = kConsensus;  // asked of a place, it is not answered of the whole run
@@ -84,7 +105,7 @@ void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs
           {NoteKind::other_primary,
            fmt::format("{}, the primary outcome of the recipe, is not among the metrics named",
                        asked)});
-  } else if (is_to_target(comparison.primary) && stopped_at(comparison) &&
+  } else if (is_to_target(comparison.primary) && has_ways(comparison) &&
              !comparison.metrics.empty()) {
     comparison.metrics.push_back(comparison.primary);  // no run reached it, which is a result
   } else {
@@ -147,12 +168,10 @@ std::string words_of(std::string_view metric) {
   return metric == kConsensus ? "consensus distance" : std::string(metric);
 }
 
-std::string words_of(const Comparison& comparison, const ComparedGroup& group,
-                     std::string_view metric) {
+std::string words_of(const ComparedGroup& group, std::string_view metric) {
   const auto* const way = std::ranges::find(kWaysToTarget, metric, &OutcomeMetric::name);
-  const std::optional<Target> target = target_of(group.settings, comparison.target);
-  if (way == kWaysToTarget.end() || !target) return words_of(metric);
-  return fmt::format("{} to {} = {}", way->words, target->metric, format_number(target->value, 6));
+  if (way == kWaysToTarget.end() || !group.target) return words_of(metric);
+  return fmt::format("{} to {}", way->words, target_text(*group.target));
 }
 
 }  // namespace acid

@@ -9,10 +9,11 @@
 namespace acid {
 
 /// What the verdict is about, known before any value is: what the recipe's [comparison] says, else
-/// what the task does. Runs that stop at a target are compared by the way to it, since their last
-/// values are the target's; runs without gradients by their consensus distance, since exchanges
-/// alone change no loss; others by the first outcome of kOutcomes that they record. Where metrics
-/// were named, the first outcome among those. After choosing the metrics, before differences.
+/// what the task does. Where runs stop at a target all are compared by the way to it, since last
+/// values are the target's, or, where targets differ, by another outcome; runs without gradients by
+/// their consensus distance, since exchanges alone change no loss; others by the first outcome of
+/// kOutcomes that they record. Where metrics were named, the first outcome among those. After
+/// choosing the metrics, before differences.
 void choose_primary(Comparison& comparison, const std::vector<ComparedRun>& runs,
                     const CompareOptions& options);
 
@@ -35,7 +36,6 @@ bool has_verdict(const Comparison& comparison, std::string_view metric);
 /// "evaluation accuracy", "gradients to the target". Other metrics go by their names.
 std::string words_of(std::string_view metric);
 /// The same where the group's runs tell which target: "gradients to eval_loss = 0.1".
-std::string words_of(const Comparison& comparison, const ComparedGroup& group,
-                     std::string_view metric);
+std::string words_of(const ComparedGroup& group, std::string_view metric);
 
 }  // namespace acid

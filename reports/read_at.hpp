@@ -38,6 +38,7 @@ Position between(const Position& a, const Position& b, double share);
 struct Target {
   std::string metric;
   double value = 0;
+  bool operator==(const Target&) const = default;
 };
 /// "eval_accuracy=0.9". UsageError for anything else.
 Target parse_target(const std::string& text);

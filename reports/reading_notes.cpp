@@ -11,6 +11,7 @@
 #include "reports/group_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/readings.hpp"
 
 namespace acid {
@@ -141,17 +142,52 @@ void note_area(Comparison& comparison, const CompareOptions& options) {
                         shortest, longest));
 }
 
+/// "AR-SGD eval_accuracy = 0.2, AD-PSGD eval_accuracy = 0.4"
+std::string own_targets(const Comparison& comparison, const ComparedPoint& point) {
+  std::vector<std::string> words;
+  for (const std::size_t g : point.groups)
+    if (const ComparedGroup& group = comparison.groups[g]; group.target)
+      words.push_back(fmt::format("{} {}", group.label, target_text(*group.target)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// Of numbers under one name that are of other places in runs than a reader would think.
+void note_points_read(Comparison& comparison) {
+  for (std::size_t p = 0; p < comparison.points.size(); ++p) {
+    const ComparedPoint& point = comparison.points[p];
+    const auto add = [&](NoteKind kind, std::string text, std::vector<std::string> metrics) {
+      const std::string title = point_title(point);
+      ComparedNote note{kind, (title.empty() ? "" : "at " + title + " ") + std::move(text)};
+      for (const std::size_t g : point.groups) note.groups.push_back(comparison.groups[g].group);
+      note.metrics = std::move(metrics);
+      if (comparison.points.size() > 1) note.point = p;
+      comparison.notes.push_back(std::move(note));
+    };
+    if (point.targets_differ)
+      add(NoteKind::targets_differ,
+          fmt::format("runs have different targets, so that nothing compares the ways to them: {}",
+                      own_targets(comparison, point)),
+          target_metrics(comparison));
+    if (point.mid && point.mid->of_shortest)
+      add(NoteKind::mid_span,
+          fmt::format("runs ended at different places, so that {} is the mean from {} to {} in "
+                      "each, 20-50 % of the shortest run's length",
+                      kMidConsensus, format_on(point.mid->axis, point.mid->from),
+                      format_on(point.mid->axis, point.mid->to)),
+          {kMidConsensus});
+  }
+}
+
 void note_target_reached(Comparison& comparison, const CompareOptions& options) {
   if (!options.target) return;
-  std::size_t all = 0, reached = 0;
+  std::size_t all = 0, there = 0;
   for (const ComparedGroup& group : comparison.groups) {
     all += group.outcomes();
-    reached += group.outcomes() - static_cast<std::size_t>(censored(group, "gradients_to_target"));
+    there += reached(group);
   }
   comparison.notes.push_back(
       {NoteKind::target_reached,
-       fmt::format("{} of {} runs reached {} = {}", reached, all, options.target->metric,
-                   format_number(options.target->value, 6)),
+       fmt::format("{} of {} runs reached {}", there, all, target_text(*options.target)),
        {},
        target_metrics(comparison)});
 }
@@ -182,7 +218,7 @@ void note_readings(GroupNotes notes, const std::vector<ComparedRun>& all,
 
 /// A mean over those that reached a target is no mean over the group: it looks good on a method
 /// that often fails.
-void note_targets(Comparison& comparison, const CompareOptions& options) {
+void note_targets(Comparison& comparison) {
   struct Missed {
     std::string names;
     std::vector<std::string> groups;
@@ -193,12 +229,9 @@ void note_targets(Comparison& comparison, const CompareOptions& options) {
     for (const std::size_t g : comparison.points[p].groups) {
       GroupNotes notes(comparison, p, g);
       const ComparedGroup& group = notes.group();
-      const auto target = target_of(group.settings, options.target);
-      const std::size_t all = group.outcomes();
-      const auto missed = static_cast<std::size_t>(censored(group, "gradients_to_target"));
-      if (!target || missed == 0) continue;
-      const std::string words =
-          fmt::format("{} = {}", target->metric, format_number(target->value, 6));
+      const std::size_t all = group.outcomes(), missed = all - reached(group);
+      if (!group.target || missed == 0) continue;
+      const std::string words = target_text(*group.target);
       if (missed == all) {
         Missed& those = none[words];
         those.names += (those.names.empty() ? "" : "; ") + notes.name();
@@ -228,6 +261,7 @@ void note_readings(Comparison& comparison, const CompareOptions& options) {
   note_train_loss(comparison);
   note_where_read(comparison);
   note_target_reached(comparison, options);
+  note_points_read(comparison);
 }
 
 }  // namespace acid

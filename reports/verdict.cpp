@@ -255,9 +255,9 @@ std::vector<std::string> verdict_sentences(const Comparison& comparison,
   for (const std::size_t g : point.groups) {
     const ComparedGroup& group = comparison.groups[g];
     if (const auto* one = find_difference(comparison, group.group, comparison.primary))
-      sentences.push_back(
-          difference_sentence(group.label, group_of(comparison, one->baseline).label,
-                              words_of(comparison, group, comparison.primary), *one));
+      sentences.push_back(difference_sentence(group.label,
+                                              group_of(comparison, one->baseline).label,
+                                              words_of(group, comparison.primary), *one));
     if (point.baseline && g != *point.baseline) {
       const ComparedGroup& baseline = comparison.groups[*point.baseline];
       if (auto speed = speed_sentence(group, baseline); !speed.empty())
@@ -293,9 +293,9 @@ std::vector<std::string> margin_sentences(const Comparison& comparison,
     if (metric == comparison.primary || metric == kMidConsensus) continue;
     for (const std::size_t g : point.groups)
       if (const auto* one = find_difference(comparison, comparison.groups[g].group, metric))
-        sentences.push_back(difference_sentence(
-            comparison.groups[g].label, group_of(comparison, one->baseline).label,
-            words_of(comparison, comparison.groups[g], metric), *one));
+        sentences.push_back(difference_sentence(comparison.groups[g].label,
+                                                group_of(comparison, one->baseline).label,
+                                                words_of(comparison.groups[g], metric), *one));
   }
   return sentences;
 }
@@ -356,8 +356,8 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
   if (!place || comparison.primary.empty()) return {};
   const Judged judged = judged_at(comparison, point);
   if (!judged.any()) return {};
-  const std::string words = words_of(comparison, comparison.groups[*place], comparison.primary) +
-                            end_words(comparison, point);
+  const std::string words =
+      words_of(comparison.groups[*place], comparison.primary) + end_words(comparison, point);
   const std::string& baseline = comparison.groups[*place].label;
   const std::string lost = diverged_text(comparison, point);
   if (judged.all_equal) return {fmt::format("All had the same {}, to rounding.", words), lost};

@@ -43,6 +43,7 @@ ChartSeries series_of(const ReportData& data, std::size_t g, std::size_t m, std:
       line.push_back(
           {place_on(point.position, data.axes[a], data.gradients_per_epoch[g]), point.value});
     series.seeds.push_back(thinned(line, line.back().x, data.detail.drawn_points / 2));
+    series.whole = series.whole && seed.whole && series.seeds.back().size() == line.size();
   }
   return series;
 }

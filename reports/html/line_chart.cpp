@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
+#include "reports/equal_places.hpp"
 #include "reports/html/looks.hpp"
 #include "reports/html/markup.hpp"
 #include "reports/html/scale.hpp"
@@ -215,27 +217,64 @@ std::string cell_text(const Band& band, std::size_t k, bool geometric) {
   return format_plus_minus(band.mean[k], band.high[k] - band.mean[k]);
 }
 
+/// The curve at x, on the line between its points there, and as it ended where it ended there;
+/// nothing further out.
+std::optional<double> height_at(const std::vector<CurvePoint>& curve, double x) {
+  const double slack = kSameEnd * std::abs(x);
+  if (curve.empty() || x < curve.front().x - slack || x > curve.back().x + slack)
+    return std::nullopt;
+  const auto next = std::ranges::lower_bound(curve, x, {}, &CurvePoint::x);
+  if (next == curve.end()) return curve.back().y;
+  if (next == curve.begin() || next->x == x) return next->y;
+  const CurvePoint& before = *(next - 1);
+  return before.y + (next->y - before.y) * (x - before.x) / (next->x - before.x);
+}
+
+/// The mean over all seeds there, as a band of one cell; empty where one has no value.
+Band band_at(const ChartSeries& series, double x, bool geometric) {
+  std::vector<std::vector<double>> values;
+  for (const auto& seed : series.seeds) {
+    const auto height = height_at(seed, x);
+    if (!height) return {};
+    values.push_back({*height});
+  }
+  return band_over_seeds(values, 1, geometric);
+}
+
+/// Of a series whose lines leave out points: the mean over the cell that holds x.
+std::string cell_at(const Band& band, double x, bool geometric) {
+  if (band.x.empty()) return "";
+  const auto next = std::ranges::lower_bound(band.x, x);
+  auto k = static_cast<std::size_t>(next - band.x.begin());
+  if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
+  const double cell = band.x.size() > 1 ? band.x[1] - band.x[0] : 2 * band.x[0];
+  return std::abs(band.x[k] - x) <= cell ? "≈ " + cell_text(band, k, geometric) : "";
+}
+
 std::string data_table(const LineChart& chart, const Plot& plot) {
   HtmlTable table;
   table.first_number = 0;
   table.head.push_back(chart.x_label);
+  bool any_cell = false;
   for (const ChartSeries& series : chart.series) table.head.push_back(series.label);
   for (int row = 0; row < kTableRows; ++row) {
     const double x = plot.x.high * row / (kTableRows - 1);
     std::vector<Markup> cells{number_text(tick_text(chart.x_ticks, x))};
+    const bool at_end = row == 0 || row == kTableRows - 1;
     for (const ChartSeries& series : chart.series) {
-      const Band& band = series.band;
-      const auto next = std::lower_bound(band.x.begin(), band.x.end(), x);
-      // The cell whose middle is nearest, when it is no further than a cell away.
-      std::size_t k = static_cast<std::size_t>(next - band.x.begin());
-      if (k > 0 && (k == band.x.size() || x - band.x[k - 1] < band.x[k] - x)) --k;
-      const double cell = band.x.size() > 1 ? band.x[1] - band.x[0] : 0;
-      const double reach = std::max(plot.x.high / 100, cell);
-      const bool covered = k < band.x.size() && std::abs(band.x[k] - x) <= reach;
-      cells.push_back(covered ? number_text(cell_text(band, k, chart.logarithmic)) : Markup{"–"});
+      const Band there = band_at(series, x, chart.logarithmic);
+      std::string words = there.x.empty() ? "" : cell_text(there, 0, chart.logarithmic);
+      if (!series.whole && !at_end) words = cell_at(series.band, x, chart.logarithmic);
+      any_cell = any_cell || words.starts_with("≈");
+      cells.push_back(words.empty() ? Markup{"–"} : number_text(words));
     }
     table.rows.push_back(std::move(cells));
   }
+  table.caption =
+      "Means over seeds of the values recorded there or, between samples, on the line that joins "
+      "them; – where a seed has none";
+  table.caption +=
+      any_cell ? "; ≈ means of what was recorded around there, too much to keep." : ".";
   return details("Data", table.html());
 }
 

@@ -14,6 +14,7 @@ struct ChartSeries {
   std::vector<std::vector<CurvePoint>> seeds;
   Band band;
   std::string final = {};  // value at the end, in words
+  bool whole = true;       // seeds have all points that were recorded
 };
 
 /// What theory says, drawn thin and dashed in the colour of its series.
@@ -34,7 +35,9 @@ struct LineChart {
 };
 
 /// A figure: static SVG with axes, direct labels, an accessible title and description, and the mean
-/// curves as a table under <details>. On a logarithmic axis values at or below zero are not drawn,
+/// curves as a table under <details>: means over seeds of what was recorded there, between samples
+/// on the line that joins them; of a band cell only where a series has too many samples to keep
+/// all, and then not at its ends. On a logarithmic axis values at or below zero are not drawn,
 /// nor those more than ten decades below the largest; a note under the chart names the series that
 /// disappear. The range drawn is that of the series, whatever the references do. Without anything
 /// to draw the figure says so.

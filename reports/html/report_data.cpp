@@ -11,6 +11,7 @@
 #include "reports/html/page_script.hpp"
 #include "reports/html/run_curves.hpp"
 #include "reports/parallel_reader.hpp"
+#include "reports/point_readings.hpp"
 #include "store/measurements.hpp"
 
 namespace acid {
@@ -119,7 +120,8 @@ void gather_group(ReportData& data, const ComparedGroup& group, const AxisEnds& 
       RunCurve& curve = run->curves[m];
       if (curve.line.empty()) continue;
       seeds.push_back(&curve);
-      curves[m].seeds.push_back({run->detail.summary.id, run->detail.summary.seed, curve.line});
+      curves[m].seeds.push_back(
+          {run->detail.summary.id, run->detail.summary.seed, curve.line, curve.whole});
     }
     for (const CurveAxis& axis : data.axes)
       curves[m].bands.push_back(
@@ -221,9 +223,11 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
       options.progress);
   std::vector<ComparedRun> compared;
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
+  const std::vector<Selection> selections = selections_of(store, summaries);
+  read_in_points(store, compared, compare, selections);
   read_equal_places(store, compared, compare);
-  data.comparison = compare_runs(compared, compare, selections_of(store, summaries),
-                                 comparison_plans_of(store, summaries));
+  data.comparison =
+      compare_runs(compared, compare, selections, comparison_plans_of(store, summaries));
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);

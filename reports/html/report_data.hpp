@@ -54,6 +54,7 @@ struct SeedCurve {
   std::string run;
   std::uint64_t seed = 0;
   std::vector<SeriesPoint> points;  // thinned, for drawing only
+  bool whole = true;                // nothing was left out
 };
 
 /// One group's curves of one metric, ready to be drawn.

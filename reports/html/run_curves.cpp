@@ -12,13 +12,13 @@
 namespace acid {
 namespace {
 
-using Cell = std::int16_t;
-constexpr Cell kNowhere = -1;  // the position is not known on the axis
+using CellIndex = std::int16_t;
+constexpr CellIndex kNowhere = -1;  // the position is not known on the axis
 
 /// Where the positions of an attempt lie on one axis.
 struct AxisPlaces {
   std::span<const Position> ticks;
-  std::vector<Cell> cells;  // of each tick; the number of cells means: beyond the end
+  std::vector<CellIndex> cells;  // of each tick; the number of cells means: beyond the end
 };
 
 void place(AxisPlaces& places, std::span<const Position> ticks, PositionAxis axis, double end,
@@ -30,7 +30,7 @@ void place(AxisPlaces& places, std::span<const Position> ticks, PositionAxis axi
     const double x = coordinate(tick, axis);
     places.cells.push_back(!(end > 0) || !(x >= 0)
                                ? kNowhere
-                               : static_cast<Cell>(x > end ? cells : cell_of(x, end, cells)));
+                               : static_cast<CellIndex>(x > end ? cells : cell_of(x, end, cells)));
   }
 }
 
@@ -45,7 +45,7 @@ class CellMeans {
   void add(std::span<const TickValue> piece, const AxisPlaces& places) {
     const TickValue* last = nullptr;
     for (const TickValue& one : piece) {
-      const Cell cell = places.cells[one.tick];
+      const CellIndex cell = places.cells[one.tick];
       if (cell == kNowhere) continue;
       if (cell != cell_) {
         if (last != nullptr) before_ = point_of(*last, places);
@@ -76,7 +76,7 @@ class CellMeans {
   }
 
   /// The cells jumped over lie on the straight line from the value before to this one.
-  void enter(Cell cell, const CurvePoint& point) {
+  void enter(CellIndex cell, const CurvePoint& point) {
     close();
     if (before_)
       for (auto k = static_cast<std::size_t>(cell_) + 1; k < static_cast<std::size_t>(cell); ++k) {
@@ -91,7 +91,7 @@ class CellMeans {
   const PositionAxis axis_;
   const double end_;
   std::vector<double> means_;
-  Cell cell_ = kNowhere;  // in which the latest value lies
+  CellIndex cell_ = kNowhere;  // in which the latest value lies
   double sum_ = 0;
   int count_ = 0;
   std::optional<CurvePoint> before_;  // the latest value
@@ -105,7 +105,7 @@ class LineThinner {
   void add(std::span<const TickValue> piece, const AxisPlaces& columns) {
     for (const TickValue& one : piece) {
       if (count_ < most_) all_.push_back({columns.ticks[one.tick], one.value});
-      const Cell column = columns.cells[one.tick];
+      const CellIndex column = columns.cells[one.tick];
       if (count_ == 0 || column != column_) {
         flush();
         column_ = column;
@@ -122,8 +122,10 @@ class LineThinner {
       last_ = {count_ - 1, {columns.ticks[piece.back().tick], piece.back().value}};
   }
 
+  bool is_whole() const { return count_ <= most_; }
+
   std::vector<SeriesPoint> take() {
-    if (count_ <= most_) return std::move(all_);
+    if (is_whole()) return std::move(all_);
     flush();
     keep(last_);
     return std::move(kept_);
@@ -152,7 +154,7 @@ class LineThinner {
   const std::size_t most_;
   std::size_t count_ = 0;
   std::vector<SeriesPoint> all_;  // while there are no more than most_
-  Cell column_ = kNowhere;
+  CellIndex column_ = kNowhere;
   Numbered lowest_, highest_, last_;  // of the column; of all
   std::vector<SeriesPoint> kept_;
   std::size_t newest_kept_ = 0;
@@ -204,6 +206,7 @@ class CurveReducer : public SeriesVisitor {
     for (CurveUnderWay& curve : curves_) {
       RunCurve& out = result.emplace_back();
       for (std::size_t a = 0; a < kAxes.size(); ++a) out.cells[a] = curve.axes[a].take();
+      out.whole = curve.line.is_whole();
       out.line = curve.line.take();
     }
     return result;
@@ -224,8 +227,8 @@ class CurveReducer : public SeriesVisitor {
 std::vector<RunCurve> read_run_curves(const Store& store, const std::string& run_id,
                                       const std::vector<std::string>& metrics, const AxisEnds& ends,
                                       int cells, int points) {
-  ACID_ASSERT(cells > 0 && std::max(cells, points) < std::numeric_limits<Cell>::max(), "{}, {}",
-              cells, points);
+  ACID_ASSERT(cells > 0 && std::max(cells, points) < std::numeric_limits<CellIndex>::max(),
+              "{}, {}", cells, points);
   CurveReducer reducer(metrics, ends, cells, points);
   visit_series(store, run_id, metrics, reducer);
   return reducer.take();

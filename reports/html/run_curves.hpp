@@ -22,6 +22,7 @@ struct RunCurve {
   /// the highest of each column of the first axis that has an end, in the order they came, with the
   /// first and the last. Spikes survive. For drawing only.
   std::vector<SeriesPoint> line;
+  bool whole = true;  // the line has all points
 };
 
 /// Reads these whole-run metrics of a run in one pass, in constant memory; parallel to `metrics`.

@@ -9,6 +9,7 @@
 #include "reports/html/style.hpp"
 #include "reports/html/verdict.hpp"
 #include "reports/numbers.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/power.hpp"
 #include "reports/settings.hpp"
 #include "reports/verdict.hpp"
@@ -149,14 +150,15 @@ std::string verdict_table(const ReportData& data) {
       "Means over the seeds that finished, ± the half-width of the 95 % t interval. Accuracy and "
       "losses are final: the last value of each run. Mid-run consensus is the mean of (1/n) Σ ‖xᵢ "
       "− x̄‖² between 20 and "
-      "50 % of the budget. The exact p against the baseline are adjusted by Holm.";
+      "50 % of the budget or, where runs ended at different places, of the shortest. The exact p "
+      "against the baseline are adjusted by Holm.";
   table.head = group_heads(comparison);
   table.first_number = table.head.size() - 1;
   std::vector<std::string> metrics;
   for (const VerdictColumn& column : kVerdictColumns)
     if (is_compared(comparison, column.metric)) {
       metrics.emplace_back(column.metric);
-      table.head.emplace_back(column.head);
+      table.head.push_back(with_target(std::string(column.head), targets_of(comparison)));
       if (column.metric == comparison.primary) table.head.emplace_back("against the baseline");
     }
   for (const ComparedPoint& point : comparison.points)

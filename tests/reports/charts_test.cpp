@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <regex>
 #include <set>
 
 #include "reports/html/encoding.hpp"
@@ -66,6 +67,29 @@ TEST_CASE("an algorithm has one look in every report, and no two of a report sha
   for (const int style : styles) looks.emplace(colour_of(style), shape_of(style));
   CHECK(looks.size() == more.size());
   CHECK(styles_of_labels({"AR-SGD", "AR-SGD"}) == std::vector<int>{0, 0});
+}
+
+TEST_CASE("the table of a chart has recorded values, at their own places") {
+  const auto row_of = [](const std::string& html, const std::string& place) {
+    const std::string text = std::regex_replace(html.substr(html.find("<summary>Data</summary>")),
+                                                std::regex("<[^>]*>"), " ");
+    std::smatch found;
+    return std::regex_search(text, found, std::regex("\\s" + place + "\\s+(\\S+( \\S+)*)"))
+               ? found[1].str()
+               : std::string();
+  };
+  LineChart chart = chart_of({{0, 2}, {40, 1}, {80, 0.5}}, false);
+  chart.series.front().seeds.push_back({{0, 4}, {40, 3}, {80, 2.5}});
+  // Coarse cells, whose means are not the values at their edges.
+  chart.series.front().band = band_over_seeds({{1.3, 0.6}, {3.3, 2.6}}, 80, false);
+  const std::string html = draw(chart);
+  INFO(html.substr(html.find("<summary>Data</summary>")));
+  CHECK(row_of(html, "0") == "3 ± 13");
+  CHECK(row_of(html, "20") == "2 ± 13");
+  CHECK(row_of(html, "80") == "2 ± 13");
+  chart.series.front().whole = false;  // then its ends alone are known
+  CHECK(row_of(draw(chart), "0") == "3 ± 13");
+  CHECK(row_of(draw(chart), "20").starts_with("≈ 2 ± 13"));
 }
 
 TEST_CASE("linear ticks are round and within the scale") {

@@ -183,7 +183,7 @@ TEST_CASE("CSV has one line per group and metric and quotes what needs it") {
                 "ci_high,test,"
                 "family,verdict,reached,samples_apart,resolution,selected_by,selection_"
                 "values,selection_runs,selection_edges,rounding,margin,p_equivalence,p_equivalence_"
-                "holm,seeds_to_show_equivalent,notes,seeds_to_show\n",
+                "holm,seeds_to_show_equivalent,notes,seeds_to_show,target\n",
                 0) == 0);
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 3 * 9);
   CHECK(csv.find("\"A²CiD², lr 0.1, | a long \"\"label\"\"\"") != std::string::npos);

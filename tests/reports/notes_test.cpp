@@ -190,6 +190,21 @@ Comparison with_rounding() {
   return compare_runs(runs);
 }
 
+/// Two algorithms that stop at targets of their own.
+Comparison stopped_apart() {
+  Runs runs;
+  for (const auto& [algorithm, target] : {std::pair("ar-sgd", 0.5), std::pair("ad-psgd", 0.4)})
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const json settings{{"budget", {{"target", {{"metric", "eval_loss"}, {"value", target}}}}}};
+      runs.push_back(
+          run(algorithm, seed,
+              {{"eval_loss", target}, {"gradients_to_target", 9}, {kMidConsensus, 1 + luck(seed)}},
+              settings));
+      runs.back().mid = MidSpan{PositionAxis::gradients, 2, 5, true};
+    }
+  return compare_runs(runs);
+}
+
 std::vector<Scenario> scenarios() {
   return {{"chosen on the same seeds and the test set", searched(true, false)},
           {"unequal searches", searched(false, true)},
@@ -200,6 +215,8 @@ std::vector<Scenario> scenarios() {
           {"missing values and other seeds", with_gaps()},
           {"other rates", at_other_rates()},
           {"a target", with_target(), "gradients_to_target"},
+          {"targets that differ", stopped_apart(), "gradients_to_target"},
+          {"the middle of the shortest", stopped_apart(), kMidConsensus},
           {"other settings", with_other_settings()},
           {"mean heights", of_metric("auc_eval_loss"), "auc_eval_loss"},
           {"losses of workers", of_metric("train_loss"), "train_loss"},

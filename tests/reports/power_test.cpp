@@ -211,7 +211,7 @@ TEST_CASE("after some seeds a comparison says how many would show what was seen"
                             " more, show it with 80 % power";
   CHECK(has(verdict_sentences(comparison).front(), words));
   CHECK(to_json(comparison)["differences"][0]["seeds_to_show"] == *one.seeds_to_show);
-  CHECK(has(to_csv(comparison), "," + std::to_string(*one.seeds_to_show) + "\n"));
+  CHECK(has(to_csv(comparison), "," + std::to_string(*one.seeds_to_show) + ",\n"));
   // Shown already, diverged, or too few to know the spread.
   for (ComparedRun& each : runs)
     if (each.summary.algorithm == "ad-psgd")

@@ -6,6 +6,7 @@
 #include "engine/base/error.hpp"
 #include "reports/compare.hpp"
 #include "reports/compare_notes.hpp"
+#include "reports/point_readings.hpp"
 #include "store/writer.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -56,7 +57,10 @@ class OneRun {
   ComparedRun read(const char* at, CompareOptions options = {}) const {
     options.at = parse_read_at(at);
     const nlohmann::json settings{{"algorithm", {{"kind", "ad-psgd"}}}};
-    return read_compared_run(store_, run_summaries(store_, {kId}).front(), settings, options);
+    std::vector<ComparedRun> runs{
+        read_compared_run(store_, run_summaries(store_, {kId}).front(), settings, options)};
+    read_in_points(store_, runs, options, {});
+    return runs.front();
   }
   /// −1 where the run has no such metric.
   double value(const char* at, const char* metric = "eval_accuracy",

@@ -11,6 +11,7 @@
 #include "engine/base/rng.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/topology/topology.hpp"
+#include "reports/known_metrics.hpp"
 #include "store/writer.hpp"
 
 namespace acid::synthetic {
@@ -37,6 +38,9 @@ nlohmann::json settings_of(const Shape& shape, const std::string& algorithm, con
   if (algorithm != "ar-sgd") settings["algorithm"]["communication_rate"] = 1.0;
   if (algorithm == shape.algorithms.back() && !shape.learning_rate_override.empty())
     settings["optimizer"]["learning_rate"] = std::stod(shape.learning_rate_override);
+  if (const auto target = shape.targets.find(algorithm); target != shape.targets.end())
+    settings["budget"]["target"] = {{"metric", target->second.metric},
+                                    {"value", target->second.value}};
   return settings;
 }
 
@@ -71,7 +75,17 @@ RunRecord record_of(const Shape& shape, const std::string& algorithm, const Swep
   return record;
 }
 
-void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, double slowness) {
+bool stops(const std::vector<Value>& values, const Shape& shape, const RunRecord& run) {
+  const auto target = shape.targets.find(run.algorithm);
+  if (target == shape.targets.end()) return false;
+  const auto found = std::ranges::find(values, target->second.metric, &Value::metric);
+  const double ahead = found->value - target->second.value;
+  return ahead * better_direction(target->second.metric) >= 0;
+}
+
+/// Where the run ended.
+Position write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape,
+                       double slowness) {
   const bool synchronous = run.algorithm == "ar-sgd";
   const double gap = run.algorithm == "a2cid2" ? 0.05 : 0.3;
   std::uint64_t state = run.seed * 7919 + static_cast<std::uint64_t>(run.workers) +
@@ -107,8 +121,11 @@ void write_samples(RunWriter& writer, const RunRecord& run, const Shape& shape, 
       values.push_back({"idle_share", kWholeRun, (synchronous ? 0.5 : 0.05) + 0.04 * noise()});
     }
     writer.sample(position, values);
-    if (k == shape.samples) writer.progress(position);
+    if (k < shape.samples && !stops(values, shape, run)) continue;
+    writer.progress(position);
+    return position;
   }
+  return {};
 }
 
 /// Worker 0 takes three times as long; only synchronous workers wait for it.
@@ -178,10 +195,12 @@ void execute(Store& store, const RunRecord& run, const Shape& shape) {
       {{"data/train.bin", sha256_hex("train")}}, std::nullopt, std::nullopt, holdings_of(run));
   const double slowness = run.algorithm == "ar-sgd" ? 1.8 : 1.0;
   RunWriter writer(store.folder(), run.id, attempt);
-  write_samples(writer, run, shape, slowness);
+  const Position end = write_samples(writer, run, shape, slowness);
   writer.note(Severity::info, "done");
   writer.flush();
-  store.end_attempt(attempt, result_of(run, shape, slowness));
+  AttemptResult result = result_of(run, shape, slowness);
+  if (shape.targets.contains(run.algorithm)) result.position = end;
+  store.end_attempt(attempt, result);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Shape {
   std::vector<double> learning_rates{0.05};  // each at every number of workers
   std::vector<double> alphas{0};             // of a Dirichlet partition; 0: none
   std::string learning_rate_override;        // set for the last algorithm when not empty
+  std::map<std::string, Target> targets;     // by algorithm: where its runs stop
 };
 
 /// A run as a comparison takes it, with the metrics given.

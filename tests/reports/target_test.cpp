@@ -1,7 +1,10 @@
 // Targets: who reached one, when, and what the verdict says of it.
 #include <algorithm>
+#include <set>
 
 #include "reports/compare.hpp"
+#include "reports/pivot.hpp"
+#include "reports/point_readings.hpp"
 #include "reports/verdict.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
@@ -17,6 +20,32 @@ bool has_note(const Comparison& comparison, const std::string& part) {
     return note.text.find(part) != std::string::npos;
   });
 }
+
+json stopping_at(const std::string& metric, double value) {
+  return {{"budget", {{"target", {{"metric", metric}, {"value", value}}}}}};
+}
+
+std::string words_by(const Comparison& comparison) {
+  std::string words;
+  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
+  return words;
+}
+
+/// A store of these two algorithms with eight seeds each, compared.
+struct Compared {
+  explicit Compared(const std::map<std::string, Target>& targets,
+                    const std::vector<std::string>& algorithms = {"ar-sgd", "ad-psgd"},
+                    const CompareOptions& options = {}) {
+    synthetic::Shape shape;
+    shape.algorithms = algorithms;
+    shape.seeds = 8;
+    shape.targets = targets;
+    comparison = compare(store, synthetic::fill(store, shape), options);
+  }
+  synthetic::Folder folder;
+  Store store{folder.path(), Store::Access::write};
+  Comparison comparison;
+};
 
 }  // namespace
 
@@ -99,4 +128,146 @@ TEST_CASE("a target that some runs did not reach is never averaged away") {
     CHECK(synthetic::has(table, "(3 of 3)"));
     CHECK(synthetic::has(table, "reached by 2 of 3"));
   }
+}
+
+TEST_CASE("a run without a target of its own is read on that of the other runs at its setting") {
+  const Compared one({{"ar-sgd", {"eval_accuracy", 0.7}}});
+  const Comparison& comparison = one.comparison;
+  CHECK(comparison.primary == "gradients_to_target");  // never what some runs stopped at
+  for (const ComparedGroup& group : comparison.groups) {
+    CHECK(group.target == Target{"eval_accuracy", 0.7});
+    CHECK(reached(group) == 8);
+  }
+  const auto* const difference =
+      find_difference(comparison, comparison.groups[1].group, "gradients_to_target");
+  REQUIRE(difference != nullptr);
+  CHECK(difference->value.difference.n == 8);
+  CHECK_FALSE(synthetic::has(words_by(comparison), "0 of 8"));
+  CHECK_FALSE(has_note(comparison, "no run reached"));
+  // The same as where the target is asked for, of all.
+  CompareOptions asked;
+  asked.target = Target{"eval_accuracy", 0.7};
+  const Compared all({}, {"ar-sgd", "ad-psgd"}, asked);
+  CHECK(all.comparison.groups[1].metrics.at("gradients_to_target").mean ==
+        comparison.groups[1].metrics.at("gradients_to_target").mean);
+}
+
+TEST_CASE("ways to different targets are never compared, and every form says why") {
+  const Compared two({{"ar-sgd", {"eval_accuracy", 0.7}}, {"ad-psgd", {"eval_accuracy", 0.8}}});
+  const Comparison& comparison = two.comparison;
+  CHECK(comparison.primary == "eval_loss");
+  for (const char* metric : {"gradients_to_target", "seconds_to_target", "bytes_to_target"})
+    CHECK(find_difference(comparison, comparison.groups[1].group, metric) == nullptr);
+  CHECK(pivot_of(comparison, "gradients_to_target").tests == 0);
+  CHECK_FALSE(synthetic::has(words_by(comparison), "To eval_accuracy"));
+  CHECK(has_note(comparison,
+                 "runs have different targets, so that nothing compares the ways to them: AR-SGD "
+                 "eval_accuracy = 0.7, AD-PSGD eval_accuracy = 0.8"));
+  CHECK(synthetic::has(to_csv(comparison), "targets_differ"));
+  for (const std::string& form : {to_markdown(comparison), to_latex(comparison),
+                                  to_latex(pivot_of(comparison, "bytes_to_target"), comparison)})
+    CHECK(synthetic::has(form, "runs have different targets"));
+  CHECK(synthetic::has(to_text(comparison, false),
+                       "gradients_to_target  to eval_accuracy = 0.7 or eval_accuracy = 0.8;"));
+
+  std::vector<ComparedRun> runs;  // Nor where the recipe asks for it.
+  for (const std::uint64_t seed : {1, 2}) {
+    runs.push_back(run("ar-sgd", seed, {{"gradients_to_target", 1}, {"eval_loss", 2}},
+                       stopping_at("eval_loss", 2)));
+    runs.push_back(run("ad-psgd", seed, {{"gradients_to_target", 2}, {"eval_loss", 1}},
+                       stopping_at("eval_loss", 1)));
+  }
+  ComparisonPlan plan;
+  plan.primary = "gradients_to_target";
+  const Comparison asked = compare_runs(runs, {}, {}, {plan});
+  CHECK(asked.primary.empty());
+  CHECK(has_note(asked, "gradients_to_target, the primary outcome of the recipe, is not to the"));
+}
+
+TEST_CASE("runs without gradients reach their target as others do") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    for (const char* algorithm : {"ad-psgd", "a2cid2"}) {
+      std::map<std::string, double> metrics{{"eval_loss", 0}};
+      if (seed > 1) metrics["time_to_target"] = static_cast<double>(seed);
+      runs.push_back(run(algorithm, seed, metrics, stopping_at("consensus_distance", 6)));
+      runs.back().summary.budget_time = 20;
+    }
+  const Comparison comparison = compare_runs(runs);
+  CHECK_FALSE(has_note(comparison, "no run reached"));
+  CHECK(has_note(comparison, "a2cid2: 3 of 4 runs reached consensus_distance = 6"));
+  CompareOptions options;
+  options.target = Target{"consensus_distance", 6};
+  CHECK(has_note(compare_runs(runs, options), "6 of 8 runs reached consensus_distance = 6"));
+}
+
+TEST_CASE("mid-run consensus distances are of one part of all runs at a setting") {
+  const Compared two({{"a2cid2", {"eval_accuracy", 0.6}}}, {"ad-psgd", "a2cid2"});
+  const Comparison& comparison = two.comparison;
+  const auto& mid = comparison.points.front().mid;
+  REQUIRE(mid);
+  CHECK(mid->of_shortest);
+  double shortest = INFINITY;
+  for (const ComparedGroup& group : comparison.groups)
+    for (const RunSummary& run : group.runs) {
+      shortest = std::min(shortest, static_cast<double>(run.progress.gradients));
+      CHECK(run.metrics.at(kMidConsensus) ==
+            Approx(*mean_between(two.store, run.id, "consensus_distance", mid->axis, mid->from,
+                                 mid->to)));
+    }
+  CHECK(shortest < 0.5 * 400 * 16);
+  CHECK(mid->from == Approx(0.2 * shortest));
+  CHECK(mid->to == Approx(0.5 * shortest));
+  CHECK(has_note(comparison, "20-50 % of the shortest run's length"));
+  CHECK(synthetic::has(to_text(comparison, false), "mean over 20-50 % of the shortest run;"));
+
+  const Compared whole({{"a2cid2", {"eval_accuracy", 0.9}}}, {"ad-psgd", "a2cid2"});
+  CHECK(whole.comparison.points.front().mid->of_shortest ==
+        has_note(whole.comparison, "shortest run's length"));
+  const Compared none({}, {"ad-psgd", "a2cid2"});
+  CHECK(none.comparison.points.front().mid->to == 0.5 * 400 * 16);
+}
+
+TEST_CASE("tables and notes of the way to a target say which") {
+  std::vector<ComparedRun> runs;
+  for (const int workers : {2, 4, 8, 16})
+    for (std::uint64_t seed = 1; seed <= 2; ++seed)
+      for (const char* algorithm : {"ar-sgd", "ad-psgd"}) {
+        json settings = stopping_at("eval_accuracy", 0.25);
+        settings["workers"]["count"] = workers;
+        std::map<std::string, double> metrics{{"eval_loss", 1}};
+        if (seed > 1) metrics["gradients_to_target"] = 100;
+        runs.push_back(run(algorithm, seed, metrics, settings));
+      }
+  const Comparison comparison = compare_runs(runs);
+  const Pivot pivot = pivot_of(comparison, "gradients_to_target");
+  const std::string missed = "runs missed eval_accuracy = 0.25: ar-sgd at 4 settings";
+  CHECK(synthetic::has(to_latex(pivot, comparison),
+                       "\\caption{Gradients to eval\\_accuracy = 0.25,"));
+  CHECK(synthetic::has(to_latex(comparison), "Gradients to eval\\_accuracy = 0.25"));
+  CHECK(synthetic::has(to_text(pivot, comparison, false),
+                       "gradients_to_target  to eval_accuracy = 0.25; lower is better\n"));
+  CHECK(synthetic::has(to_text(pivot, comparison, false), missed));
+  CHECK(synthetic::has(to_markdown(pivot, comparison),
+                       "\n\ngradients_to_target to eval_accuracy = 0.25\n\n"));
+  CHECK(synthetic::has(to_markdown(pivot, comparison), missed));
+  CHECK(synthetic::has(to_csv(pivot, comparison), "ad-psgd target"));
+  CHECK(synthetic::has(to_csv(pivot, comparison), ",eval_accuracy = 0.25"));
+  CHECK(synthetic::has(to_csv(comparison), ",eval_accuracy = 0.25\n"));
+  CHECK(synthetic::has(to_markdown(comparison), "the target is eval_accuracy = 0.25"));
+  const json document = to_json(comparison);
+  CHECK(document["groups"][0]["metrics"]["gradients_to_target"]["target"]["value"] == 0.25);
+}
+
+TEST_CASE("runs that both missed a target are not said to have come to it alike") {
+  std::vector<ComparedRun> runs;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      runs.push_back(run(algorithm, seed, {{"eval_loss", 1}}, stopping_at("eval_accuracy", 0.9)));
+    runs.push_back(run("a2cid2", seed, {{"eval_loss", 1}, {"seconds_to_target", 3}},
+                       stopping_at("eval_accuracy", 0.9)));
+  }
+  const std::string words = words_by(compare_runs(runs));
+  CHECK(synthetic::has(words, "ad-psgd none, since neither reached it"));
+  CHECK_FALSE(synthetic::has(words, "the same, to rounding"));
 }
