@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "engine/methods/method.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/recorder/outcomes.hpp"
 #include "recipes/comparison.hpp"
 #include "reports/realised_rate.hpp"
@@ -80,7 +80,7 @@ bool may_end_earlier(const Budget& budget, const PlannedCourse& course) {
 
 PlannedCourse course_of(const PlannedRun& run) {
   const RunSettings settings = settings_from(run.settings);
-  const Method method = method_of(*find_algorithm(run.algorithm), settings.algorithm, nullptr);
+  const Method method = method_of(algorithm_of(settings.algorithm), settings.algorithm, nullptr);
   PlannedCourse course{.gradients = static_cast<double>(run.budget_gradients) / run.workers};
   if (!method.is_asynchronous()) course.gradients = std::ceil(course.gradients);  // whole rounds
   course.ends[PositionAxis::gradients] = PlannedEnd::exactly(course.gradients * run.workers);

@@ -63,6 +63,14 @@ TEST_CASE("plan says how many seeds a verdict takes, and warns where there are f
   CHECK_THAT(enough.err, !ContainsSubstring("are needed"));
   CHECK_THAT(enough.out, ContainsSubstring("takes " + std::to_string(needed) + " seeds") &&
                              ContainsSubstring("4 of 5 studies"));
+  const auto own =
+      with_seeds("1-6", {"--json", "--set",
+                         "methods=[{ name = \"mine\", rate = 1.0, step = \"x = x - lr * u\", "
+                         "hear = \"x = x - 0.5 * (mine(0) - theirs(0))\" }]",
+                         "--set", "algorithms=[{ kind = \"ar-sgd\" }, { kind = \"mine\" }]"});
+  INFO(own.err);
+  REQUIRE(own.code == 0);
+  CHECK(own.json()["verdict"]["at_ends"] == 4);
   const auto single = acid::test::acid(
       folder, {"plan", "small.toml", "--json", "--set", "algorithms=[\"ar-sgd\"]"});
   CHECK(single.json()["verdict"].is_null());
