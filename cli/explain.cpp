@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cli/terminal/commands.hpp"
 #include "engine/base/names.hpp"
@@ -63,7 +64,7 @@ bool ends_so(std::string_view full, std::string_view asked) {
 
 std::string line_of(const RecipeKey& key) {
   constexpr int kName = 20;
-  std::string text = fmt::format("  {:<{}}{}\n", key.name, kName - 2,
+  std::string text = fmt::format("  {}{}\n", padded(key.name, kName - 2),
                                  wrapped(key.meaning, kLineWidth - kName, std::string(kName, ' ')));
   return text + fmt::format("{:{}}{}\n", "", kName,
                             wrapped(fmt::format("{}; default: {}", key.type, default_of(key)),
@@ -87,12 +88,37 @@ std::string text_of(const RecipeTable& table, const std::vector<RecipeTable>& ta
   return text;
 }
 
-std::string text_of(const Found& found) {
-  const RecipeKey& key = *found.key;
-  std::string text = fmt::format("{}", full_name(*found.table, key));
-  if (found.kind != nullptr) text += fmt::format(" (kind = \"{}\")", found.kind->name);
+/// Places where a key is the same.
+using Alike = std::vector<Found>;
+
+bool are_alike(const RecipeKey& a, const RecipeKey& b) {
+  return std::tie(a.name, a.type, a.fallback, a.meaning, a.example) ==
+         std::tie(b.name, b.type, b.fallback, b.meaning, b.example);
+}
+
+// "optimizer.weight_decay (kind = "sgd", "adamw")", a line for each table.
+std::string places_of(const Alike& alike) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> places;
+  for (const Found& found : alike) {
+    const std::string name = full_name(*found.table, *found.key);
+    if (places.empty() || places.back().first != name) places.push_back({name, {}});
+    if (found.kind != nullptr)
+      places.back().second.push_back(fmt::format("\"{}\"", found.kind->name));
+  }
+  std::string text;
+  for (const auto& [name, kinds] : places) {
+    const std::string of_kinds =
+        kinds.empty() ? "" : fmt::format(" (kind = {})", fmt::join(kinds, ", "));
+    text += wrapped(name + of_kinds, kLineWidth, "    ") + "\n";
+  }
+  return text;
+}
+
+std::string text_of(const Alike& alike) {
+  const RecipeKey& key = *alike.front().key;
+  std::string text = places_of(alike);
   text +=
-      fmt::format("\n  meaning  {}\n", wrapped(key.meaning, kLineWidth - 11, std::string(11, ' ')));
+      fmt::format("  meaning  {}\n", wrapped(key.meaning, kLineWidth - 11, std::string(11, ' ')));
   text += fmt::format("  type     {}\n  default  {}\n  example  {}\n", key.type, default_of(key),
                       key.example);
   return text;
@@ -102,7 +128,7 @@ std::string overview(const std::vector<RecipeTable>& tables) {
   constexpr int kName = 40;
   std::string text = "What a recipe can say, table by table:\n\n";
   for (const RecipeTable& table : tables)
-    text += fmt::format("  {:<{}}{}\n", heading_of(table), kName - 2,
+    text += fmt::format("  {}{}\n", padded(heading_of(table), kName - 2),
                         wrapped(table.summary, kLineWidth - kName, std::string(kName, ' ')));
   return text +
          "\n'acid explain optimizer' explains a table, 'acid explain learning_rate' a key, 'acid "
@@ -115,16 +141,19 @@ std::string explanation(const std::string& asked, const std::vector<RecipeTable>
     if (!table.path.empty() && ends_so(table.path, asked))
       text += (text.empty() ? "" : "\n") + text_of(table, tables);
   std::vector<std::string> known;
-  std::vector<std::string> said;  // keys that several kinds have alike
+  std::vector<Alike> all;
   for (const Found& found : all_keys(tables)) {
     known.push_back(full_name(*found.table, *found.key));
     known.push_back(found.key->name);
     if (!ends_so(known[known.size() - 2], asked)) continue;
-    const std::string one = text_of(found);
-    if (std::ranges::find(said, one) != said.end()) continue;
-    said.push_back(one);
-    text += (text.empty() ? "" : "\n") + one;
+    const auto same = std::ranges::find_if(
+        all, [&](const Alike& alike) { return are_alike(*alike.front().key, *found.key); });
+    if (same == all.end())
+      all.push_back({found});
+    else
+      same->push_back(found);
   }
+  for (const Alike& alike : all) text += (text.empty() ? "" : "\n") + text_of(alike);
   for (const RecipeTable& table : tables)
     for (const RecipeKind& kind : table.kinds)
       if (kind.name == asked) {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
+#include "cli/method_notation.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/table.hpp"
 #include "engine/base/error.hpp"
@@ -88,14 +90,6 @@ Method made_of(const AlgorithmEntry& entry) {
   return entry.make(with_fallbacks(entry.fields, json::object()), nullptr);
 }
 
-// Of a method that the catalog has as a listing; a kernel's listing stands for it.
-std::optional<Listing> listing_of(const AlgorithmEntry& entry) {
-  if (entry.listing != nullptr) return *entry.listing;
-  const std::string_view text = listing_text(entry.name);
-  std::vector<Finding> findings;
-  return text.empty() ? std::nullopt : read_listing(json_of_toml(text), findings);
-}
-
 json document_of_method(const AlgorithmEntry& entry) {
   const Method method = made_of(entry);
   json document{{"name", entry.name},
@@ -163,11 +157,17 @@ std::string turns_of(const Listing& listing) {
 }
 
 // A formula of other parameters, or the value.
-std::string shown_default(const Field& field, const std::optional<Listing>& listing) {
-  if (listing)
-    for (const ListedParameter& one : listing->parameters)
-      if (one.name == field.name && one.formula) return print(*one.formula) + " ";
-  return std::string(field.fallback);
+std::string shown_default(const AlgorithmEntry& entry, const Field& field) {
+  const std::string formula = default_formula(entry, field.name);
+  return formula.empty() ? std::string(field.fallback) : formula;
+}
+
+// A line for each symbol.
+std::string text_of_notation(const std::vector<std::string>& symbols) {
+  std::string text;
+  for (const std::string& said : symbols)
+    text += fmt::format("  {:<13}{}\n", text.empty() ? "notation" : "", said);
+  return text;
 }
 
 std::string text_of_method(const AlgorithmEntry& entry) {
@@ -182,13 +182,15 @@ std::string text_of_method(const AlgorithmEntry& entry) {
           "  " + wrapped(fmt::format("{:<13}{}", what, said), kWidth, std::string(kAt, ' ')) + "\n";
   };
   if (listing) line("recursion", listing->about.recursion);
+  if (listing) text += text_of_notation(notation_of(entry, *listing));
   if (listing) line("differs", listing->about.differs);
   if (method.has_meetings()) {
     text += fmt::format("  when         {} exchanges of drawn pairs per worker and gradient\n",
                         method.rate);
   } else {
     const std::string overlap = overlap_of(method.round);
-    text += fmt::format("  when         {}\n", listing ? listing->round : "in rounds");
+    text +=
+        fmt::format("  when         {}\n", listing ? written_round(listing->round) : "in rounds");
     text += fmt::format("  meanwhile    {}\n", overlap.empty()
                                                    ? "nothing is computed while messages travel"
                                                    : overlap + " computed while messages travel");
@@ -210,12 +212,14 @@ std::string text_of_method(const AlgorithmEntry& entry) {
     }
   }
   if (!entry.fields.empty()) {
-    constexpr int kHelpAt = 36, kHelpWidth = 100;
+    constexpr std::size_t kNameWidth = 20, kDefaultWidth = 14;
+    constexpr int kHelpWidth = 100;
     text += "\nparameters of the algorithm, with their defaults\n";
     for (const Field& field : entry.fields)
-      text += wrapped(fmt::format("  {:<20}{:<14}{}", field.name, shown_default(field, listing),
-                                  field.help),
-                      kHelpWidth, std::string(kHelpAt, ' ')) +
+      text += "  " +
+              wrapped(fmt::format("{}{}{}", padded(field.name, kNameWidth),
+                                  padded(shown_default(entry, field), kDefaultWidth), field.help),
+                      kHelpWidth, std::string(2 + kNameWidth + kDefaultWidth, ' ')) +
               "\n";
   }
   if (!listing_text(entry.name).empty())

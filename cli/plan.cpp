@@ -19,7 +19,6 @@
 #include "engine/methods/method.hpp"
 #include "exports/text.hpp"
 #include "reports/numbers.hpp"
-#include "reports/power.hpp"
 #include "reports/settings.hpp"
 
 namespace acid {
@@ -166,8 +165,9 @@ std::string text_of_agreement(const Plan& plan) {
     if (told.insert(line).second) text += line;
   }
   if (text.empty()) return text;
-  return "\nAn exchange leaves of the workers' differences, in the long run and gradients "
-         "apart:\n" +
+  return "\nOf what workers differ by, one exchange leaves this share (in the long run, without "
+         "what "
+         "gradients add):\n" +
          text;
 }
 
@@ -198,20 +198,6 @@ std::string text_of_count(const Plan& plan) {
       counted(search.final_count(), "run"));
 }
 
-// What it takes that a difference can be shown at all, and which one is likely to be.
-std::string text_of_verdict(const PlannedVerdict& verdict) {
-  if (verdict.comparisons == 0) return "";
-  std::string text = fmt::format(
-      "\nThe verdict is over {}.\nIt takes {} at least; there are {}", family_words(verdict),
-      counted(static_cast<std::uint64_t>(verdict.seeds_needed), "seed"), verdict.seeds);
-  if (verdict.effect_shown)
-    text += fmt::format(
-        ", which show a difference of {} standard\ndeviations of the differences paired by seed "
-        "with {:.0f} % power",
-        format_number(*verdict.effect_shown, 3), 100 * kPower);
-  return text + ".\n";
-}
-
 Exit plan(const PlanOptions& options) {
   const Plan compiled = options.recipe.compile();
   const PlannedVerdict verdict = verdict_of(compiled);
@@ -230,7 +216,7 @@ Exit plan(const PlanOptions& options) {
                            to_text(table_of(compiled, false))));
     print_data(text_of_training(compiled) + text_of_shared(compiled) + text_of_examples(compiled) +
                text_of_schedules(compiled) + text_of_agreement(compiled) +
-               text_of_verdict(verdict));
+               (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));
     print_data("\nAn id is the first 12 digits of the run's SHA-256 digest (--json has all 64).\n");
   }
   return Exit::ok;

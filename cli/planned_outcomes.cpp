@@ -1,8 +1,12 @@
 #include "cli/planned_outcomes.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
+#include "engine/methods/listed.hpp"
+#include "engine/recorder/outcomes.hpp"
 #include "recipes/comparison.hpp"
 #include "reports/realised_rate.hpp"
 #include "settings/run_settings.hpp"
@@ -10,27 +14,111 @@
 namespace acid {
 namespace {
 
-bool may_end_earlier(const Budget& budget) {
-  return std::isfinite(budget.seconds) || std::isfinite(budget.bytes) || budget.target;
+bool is_instant(const LinkCost& link) {
+  return link.latency_seconds == 0 && link.bytes_per_second == 0;
 }
 
-/// Gradients are known where nothing ends the run earlier, bytes where no exchange is drawn
-/// besides; what time it takes nobody knows.
+bool is_instant(const NetworkModel& network) {
+  return is_instant(network.link) && (!network.hubs || is_instant(*network.hubs)) &&
+         std::ranges::all_of(network.edges,
+                             [](const auto& edge) { return is_instant(edge.second); });
+}
+
+/// Simulated time that nothing is drawn for and no message costs. Who is slow is waited for in
+/// rounds; elsewhere the others compute more meanwhile.
+std::optional<PlannedEnd> end_in_seconds(const Method& method, const RunSettings& settings,
+                                         double gradients) {
+  const VirtualOptions& model = settings.execution.simulation;
+  const ComputeModel& compute = model.compute;
+  if (settings.execution.driver != DriverKind::virtual_time || !is_instant(model.network) ||
+      !compute.pauses.empty())
+    return std::nullopt;
+  if (method.has_meetings() && model.gradient_clock == GradientClock::poisson)
+    return PlannedEnd::drawn_around(gradients * compute.gradient_seconds,
+                                    gradients * settings.workers);
+  if (compute.kind != ComputeKind::constant || compute.slowdown_probability > 0)
+    return std::nullopt;
+  double slowest = 1;
+  if (!compute.slow_factors.empty()) {
+    const auto [least, most] = std::ranges::minmax(compute.slow_factors);
+    if (least != most && method.is_asynchronous()) return std::nullopt;
+    slowest = most;
+  }
+  const double each = slowest * compute.gradient_seconds * (1 + model.cost.optimizer_share);
+  return PlannedEnd::exactly(std::ceil(gradients) * each);
+}
+
+/// What the plan expects, unless it is drawn how many messages there are.
+std::optional<PlannedEnd> end_in_bytes(const PlannedRun& run, const Method& method,
+                                       double gradients) {
+  if (const auto rate = nominal_rate(run.settings))
+    return PlannedEnd::drawn_around(run.bytes,
+                                    *rate * static_cast<double>(run.budget_gradients) / 2);
+  if (run.graph.schedule && run.graph.schedule->period == 0) return std::nullopt;
+  if (run.exchanges_per_gradient == 1 && !method.varies() && !method.has_server())
+    return PlannedEnd::exactly(run.bytes * gradients * run.workers /
+                               static_cast<double>(run.budget_gradients));
+  if (method.round_at) return std::nullopt;  // how many depends on who is slow
+  const double exchanges = run.exchanges_per_gradient * gradients;
+  if (exchanges < 1) return run.bytes == 0 ? std::optional(PlannedEnd{}) : std::nullopt;
+  if (exchanges == std::round(exchanges) && !method.varies())
+    return PlannedEnd{run.bytes, run.bytes, exchanges};
+  const double one = run.bytes / exchanges * (method.has_server() ? run.workers : 1);
+  return PlannedEnd{run.bytes - one, run.bytes + one, exchanges};
+}
+
+/// Whether what counts besides gradients may end the run before.
+bool may_end_earlier(const Budget& budget, const PlannedCourse& course) {
+  const auto most = [&](PositionAxis axis) {
+    const auto& end = course.ends.at(axis);
+    return end ? end->most : std::numeric_limits<double>::infinity();
+  };
+  return budget.target ||
+         (std::isfinite(budget.seconds) && most(PositionAxis::seconds) >= budget.seconds) ||
+         (std::isfinite(budget.bytes) && most(PositionAxis::bytes) >= budget.bytes);
+}
+
+PlannedCourse course_of(const PlannedRun& run) {
+  const RunSettings settings = settings_from(run.settings);
+  const Method method = method_of(algorithm_of(settings.algorithm), settings.algorithm, nullptr);
+  PlannedCourse course{.gradients = static_cast<double>(run.budget_gradients) / run.workers};
+  if (!method.is_asynchronous()) course.gradients = std::ceil(course.gradients);  // whole rounds
+  course.ends[PositionAxis::gradients] = PlannedEnd::exactly(course.gradients * run.workers);
+  course.ends[PositionAxis::seconds] = end_in_seconds(method, settings, course.gradients);
+  course.ends[PositionAxis::bytes] = end_in_bytes(run, method, course.gradients);
+  if (may_end_earlier(settings.budget, course))
+    for (auto& [axis, end] : course.ends) end.reset();
+  if (const auto& end = course.ends[PositionAxis::seconds];
+      end && std::isfinite(settings.cadence.every_seconds))
+    course.every = settings.cadence.every_seconds / end->most * course.gradients;
+  else if (std::isfinite(settings.cadence.evaluate_every))
+    course.every = settings.cadence.evaluate_every;
+  return course;
+}
+
+/// Outcomes that the run will not have.
+std::set<std::string, std::less<>> lacking(const PlannedRun& run) {
+  std::set<std::string, std::less<>> names;
+  const auto& kept = settings_from(run.settings).record.metrics;
+  for (const OutcomeMetric& outcome : kOutcomes) {
+    const bool is_consensus = outcome.name == kMidConsensus;
+    const std::string_view recorded = is_consensus ? "consensus_distance" : outcome.name;
+    const bool has = outcome.name != "eval_accuracy" || run.examples;
+    if (!has || (kept && !kept->contains(recorded))) names.emplace(outcome.name);
+  }
+  return names;
+}
+
 PlannedOutcome outcome_of(const PlannedRun& run) {
-  PlannedOutcome planned{
-      .group = run.group,
-      .algorithm = run.algorithm,
-      .label = run.label,
-      .seed = run.seed,
-      .settings = run.settings,
-      .has_gradients = run.budget_gradients > 0,
-      .always_agrees = always_agrees(run),
-      .ends = {
-          {PositionAxis::gradients, {}}, {PositionAxis::seconds, {}}, {PositionAxis::bytes, {}}}};
-  if (may_end_earlier(settings_from(run.settings).budget)) return planned;
-  planned.ends[PositionAxis::gradients] = static_cast<double>(run.budget_gradients);
-  if (!nominal_rate(run.settings)) planned.ends[PositionAxis::bytes] = run.bytes;
-  return planned;
+  return {.group = run.group,
+          .algorithm = run.algorithm,
+          .label = run.label,
+          .seed = run.seed,
+          .settings = run.settings,
+          .has_gradients = run.budget_gradients > 0,
+          .always_agrees = always_agrees(run),
+          .lacks = lacking(run),
+          .course = run.budget_gradients > 0 ? course_of(run) : PlannedCourse{}};
 }
 
 }  // namespace

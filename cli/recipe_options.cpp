@@ -44,9 +44,9 @@ void say_warnings(const Plan& plan) {
     for (const std::string& warning : run.warnings)
       if (said.insert(warning).second) say(fmt::format("acid: warning: {}", warning));
   const PlannedVerdict verdict = verdict_of(plan);
-  if (verdict.too_few())
-    say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", too_few_words(verdict),
-                    verdict.seeds_needed));
+  if (const std::string words = too_few_words(verdict); !words.empty())
+    say(fmt::format("acid: warning: {}; write seeds = \"1-{}\"", words,
+                    verdict.seeds_needed_for_all));
   std::signal(SIGPIPE, before);
 }
 

@@ -116,10 +116,11 @@ void resolve_schedule(json& schedule, const Pace& pace, const json& budget, cons
     const json last = is_list ? counts.empty() ? json(0) : counts.back() : counts;
     const json& share = is_list && !counts.empty() ? found->back() : *found;
     if (share.is_number() && share.get<double>() >= 1)
-      report(path, {fmt::format("{}: {:.12g} {} are not within the budget, which ends after {:.9g}",
-                                path, last.get<double>(), unit, end / per_unit),
-                    is_list ? "leave out what the run does not come to, or make it longer"
-                            : "let the learning rate rise in less than the whole run"});
+      report(path + "." + unit,
+             {fmt::format("{}: {:.12g} {} are not within the budget, which ends after {:.9g}", path,
+                          last.get<double>(), unit, end / per_unit),
+              is_list ? "leave out what the run does not come to, or make it longer"
+                      : "let the learning rate rise in less than the whole run"});
   }
 }
 

@@ -165,7 +165,8 @@ void check_milestones(Checker& checker, const Node& node, const nlohmann::json& 
   double last = 0;
   for (const nlohmann::json& milestone : milestones) {
     if (milestone.get<double>() <= last) {
-      checker.diagnostics().error(place_of(node, "milestones"),
+      const std::string unit = found->is_object() ? "." + found->begin().key() : "";
+      checker.diagnostics().error(place_of(node, "milestones" + unit),
                                   "optimizer.schedule.milestones must ascend",
                                   "sort them, each once: milestones = [0.5, 0.75]");
       return;

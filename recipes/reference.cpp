@@ -10,6 +10,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
+#include "engine/methods/listed.hpp"
 #include "engine/methods/method.hpp"
 #include "recipes/parse.hpp"
 #include "recipes/sections.hpp"
@@ -286,22 +287,28 @@ class Collector {
     const std::string path = written_path(declared.path);
     const auto table = std::ranges::find(tables, path, &RecipeTable::path);
     ACID_ASSERT(table != tables.end(), "no words for the table '{}'", path);
-    if (declared.kind == nullptr) return add_key(table->keys, *declared.field);
+    if (declared.kind == nullptr) return add_key(table->keys, key_of(*declared.field));
     auto kind = std::ranges::find(table->kinds, declared.kind->name, &RecipeKind::name);
     if (kind == table->kinds.end())
       kind = table->kinds.insert(kind, {.name = std::string(declared.kind->name),
                                         .summary = std::string(declared.kind->summary)});
     kind->is_default = kind->is_default || declared.is_default;
-    if (declared.field != nullptr) add_key(kind->keys, *declared.field);
+    if (declared.field == nullptr) return;
+    RecipeKey key = key_of(*declared.field);
+    if (path == "algorithms")
+      if (const AlgorithmEntry* const entry = find_algorithm(kind->name))
+        if (std::string formula = default_formula(*entry, key.name); !formula.empty())
+          key.fallback = std::move(formula);
+    add_key(kind->keys, std::move(key));
   }
 
   std::vector<RecipeTable> tables;
 
  private:
   // Once: some tables are looked for several times.
-  static void add_key(std::vector<RecipeKey>& keys, const Field& field) {
-    if (std::ranges::find(keys, field.name, &RecipeKey::name) == keys.end())
-      keys.push_back(key_of(field));
+  static void add_key(std::vector<RecipeKey>& keys, RecipeKey key) {
+    if (std::ranges::find(keys, key.name, &RecipeKey::name) == keys.end())
+      keys.push_back(std::move(key));
   }
 };
 

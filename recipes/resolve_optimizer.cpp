@@ -136,6 +136,20 @@ void Resolver::look_at_schedule(const Pace& pace) {
   resolve_schedule(schedule, pace, s_["budget"], [&](std::string_view path, Problem problem) {
     error(path, std::move(problem.message), std::move(problem.remedy));
   });
+  const json& warmup = schedule["warmup"];
+  if (schedule.contains("milestones") && schedule["milestones"].is_array() && warmup.is_number())
+    for (const json& milestone : schedule["milestones"])
+      if (milestone.get<double>() < warmup.get<double>()) {
+        const std::string path = "optimizer.schedule.milestones";
+        out_.warn(
+            place(path),
+            {fmt::format("{}: one is at {:.3g} of the budget, within the warm-up, which lasts "
+                         "until {:.3g}: the learning rate rises to its full height all the "
+                         "same and drops at the warm-up's end",
+                         path, milestone.get<double>(), warmup.get<double>()),
+             "place milestones after the warm-up, or shorten that"});
+        break;
+      }
   // Without linear scaling that is where it begins anyhow.
   if (schedule["scale_with_workers"] == "none" && schedule.contains("warmup_from") &&
       schedule["warmup_from"] == 0.0)

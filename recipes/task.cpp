@@ -74,13 +74,21 @@ const AnalyticEntry* analytic_of(const nlohmann::json& dataset) {
   return kind == dataset.end() ? nullptr : find_analytic(kind->get<std::string>());
 }
 
-// A key that an analytic task cannot use.
+// A key that an analytic task cannot use, and who can.
 void refuse(Checker& checker, const Node* given, const AnalyticEntry& entry) {
   if (given == nullptr) return;
+  const std::string& key = given->key;
+  std::string others;
+  if (key == "batch_size" || key == "partition" || key == "validation")
+    for (const AnalyticEntry& other : analytic_catalog())
+      if (other.uses_batches) others += fmt::format("{} and ", other.name);
   checker.diagnostics().error(
       given->key_place,
-      fmt::format("task.{} has no meaning for the analytic task '{}'", given->key, entry.name),
-      fmt::format("remove {}: {}", given->key, entry.summary));
+      fmt::format("task.{} has no meaning for the analytic task '{}'", key, entry.name),
+      key == "model" ? fmt::format("remove it: {} is trained without one", entry.name)
+                     : fmt::format("remove it: {}tasks that train a model have {}, such as "
+                                   "dataset = \"glyphs\" with model = \"linear\"",
+                                   others, key));
 }
 
 }  // namespace

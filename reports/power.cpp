@@ -65,12 +65,21 @@ std::optional<int> first_with(const std::function<bool(int)>& has_power) {
 
 double smallest_p(int pairs) { return std::min(1.0, 2 / std::exp2(pairs)); }
 
-int seeds_needed(std::size_t comparisons) {
+namespace {
+
+/// `sides` of a test that has a p of 1/2ⁿ on each.
+int seeds_needed_for(std::size_t comparisons, double sides) {
   ACID_ASSERT(comparisons > 0, "a family of {}", comparisons);
   int pairs = 2;
-  while (smallest_p(pairs) * static_cast<double>(comparisons) > kLargestP) ++pairs;
+  while (sides / std::exp2(pairs) * static_cast<double>(comparisons) > kLargestP) ++pairs;
   return pairs;
 }
+
+}  // namespace
+
+int seeds_needed(std::size_t comparisons) { return seeds_needed_for(comparisons, 2); }
+
+int seeds_needed_within(std::size_t comparisons) { return seeds_needed_for(comparisons, 1); }
 
 std::size_t family_size(const Comparison& comparison) {
   std::size_t most = 1;

@@ -17,6 +17,9 @@ double smallest_p(int pairs);
 /// Fewest pairs whose smallest p is significant even as the smallest of the family: below, no
 /// comparison can be decided unless others are, too.
 int seeds_needed(std::size_t comparisons);
+/// The same of two one-sided tests that a difference is within its margin, whose smallest p is
+/// 1/2ⁿ.
+int seeds_needed_within(std::size_t comparisons);
 
 /// How many comparisons the primary outcome's family has, at least 1; without a primary outcome the
 /// largest family.

@@ -110,6 +110,11 @@ std::string shortened(std::string_view text, int width) {
   return std::string(text.substr(0, at)) + "…";
 }
 
+std::string padded(std::string_view text, std::size_t width) {
+  const auto taken = static_cast<std::size_t>(terminal_columns(text));
+  return std::string(text) + std::string(std::max(width, taken + 2) - taken, ' ');
+}
+
 std::string wrapped(std::string_view text, int width, std::string_view indent) {
   std::string result, line;
   int line_width = 0;

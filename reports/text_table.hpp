@@ -18,6 +18,9 @@ int terminal_columns(std::string_view text);
 /// At most `width` columns; what is cut is replaced by "…".
 std::string shortened(std::string_view text, int width);
 
+/// Padded to `width` columns, at least two of them blank, so that what follows stands apart.
+std::string padded(std::string_view text, std::size_t width);
+
 /// Breaks at spaces into lines of at most `width` columns (a longer word has a line of its own);
 /// lines after the first start with `indent`.
 std::string wrapped(std::string_view text, int width, std::string_view indent = {});

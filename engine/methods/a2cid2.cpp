@@ -20,7 +20,7 @@ constexpr std::array kA2cid2Fields = {
     Field{.name = "eta",
           .type = FieldType::number,
           .fallback = "null",
-          .help = "mixing rate of x and its momentum copy; default 1/(2 sqrt(chi1 chi2))",
+          .help = "mixing rate of x and its momentum copy",
           .minimum = 0,
           .needs_peers = true},
     Field{.name = "alpha",
@@ -33,7 +33,7 @@ constexpr std::array kA2cid2Fields = {
     Field{.name = "alpha_tilde",
           .type = FieldType::number,
           .fallback = "null",
-          .help = "step of the momentum copy; default sqrt(chi1/chi2)/2",
+          .help = "step of the momentum copy",
           .minimum = 0,
           .needs_peers = true},
 };

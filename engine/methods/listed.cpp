@@ -83,9 +83,7 @@ class ListedEntry {
                 .fallback = parameter.formula ? std::string_view("null")
                                               : kept(json(parameter.value).dump()),
                 .help = parameter.help};
-    if (field.help.empty())
-      field.help = parameter.formula ? kept("default " + print(*parameter.formula))
-                                     : std::string_view("a number of the method");
+    if (field.help.empty()) field.help = "a number of the method";
     if (parameter.minimum) field.minimum = *parameter.minimum;
     if (parameter.maximum) field.maximum = *parameter.maximum;
     fields_.push_back(field);
@@ -231,6 +229,21 @@ ListedEntries& listed_entries() {
 }  // namespace
 
 const AlgorithmEntry& listed_entry(const Listing& listing) { return listed_entries().of(listing); }
+
+std::optional<Listing> listing_of(const AlgorithmEntry& entry) {
+  if (entry.listing != nullptr) return *entry.listing;
+  const std::string_view text = listing_text(entry.name);
+  std::vector<Finding> findings;
+  return text.empty() ? std::nullopt : read_listing(json_of_toml(text), findings);
+}
+
+std::string default_formula(const AlgorithmEntry& entry, std::string_view parameter) {
+  const std::optional<Listing> listing = listing_of(entry);
+  if (!listing) return {};
+  for (const ListedParameter& one : listing->parameters)
+    if (one.name == parameter && one.formula) return print(*one.formula);
+  return {};
+}
 
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,
                                       const Topology& topology) {

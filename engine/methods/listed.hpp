@@ -20,6 +20,12 @@ const AlgorithmEntry& listed_entry(const Listing& listing);
 /// catalog's. Throws Error where it is none of this program's.
 const AlgorithmEntry& algorithm_of(const nlohmann::json& algorithm);
 
+/// What an entry computes: its own listing, or that which a kernel has the bits of. Absent where
+/// the catalog has none.
+std::optional<Listing> listing_of(const AlgorithmEntry& entry);
+/// The formula of other parameters that a parameter's default is; empty: it is a value.
+std::string default_formula(const AlgorithmEntry& entry, std::string_view parameter);
+
 /// Why the method cannot be run on the graph: "it needs lambda_min >= -1/3, here it is -0.5".
 /// Nothing where it can.
 std::optional<std::string> unmet_need(const AlgorithmEntry& entry, const Method& method,

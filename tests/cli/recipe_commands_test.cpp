@@ -43,19 +43,34 @@ TEST_CASE("plan says how many seeds a verdict takes, and warns where there are f
   INFO(few.err);
   REQUIRE(few.code == 0);
   const auto verdict = few.json()["verdict"];
-  const int comparisons = verdict["comparisons"], needed = verdict["seeds_needed"];
+  const int fewest = verdict["comparisons_at_least"], needed = verdict["seeds_needed"],
+            all = verdict["seeds_needed_for_all"];
   CHECK(verdict["settings"] == 4);
   CHECK(verdict["seeds"] == 6);
-  CHECK(comparisons > verdict["at_ends"].get<int>());
-  CHECK(std::exp2(1 - needed) * comparisons <= 0.05);
-  CHECK(std::exp2(2 - needed) * comparisons > 0.05);
+  CHECK(verdict["primary"] == "eval_loss");
+  CHECK(verdict["at_ends"] == 8);
+  CHECK(verdict["comparisons"] ==
+        8);  // all end at one second, and samples are too far apart for equal bytes
+  const auto finer = with_seeds("1-6", {"--json", "--set", "evaluation.every_gradients=8"});
+  CHECK(finer.json()["verdict"]["comparisons_at_least"] == 16);
+  CHECK(finer.json()["verdict"]["equal"] == nlohmann::json{"bytes"});
+  CHECK(std::exp2(1 - needed) * fewest <= 0.05);
+  CHECK(std::exp2(2 - needed) * fewest > 0.05);
   CHECK(verdict["effect_shown"].is_null());
   CHECK_THAT(few.err, ContainsSubstring("warning: 6 seeds, but " + std::to_string(needed)) &&
-                          ContainsSubstring("write seeds = \"1-" + std::to_string(needed)));
-  const auto enough = with_seeds("1-" + std::to_string(needed));
+                          ContainsSubstring("write seeds = \"1-" + std::to_string(all)));
+  const auto enough = with_seeds("1-" + std::to_string(all));
   CHECK_THAT(enough.err, !ContainsSubstring("are needed"));
-  CHECK_THAT(enough.out, ContainsSubstring("It takes " + std::to_string(needed) + " seeds") &&
-                             ContainsSubstring("with 80 % power"));
+  CHECK_THAT(enough.out, ContainsSubstring("takes " + std::to_string(needed) + " seeds") &&
+                             ContainsSubstring("4 of 5 studies"));
+  const auto own =
+      with_seeds("1-6", {"--json", "--set",
+                         "methods=[{ name = \"mine\", rate = 1.0, step = \"x = x - lr * u\", "
+                         "hear = \"x = x - 0.5 * (mine(0) - theirs(0))\" }]",
+                         "--set", "algorithms=[{ kind = \"ar-sgd\" }, { kind = \"mine\" }]"});
+  INFO(own.err);
+  REQUIRE(own.code == 0);
+  CHECK(own.json()["verdict"]["at_ends"] == 4);
   const auto single = acid::test::acid(
       folder, {"plan", "small.toml", "--json", "--set", "algorithms=[\"ar-sgd\"]"});
   CHECK(single.json()["verdict"].is_null());
@@ -74,7 +89,8 @@ TEST_CASE("plan says what is known of a graph that changes, once") {
   REQUIRE(at != std::string::npos);
   CHECK(plan.out.find("changes:", at + 60) == std::string::npos);
   CHECK_THAT(plan.out, ContainsSubstring("after a period"));
-  CHECK_THAT(plan.out, ContainsSubstring("An exchange leaves of the workers' differences"));
+  CHECK_THAT(plan.out,
+             ContainsSubstring("Of what workers differ by, one exchange leaves this share"));
 }
 
 TEST_CASE("the tables of docs/RECIPE.md are what acid explain prints") {
@@ -100,10 +116,35 @@ TEST_CASE("explain tells of tables, keys and kinds, and what was probably meant"
   CHECK_THAT(told("schedule.warmup"), StartsWith("optimizer.schedule.warmup\n"));
   CHECK_THAT(told("label"), StartsWith("algorithms.label\n"));
   CHECK_THAT(told("dirichlet"), ContainsSubstring("alpha"));
+  CHECK_THAT(told("a2cid2"), ContainsSubstring("default: 0.5 / sqrt(chi1 * chi2)"));
+  CHECK_THAT(told("ad-psgd"), ContainsSubstring("communication_rate  expected exchanges"));
+  const std::string weights = told("weights");  // of many methods, alike
+  CHECK_THAT(weights,
+             StartsWith("algorithms.weights (kind = \"") && ContainsSubstring("\"extra\""));
+  CHECK(weights.find("meaning", weights.find("meaning") + 1) == std::string::npos);
   const auto wrong = acid::test::acid(folder, {"explain", "learning_rte"});
   CHECK(wrong.code == 2);
   CHECK_THAT(wrong.err, ContainsSubstring("did you mean 'learning_rate'?"));
   CHECK(acid::test::acid(folder, {"explain", "--json"}).json()["tables"].size() > 20);
+}
+
+TEST_CASE("methods explains its notation and keeps columns apart") {
+  const Folder folder;
+  const auto told = [&](const std::string& method) {
+    return acid::test::acid(folder, {"methods", method}).out;
+  };
+  const std::string extra = told("extra");
+  CHECK_THAT(extra, ContainsSubstring("  notation     x: a worker's parameters\n"
+                                      "               W: the mixing"));
+  CHECK_THAT(extra, ContainsSubstring("lr: the learning rate") &&
+                        ContainsSubstring("x+: the next") &&
+                        ContainsSubstring("x-: the one before"));
+  CHECK_THAT(told("local-sgd"), !ContainsSubstring("the mixing matrix:"));
+  CHECK_THAT(told("d-psgd"), ContainsSubstring("\"combine-while-adapt\"  "));
+  CHECK_THAT(
+      told("async-diloco"),
+      ContainsSubstring("(max(1, steps * where(dylu, speed, 1))) * (gradient step) say hear"));
+  CHECK_THAT(told("a2cid2"), ContainsSubstring("0.5 / sqrt(chi1 * chi2)  "));
 }
 
 TEST_CASE("new writes a recipe that compiles, and writes over nothing unasked") {

@@ -55,6 +55,14 @@ TEST_CASE("an equal --set gives the digest of the written value") {
 }
 
 TEST_CASE("mistakes in --set are shown in its text, the value underlined") {
+  // The recipe has a list of its own in the same place.
+  const std::string step =
+      "[optimizer.schedule]\nkind = \"step\"\nmilestones = { gradients = [10, 20] }\n";
+  for (const char* list : {"[40,9000]", "[40,30]"}) {
+    const Diagnostic late =
+        only_error(std::string("optimizer.schedule.milestones.gradients=") + list, step);
+    CHECK(late.column == 41);
+  }
   const Diagnostic type = only_error("optimizer.learning_rate=fast");
   CHECK(type.column == 25);
   CHECK(type.length == 4);

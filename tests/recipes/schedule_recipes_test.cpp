@@ -152,6 +152,19 @@ TEST_CASE("milestones and warm-ups that a run does not come to, or cannot count,
             .runs.size() == 1);
 }
 
+TEST_CASE("a milestone that the warm-up hides is told") {
+  const std::string step = kTask + "[optimizer.schedule]\nkind = \"step\"\n";
+  const Plan hidden =
+      compiled(step + "warmup = { epochs = 1 }\nmilestones = { epochs = [0.5, 8] }\n" + kEpochs);
+  REQUIRE(hidden.warnings.size() == 1);
+  CHECK(hidden.warnings[0].line == 10);
+  CHECK_THAT(hidden.warnings[0].message,
+             ContainsSubstring("milestones: one is at 0.05 of the budget, within the warm-up, "
+                               "which lasts until 0.1"));
+  CHECK(compiled(step + "warmup = { epochs = 1 }\nmilestones = { epochs = [2, 8] }\n" + kEpochs)
+            .warnings.empty());
+}
+
 TEST_CASE("where a warm-up begins is of no effect without one, and said so") {
   const Plan plan = compiled(kTask + "[optimizer.schedule]\nwarmup_from = 0.5\n");
   REQUIRE(plan.warnings.size() == 1);
@@ -168,6 +181,11 @@ TEST_CASE("labels are smoothed in the loss that is acid's own, and in no other")
   check_refused(task + "label_smoothing = 1\n", 4, "at least 0 and below 1");
   check_refused("[task]\ndataset = \"quadratic\"\nlabel_smoothing = 0.1\n", 3,
                 "task.label_smoothing has no meaning for the analytic task 'quadratic'");
+  CHECK_THAT(
+      test::only_error_of("[task]\ndataset = \"quadratic\"\nlabel_smoothing = 0.1\n", 3).remedy,
+      ContainsSubstring("remove it: tasks that train a model have label_smoothing, such as"));
+  CHECK_THAT(test::only_error_of("[task]\ndataset = \"quadratic\"\nbatch_size = 8\n", 3).remedy,
+             ContainsSubstring("remove it: logistic and tasks that train a model have batch_size"));
   const std::string file = std::string(SOURCE_ROOT) + "/docs/examples/numpy_model.py";
   const auto errors =
       test::errors_of(test::completed("[task]\ndataset = \"glyphs\"\nlabel_smoothing = 0.1\n"

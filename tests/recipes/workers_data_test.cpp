@@ -25,7 +25,7 @@ TEST_CASE("shifted features need workers with examples of their own") {
                     "task.feature_shift must be at least 0", "");
   require_one_error("[task]\ndataset = \"quadratic\"\nfeature_shift = 0.1\n", 3,
                     "task.feature_shift has no meaning for the analytic task 'quadratic'",
-                    "remove feature_shift");
+                    "remove it: tasks that train a model have feature_shift");
   const std::string iid = kGlyphs + "partition = \"iid\"\n";
   const Plan plain = compiled(iid), shifted = compiled(iid + "feature_shift = 0.1\n");
   CHECK(shifted.runs[0].settings["task"]["feature_shift"] == 0.1);

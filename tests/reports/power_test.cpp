@@ -56,9 +56,9 @@ std::vector<PlannedOutcome> recipe(const std::vector<std::string>& algorithms, i
              .label = algorithm,
              .seed = seed,
              .settings = {{"algorithm", {{"kind", algorithm}}}, {"workers", {{"count", 4 + k}}}},
-             .ends = {{PositionAxis::gradients, 1000.0},
-                      {PositionAxis::seconds, {}},
-                      {PositionAxis::bytes, {}}}});
+             .course = {.ends = {{PositionAxis::gradients, PlannedEnd::exactly(1000)},
+                                 {PositionAxis::seconds, {}},
+                                 {PositionAxis::bytes, {}}}}});
   return runs;
 }
 
@@ -118,41 +118,46 @@ TEST_CASE("a plan counts the family that a report over its runs has") {
   CHECK(verdict.baseline == "ar-sgd");
   CHECK(verdict.settings == 4);
   CHECK(verdict.at_ends == 8);
-  CHECK(verdict.comparisons == 24);  // and at equal time and bytes
+  CHECK(verdict.comparisons.fewest == 8);
+  CHECK(verdict.comparisons.most == 24);  // and at equal time and bytes
   CHECK(verdict.equal == std::vector<PositionAxis>{PositionAxis::seconds, PositionAxis::bytes});
   CHECK(verdict.seeds == 6);
-  CHECK(verdict.seeds_needed == 10);
+  CHECK(verdict.seeds_needed == 9);
+  CHECK(verdict.seeds_needed_for_all == 10);
   CHECK(verdict.too_few());
-  CHECK(has(too_few_words(verdict), "6 seeds, but 10 are needed"));
-  CHECK(has(too_few_words(verdict), "2/2^10 × 24 comparisons (Holm's correction) = 0.047"));
+  CHECK(has(too_few_words(verdict), "6 seeds, but 9 are needed"));
+  CHECK(has(too_few_words(verdict), "2/2^9 × 8 comparisons (Holm's correction) = 0.031"));
   CHECK(family_words(verdict) ==
-        "24 comparisons to ar-sgd at 4 settings: 8 at the ends, 16 at equal time and bytes");
-  CHECK_FALSE(planned_verdict(recipe({"ar-sgd", "ad-psgd", "a2cid2"}, 4, 10)).too_few());
-  CHECK(planned_verdict(recipe({"ar-sgd"}, 1, 3)).comparisons == 0);
+        "8 to 24 comparisons to ar-sgd at 4 settings: 8 where each run ends, up to 16 at equal "
+        "time and bytes");
+  CHECK(planned_verdict(recipe({"ar-sgd"}, 1, 3)).comparisons.most == 0);
   CHECK(to_json(planned_verdict(recipe({"ar-sgd"}, 1, 3))).is_null());
 }
 
 TEST_CASE("a plan counts the family of the outcome that its report is about") {
   const std::vector<std::string> algorithms{"ar-sgd", "ad-psgd", "a2cid2"};
   std::vector<PlannedOutcome> runs = recipe(algorithms, 4, 6);
-  CHECK(planned_verdict(runs, {.primary = "eval_loss", .consensus_baseline = ""}).comparisons ==
-        24);
+  const auto by_loss = planned_verdict(runs, {.primary = "eval_loss", .consensus_baseline = ""});
+  CHECK(by_loss.comparisons.most == 24);
+  CHECK(by_loss.decided_by == "[comparison] primary");
   // AR-SGD always agrees; the others are compared with each other, over whole runs.
   for (PlannedOutcome& one : runs) one.always_agrees = one.algorithm == "ar-sgd";
   const ComparisonPlan consensus{.primary = "consensus_distance_mid", .consensus_baseline = ""};
   const PlannedVerdict of_consensus = planned_verdict(runs, consensus);
-  CHECK(of_consensus.comparisons == 4);
+  CHECK(of_consensus.comparisons.most == 4);
+  CHECK(of_consensus.comparisons.is_known());
   CHECK(of_consensus.at_ends == 4);
   CHECK(of_consensus.baseline == "ad-psgd");
   CHECK(of_consensus.equal.empty());
   std::vector<PlannedOutcome> exchanges = runs;
   for (PlannedOutcome& one : exchanges) one.has_gradients = false;
-  CHECK(planned_verdict(exchanges).comparisons == 4);
+  CHECK(planned_verdict(exchanges).comparisons.most == 4);
   // What runs stopped at is the same for all; the way there is compared.
   for (PlannedOutcome& one : runs)
     one.settings["budget"]["target"] = {{"metric", "eval_loss"}, {"value", 0.1}};
   const PlannedVerdict of_target = planned_verdict(runs);
-  CHECK(of_target.comparisons == 8);
+  CHECK(of_target.comparisons.most == 8);
+  CHECK(of_target.decided_by == "budget.target");
   CHECK(of_target.baseline == "ar-sgd");
   CHECK(of_target.equal.empty());
 }
@@ -171,26 +176,100 @@ TEST_CASE("the family of a plan is the family that its report has, once the runs
                          .label = group.label,
                          .seed = run.seed,
                          .settings = group.settings,
-                         .ends = {}});
+                         .course = {}});
       for (const EqualPlace& place : comparison.equal)  // how many axes is the recipe's affair
-        planned.back().ends[place.axis] =
-            place.at_end ? std::optional(static_cast<double>(run.workers)) : std::nullopt;
+        planned.back().course.ends[place.axis] =
+            place.at_end ? std::optional(PlannedEnd::exactly(run.workers)) : std::nullopt;
     }
   const PlannedVerdict verdict = planned_verdict(planned);
   std::size_t family = 0;
   for (const ComparedDifference& one : comparison.differences)
     family += base_metric(one.metric) == comparison.primary ? 1 : 0;
   CHECK(family > 6);
-  CHECK(verdict.comparisons == family);
-  CHECK(verdict.comparisons == family_size(comparison));
+  CHECK(verdict.comparisons.most == family);
+  CHECK(verdict.comparisons.most == family_size(comparison));
   CHECK(verdict.at_ends == 6);
   CHECK(verdict.seeds == 3);
 }
 
 TEST_CASE("a plan of more than a few seeds is counted at once") {
   const PlannedVerdict verdict = planned_verdict(recipe({"ar-sgd", "ad-psgd"}, 30, 40));
-  CHECK(verdict.comparisons == 90);
+  CHECK(verdict.comparisons.most == 90);
   CHECK(verdict.seeds == 40);
+}
+
+namespace {
+
+/// Two algorithms whose runs end after 100 gradients of each worker and 100 seconds, sampled every
+/// 5 gradients.
+std::vector<PlannedOutcome> with_bytes(const std::vector<PlannedEnd>& bytes) {
+  std::vector<PlannedOutcome> runs = recipe({"ar-sgd", "ad-psgd"}, 1, 8);
+  for (PlannedOutcome& one : runs) {
+    one.course.gradients = 100;
+    one.course.every = 5;
+    one.course.ends[PositionAxis::seconds] = PlannedEnd::exactly(100);
+    one.course.ends[PositionAxis::bytes] = bytes[one.algorithm == "ar-sgd" ? 0 : 1];
+  }
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("a plan counts no comparison where ends are equal or samples are too far apart") {
+  const auto comparisons = [](const PlannedEnd& a, const PlannedEnd& b) {
+    const PlannedFamily family = planned_verdict(with_bytes({a, b})).comparisons;
+    return std::pair(family.fewest, family.most);
+  };
+  using Range = std::pair<std::size_t, std::size_t>;
+  const auto exactly = &PlannedEnd::exactly;
+  CHECK(comparisons(exactly(1e6), exactly(1e6)) == Range(1, 1));
+  CHECK(comparisons(exactly(1e6), exactly(1.009e6)) == Range(1, 1));
+  CHECK(comparisons(exactly(1e6), exactly(2e6)) == Range(2, 2));
+  // A tenth of the way is where a sample is; three fortieths are between two that are too far
+  // apart.
+  CHECK(comparisons(exactly(1e6), exactly(1e5)) == Range(2, 2));
+  CHECK(comparisons(exactly(1e6), exactly(0.75e5)) == Range(1, 1));
+  // So many exchanges are drawn that chance makes no difference, or may make one.
+  CHECK(comparisons(exactly(2e6), PlannedEnd::drawn_around(1e6, 1e6)) == Range(2, 2));
+  CHECK(comparisons(exactly(1.1e6), PlannedEnd::drawn_around(1e6, 100)) == Range(1, 2));
+  // In few pieces, what is sent meanwhile is not known to the byte.
+  CHECK(comparisons({1e6, 1e6, 100}, exactly(0.22e6)) == Range(1, 2));
+  CHECK(comparisons({1e6, 1e6, 100}, exactly(0.8e6)) == Range(2, 2));
+  // So is where it ends, which may be where a sample of the other is.
+  CHECK(comparisons(exactly(1e6), {0.9e5, 1.1e5, 10}) == Range(1, 2));
+  CHECK(comparisons(exactly(1e6), PlannedEnd::drawn_around(1e5, 1000)) == Range(1, 1));
+  CHECK(comparisons(exactly(1e6), exactly(0)) == Range(1, 1));
+}
+
+TEST_CASE("a plan warns softly where it cannot know whether its seeds suffice") {
+  std::vector<PlannedOutcome> runs =
+      with_bytes({PlannedEnd::exactly(1.1e6), PlannedEnd::drawn_around(1e6, 100)});
+  std::erase_if(runs, [](const PlannedOutcome& one) { return one.seed > 6; });
+  const PlannedVerdict verdict = planned_verdict(runs);
+  CHECK_FALSE(verdict.too_few());
+  CHECK(verdict.may_be_too_few());
+  CHECK(has(too_few_words(verdict), "6 seeds may not suffice"));
+  CHECK(has(too_few_words(verdict), "1 take 6 seeds, 2 take 7"));
+  CHECK(has(words_of(verdict), "6 seeds at least, 7 if all of 2 comparisons are made"));
+  const PlannedVerdict enough =
+      planned_verdict(with_bytes({PlannedEnd::exactly(1.1e6), PlannedEnd::drawn_around(1e6, 100)}));
+  CHECK(too_few_words(enough).empty());
+}
+
+TEST_CASE("a plan names the outcome that decides, and what seeds a margin takes") {
+  const std::vector<PlannedOutcome> runs =
+      with_bytes({PlannedEnd::exactly(1e6), PlannedEnd::exactly(2e6)});
+  const PlannedVerdict verdict =
+      planned_verdict(runs, {.primary = "eval_loss",
+                             .consensus_baseline = "",
+                             .margins = {{"eval_loss", {0.2, true}}, {"eval_accuracy", {0.01}}}});
+  CHECK(has(words_of(verdict), "The verdict is by evaluation loss (set by [comparison] primary)"));
+  CHECK(has(words_of(verdict), "equivalent within 20 % in evaluation loss takes 6 seeds at least"));
+  CHECK(has(words_of(verdict), "within 0.01 in evaluation accuracy takes 5 seeds at least"));
+  CHECK(to_json(verdict)["margins"]["eval_loss"]["seeds_needed"] == 6);
+  CHECK(seeds_needed_within(1) == 5);
+  CHECK(seeds_needed_within(2) == 6);
+  CHECK(has(words_of(planned_verdict(runs)), "by evaluation accuracy (set by the task)"));
 }
 
 TEST_CASE("after some seeds a comparison says how many would show what was seen") {
