@@ -95,9 +95,8 @@ void choose_metrics(Comparison& comparison, const std::vector<ComparedRun>& runs
 }
 
 /// The primary outcome where all have come equally far.
-void compare_at_equal_places(Comparison& comparison, const std::vector<ComparedRun>& runs,
-                             const CompareOptions& options) {
-  comparison.equal = equal_places(comparison, runs);
+void compare_at_equal_places(Comparison& comparison, const CompareOptions& options) {
+  keep_primary_places(comparison);
   std::vector<std::string> metrics = equal_metrics(comparison);
   std::erase_if(metrics, [&](const std::string& metric) {
     return std::ranges::find(comparison.metrics, metric) != comparison.metrics.end();
@@ -193,8 +192,8 @@ int diverged_beside(const ComparedGroup& a, const ComparedGroup& b) {
 }
 
 Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options,
-                        std::vector<Selection> selections,
-                        const std::vector<ComparisonPlan>& plans) {
+                        std::vector<Selection> selections, const std::vector<ComparisonPlan>& plans,
+                        const FillEqualPlaces& fill_equal_places) {
   if (runs.empty()) throw UsageError("there are no runs to compare; name some, or run a recipe");
   refuse_if_nothing_is_read(runs, options);
   Comparison comparison;
@@ -213,12 +212,13 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   form_sections(comparison, options.by);
   distinguish_labels(comparison);
   choose_consensus_baselines(comparison, options.baseline);
+  if (fill_equal_places) fill_equal_places(comparison);
   choose_metrics(comparison, runs, options);
   choose_primary(comparison, runs, options);
   gather_readings(comparison, runs);
   estimate_metrics(comparison, comparison.metrics);
   find_differences(comparison, comparison.metrics);
-  compare_at_equal_places(comparison, runs, options);
+  compare_at_equal_places(comparison, options);
   adjust_differences(comparison);
   find_ratios(comparison);
   add_notes(comparison, runs, options);

@@ -164,6 +164,7 @@ struct ComparedPoint {
 /// Where all runs of a point have come equally far, as the first of them that ended.
 struct EqualPlace {
   struct Stale {
+    std::string metric;
     std::size_t group = 0;  // has no value there, since
     std::string run;        // its samples around there are furthest apart
     std::uint64_t seed = 0;
@@ -222,28 +223,26 @@ struct ComparedRun {
   bool ended_before = false;            // options.at
   RunRounding rounding;                 // what of it takes reading series
   std::optional<double> realised_rate;  // 2 × exchanges ÷ gradients, of pairwise exchanges
-  struct EqualEnd {
-    double place = 0;
-    bool at_end = false;
-  };
-  std::map<PositionAxis, EqualEnd> equal;  // see EqualPlace
-  std::optional<Target> target;            // that *_to_target were read of
+  std::optional<Target> target;         // that *_to_target were read of
   std::optional<MidSpan> mid;
 };
 /// A finished run with its derived metrics but those that depend on the other runs of its point
-/// (read_in_points(), read_equal_places()); of others nothing is read. A metric whose samples
+/// (read_in_points(), reads_equal_places()); of others nothing is read. A metric whose samples
 /// around options.at are too far apart (kWidestBracket) has no value. UsageError for epochs where
 /// the run has none.
 ComparedRun read_compared_run(const Store& store, const RunSummary& summary,
                               const nlohmann::json& settings, const CompareOptions& options = {});
 /// What the experiments of these runs searched and chose.
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs);
+/// Sets Comparison::equal and the metrics there of its groups' runs, once it has its points.
+using FillEqualPlaces = std::function<void(Comparison&)>;
 /// compare() without the store. `selections`: what the runs' experiments searched and chose;
 /// `plans`: what their recipes say of comparing. UsageError where nothing can be read at
 /// options.at.
 Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& options = {},
                         std::vector<Selection> selections = {},
-                        const std::vector<ComparisonPlan>& plans = {});
+                        const std::vector<ComparisonPlan>& plans = {},
+                        const FillEqualPlaces& fill_equal_places = {});
 
 /// A metric's outcomes (outcome_of()) for the seeds that have one in both groups, by seed.
 struct PairedValues {

@@ -180,8 +180,8 @@ Comparison compare(const Store& store, const AskedRuns& asked, const CompareOpti
                    {});
   const std::vector<Selection> selections = selections_of(store, summaries);
   read_in_points(store, runs, options, selections);
-  read_equal_places(store, runs, options);
-  return compare_runs(std::move(runs), options, selections, comparison_plans_of(store, summaries));
+  return compare_runs(std::move(runs), options, selections, comparison_plans_of(store, summaries),
+                      reads_equal_places(store, options));
 }
 
 std::vector<Selection> selections_of(const Store& store, const std::vector<RunSummary>& runs) {

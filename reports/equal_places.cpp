@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <cmath>
+#include <map>
 
 #include "reports/compare_notes.hpp"
-#include "reports/grouping.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
 
@@ -22,48 +22,62 @@ constexpr std::array kEqualAxes{EqualAxis{PositionAxis::gradients, "gradients"},
                                 EqualAxis{PositionAxis::seconds, "seconds"},
                                 EqualAxis{PositionAxis::bytes, "bytes"}};
 
-/// The smallest end of any run of a point, for all of them.
-void find_places(std::vector<ComparedRun*>& runs, const EqualAxis& axis) {
-  double least = 0, most = 0;
-  for (const ComparedRun* run : runs) {
-    const double end = coordinate(run->summary.progress, axis.axis);
-    least = run == runs.front() ? end : std::min(least, end);
-    most = std::max(most, end_on(axis.axis, run->summary, run->settings));
-  }
-  const bool at_end = most <= least * (1 + kSameEnd);
-  for (ComparedRun* run : runs) run->equal[axis.axis] = {least, at_end};
-}
-
-void read_outcomes_there(const Store& store, ComparedRun& run) {
-  const std::vector<std::string_view> outcomes = outcomes_at_equal();
-  for (const EqualAxis& axis : kEqualAxes) {
-    const auto found = run.equal.find(axis.axis);
-    if (found == run.equal.end() || found->second.at_end || found->second.place <= 0) continue;
-    const double place = found->second.place;
-    for (const auto& [outcome, around] :
-         samples_around(store, run.summary.id, axis.axis, place, outcomes)) {
-      const auto read =
-          read_between(around, axis.axis, place, coordinate(run.summary.progress, axis.axis));
-      if (!read) continue;
-      const std::string metric = metric_at_equal(outcome, axis.axis);
-      run.readings[metric] = read->reading;
-      if (read->value)
-        run.summary.metrics[metric] = *read->value;
-      else
-        run.not_read[metric] = read->too_far ? std::optional(read->reading.apart) : std::nullopt;
+/// The smallest end of any run of a point, for all of them; absent where none has finished.
+std::optional<EqualPlace> place_on(const Comparison& comparison, std::size_t point,
+                                   const EqualAxis& axis) {
+  double least = INFINITY, most = 0;
+  for (const std::size_t g : comparison.points[point].groups) {
+    const ComparedGroup& group = comparison.groups[g];
+    for (const RunSummary& run : group.runs) {
+      least = std::min(least, coordinate(run.progress, axis.axis));
+      most = std::max(most, end_on(axis.axis, run, group.settings));
     }
   }
+  if (std::isinf(least)) return std::nullopt;
+  return EqualPlace{axis.axis, point, least, most <= least * (1 + kSameEnd), {}, {}};
+}
+
+using ReadThere = std::map<std::string, ReadValue>;  // by outcome
+
+ReadThere read_outcomes_there(const Store& store, const RunSummary& run, const EqualPlace& place) {
+  ReadThere all;
+  const std::vector<std::string_view> outcomes = outcomes_at_equal();
+  for (const auto& [outcome, around] :
+       samples_around(store, run.id, place.axis, place.place, outcomes))
+    if (const auto read =
+            read_between(around, place.axis, place.place, coordinate(run.progress, place.axis)))
+      all[outcome] = *read;
+  return all;
 }
 
 /// Where one of a group's runs has no value, what the others have says nothing of the group.
-void keep_whole_groups(std::vector<ComparedRun>& runs) {
-  std::set<std::pair<std::string, std::string>> broken;  // group and metric
-  for (const ComparedRun& run : runs)
-    for (const auto& [metric, apart] : run.not_read)
-      if (is_at_equal_place(metric)) broken.emplace(run.summary.group, metric);
-  for (ComparedRun& run : runs)
-    for (const auto& [group, metric] : broken)
-      if (run.summary.group == group) run.summary.metrics.erase(metric);
+void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
+          const std::vector<ReadThere>& of_runs) {
+  for (const std::string_view outcome : outcomes_at_equal()) {
+    const std::string metric = metric_at_equal(outcome, place.axis);
+    std::vector<double> values, bends;
+    bool whole = true;
+    for (std::size_t k = 0; k < of_runs.size(); ++k) {
+      const auto found = of_runs[k].find(std::string(outcome));
+      if (found == of_runs[k].end()) {
+        whole = false;
+        continue;
+      }
+      const ReadValue& read = found->second;
+      group.readings[metric] = Reading::worse(group.readings[metric], read.reading);
+      bends.push_back(read.reading.bend);
+      if (read.value)
+        group.runs[k].metrics[metric] = *read.value;
+      else
+        whole = false;
+      if (read.too_far)
+        place.stale.push_back(
+            {metric, g, group.runs[k].id, group.runs[k].seed, read.reading.apart});
+    }
+    if (!bends.empty()) group.bends[metric] = estimate(bends).mean;
+    if (!whole)
+      for (RunSummary& run : group.runs) run.metrics.erase(metric);
+  }
 }
 
 }  // namespace
@@ -80,67 +94,66 @@ std::string metric_at_equal(std::string_view outcome, PositionAxis axis) {
   return fmt::format("{}{}{}", outcome, kAtEqual, known->suffix);
 }
 
-void find_equal_places(std::vector<ComparedRun>& runs) {
-  Comparison shape;
-  form_groups(shape, runs);
-  form_points(shape);
-  for (const ComparedPoint& point : shape.points) {
-    if (point.groups.size() < 2) continue;
-    std::vector<ComparedRun*> members;
-    for (ComparedRun& run : runs)
-      if (run.summary.state == RunState::finished &&
-          std::ranges::any_of(point.groups, [&](std::size_t g) {
-            return shape.groups[g].group == run.summary.group;
-          }))
-        members.push_back(&run);
-    if (members.empty()) continue;
-    for (const EqualAxis& axis : kEqualAxes) find_places(members, axis);
-  }
+std::vector<EqualPlace> find_equal_places(const Comparison& comparison) {
+  std::vector<EqualPlace> places;
+  for (std::size_t p = 0; p < comparison.points.size(); ++p)
+    if (comparison.points[p].groups.size() > 1)
+      for (const EqualAxis& axis : kEqualAxes)
+        if (auto place = place_on(comparison, p, axis)) places.push_back(std::move(*place));
+  return places;
 }
 
-void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
-                       const CompareOptions& options) {
+FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options) {
   const bool any_outcome = options.metrics.empty() ||
                            std::ranges::any_of(options.metrics, [](const std::string& metric) {
                              return is_outcome(base_metric(metric));
                            });
-  if (options.at.kind != ReadAt::Kind::last || !any_outcome || runs.empty()) return;
-  find_equal_places(runs);
-  read_in_parallel(store, runs.size(), 0,
-                   [&](const Store& own, std::size_t k) { read_outcomes_there(own, runs[k]); }, {});
-  keep_whole_groups(runs);
+  if (options.at.kind != ReadAt::Kind::last || !any_outcome) return {};
+  return [&store](Comparison& comparison) {
+    comparison.equal = find_equal_places(comparison);
+    struct Task {
+      EqualPlace* place;
+      std::size_t group;
+      std::vector<ReadThere> of_runs;
+    };
+    std::vector<Task> tasks;
+    std::vector<std::pair<std::size_t, std::size_t>> reads;  // task, run
+    for (EqualPlace& place : comparison.equal)
+      if (!place.at_end && place.place > 0)
+        for (const std::size_t g : comparison.points[place.point].groups) {
+          const std::size_t runs = comparison.groups[g].runs.size();
+          for (std::size_t k = 0; k < runs; ++k) reads.emplace_back(tasks.size(), k);
+          tasks.push_back({&place, g, std::vector<ReadThere>(runs)});
+        }
+    read_in_parallel(store, reads.size(), 0,
+                     [&](const Store& own, std::size_t r) {
+                       const auto& [t, k] = reads[r];
+                       Task& task = tasks[t];
+                       task.of_runs[k] = read_outcomes_there(
+                           own, comparison.groups[task.group].runs[k], *task.place);
+                     },
+                     {});
+    for (Task& task : tasks)
+      take(*task.place, task.group, comparison.groups[task.group], task.of_runs);
+  };
 }
 
-std::vector<EqualPlace> equal_places(const Comparison& comparison,
-                                     const std::vector<ComparedRun>& runs) {
-  std::vector<EqualPlace> places;
-  if (!is_outcome(comparison.primary) || comparison.primary == kMidConsensus) return places;
-  for (std::size_t p = 0; p < comparison.points.size(); ++p)
-    for (const EqualAxis& axis : kEqualAxes) {
-      std::optional<EqualPlace> place;
-      for (const std::size_t g : comparison.points[p].groups)
-        for (const ComparedRun& run : runs) {
-          const auto found = run.equal.find(axis.axis);
-          if (run.summary.group != comparison.groups[g].group || found == run.equal.end()) continue;
-          if (!place)
-            place = EqualPlace{axis.axis,
-                               p,
-                               found->second.place,
-                               found->second.at_end,
-                               metric_at_equal(comparison.primary, axis.axis),
-                               {}};
-          const auto far = run.not_read.find(place->metric);
-          if (far == run.not_read.end() || !far->second) continue;
-          const EqualPlace::Stale stale{g, run.summary.id, run.summary.seed, *far->second};
-          const auto known = std::ranges::find(place->stale, g, &EqualPlace::Stale::group);
-          if (known == place->stale.end())
-            place->stale.push_back(stale);
-          else if (known->apart < stale.apart)
-            *known = stale;
-        }
-      if (place) places.push_back(std::move(*place));
+void keep_primary_places(Comparison& comparison) {
+  if (!is_outcome(comparison.primary) || comparison.primary == kMidConsensus)
+    comparison.equal.clear();
+  for (EqualPlace& place : comparison.equal) {
+    place.metric = metric_at_equal(comparison.primary, place.axis);
+    std::vector<EqualPlace::Stale> stale;  // of each group the furthest
+    for (EqualPlace::Stale& one : place.stale) {
+      if (one.metric != place.metric) continue;
+      const auto known = std::ranges::find(stale, one.group, &EqualPlace::Stale::group);
+      if (known == stale.end())
+        stale.push_back(std::move(one));
+      else if (known->apart < one.apart)
+        *known = std::move(one);
     }
-  return places;
+    place.stale = std::move(stale);
+  }
 }
 
 std::vector<std::string> equal_metrics(const Comparison& comparison) {

@@ -14,18 +14,17 @@ inline constexpr double kSameEnd = 0.01;
 
 /// "eval_loss_at_equal_seconds".
 std::string metric_at_equal(std::string_view outcome, PositionAxis axis);
-/// Finds these places of finished runs, from how far each has come: ComparedRun::equal.
-void find_equal_places(std::vector<ComparedRun>& runs);
+/// These places of finished runs at the comparison's points, from how far each has come.
+std::vector<EqualPlace> find_equal_places(const Comparison& comparison);
 /// The outcomes that are read there.
 std::vector<std::string_view> outcomes_at_equal();
-/// Finds them and reads the outcomes of finished runs there, into metrics such as
-/// "eval_accuracy_at_equal_seconds"; too_far as everywhere. Nothing where metrics are read
-/// elsewhere than at the end.
-void read_equal_places(const Store& store, std::vector<ComparedRun>& runs,
-                       const CompareOptions& options);
-/// What read_equal_places() found for the primary outcome. After choosing that.
-std::vector<EqualPlace> equal_places(const Comparison& comparison,
-                                     const std::vector<ComparedRun>& runs);
+/// Finds them and reads the outcomes of finished runs there, into metrics of the groups' runs such
+/// as "eval_accuracy_at_equal_seconds": a run that stands at several points is read at each one's
+/// place. Nothing where metrics are read elsewhere than at the end. Used as long as the store
+/// lives.
+FillEqualPlaces reads_equal_places(const Store& store, const CompareOptions& options);
+/// Of what was found, that of the primary outcome. After choosing that.
+void keep_primary_places(Comparison& comparison);
 /// Their metrics, each once.
 std::vector<std::string> equal_metrics(const Comparison& comparison);
 /// The primary outcome, at the end or at an equal place: its differences are one family.

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "reports/equal_places.hpp"
-#include "reports/grouping.hpp"
 #include "reports/reading.hpp"
 
 namespace acid {
@@ -105,41 +104,35 @@ PlannedEnd PlannedEnd::drawn_around(double mean, double parts) {
   return {mean * std::max(0.0, 1 - share), mean * (1 + share), parts, true};
 }
 
-std::map<std::string, std::set<PositionAxis>> plan_equal_places(
-    std::vector<ComparedRun>& runs, const std::map<std::string, PlannedCourse>& courses, int seeds,
-    Untold untold) {
-  std::map<std::string, std::set<PositionAxis>> read;
+void plan_equal_places(Comparison& comparison, const std::map<std::string, PlannedCourse>& courses,
+                       int seeds, Untold untold) {
   const auto take = [&](Told told) {
     return told == Told::yes || (told == Told::maybe && untold == Untold::most);
   };
-  Comparison shape;
-  form_groups(shape, runs);
-  form_points(shape);
-  for (const ComparedPoint& point : shape.points) {
-    if (point.groups.size() < 2) continue;
-    for (const PositionAxis axis :
-         {PositionAxis::gradients, PositionAxis::seconds, PositionAxis::bytes}) {
-      Ends ends;
-      for (const std::size_t g : point.groups) {
-        const std::string& group = shape.groups[g].group;
-        const auto& known = courses.at(group).ends;
-        const auto found = known.find(axis);
-        ends[group] = found == known.end() ? std::nullopt : found->second;
-      }
-      const auto& [at_one, place] = place_of(ends);
-      const bool at_end = at_one == Told::yes || !take(at_one == Told::no ? Told::yes : at_one);
-      const bool nothing_there = at_one != Told::maybe && place.least <= 0;
-      for (ComparedRun& run : runs) {
-        const auto end = ends.find(run.summary.group);
-        if (end == ends.end()) continue;
-        run.equal[axis] = {nothing_there ? 0 : std::max(1.0, place.least), at_end};
-        if (!at_end && !nothing_there &&
-            take(readable(courses.at(end->first), end->second, place, seeds)))
-          read[end->first].insert(axis);
-      }
+  for (EqualPlace& equal : comparison.equal = find_equal_places(comparison)) {
+    const ComparedPoint& point = comparison.points[equal.point];
+    Ends ends;
+    for (const std::size_t g : point.groups) {
+      const ComparedGroup& group = comparison.groups[g];
+      const auto& known = courses.at(group.runs_group).ends;
+      const auto found = known.find(equal.axis);
+      ends[group.group] = found == known.end() ? std::nullopt : found->second;
+    }
+    const auto& [at_one, place] = place_of(ends);
+    const bool nothing_there = at_one != Told::maybe && place.least <= 0;
+    equal.at_end = at_one == Told::yes || !take(at_one == Told::no ? Told::yes : at_one);
+    equal.place = nothing_there ? 0 : std::max(1.0, place.least);
+    if (equal.at_end || nothing_there) continue;
+    for (const std::size_t g : point.groups) {
+      ComparedGroup& group = comparison.groups[g];
+      if (!take(readable(courses.at(group.runs_group), ends.at(group.group), place, seeds)))
+        continue;
+      for (RunSummary& run : group.runs)
+        for (const std::string_view outcome : outcomes_at_equal())
+          if (const auto last = run.metrics.find(std::string(outcome)); last != run.metrics.end())
+            run.metrics[metric_at_equal(outcome, equal.axis)] = last->second;
     }
   }
-  return read;
 }
 
 }  // namespace acid

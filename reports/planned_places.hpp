@@ -32,11 +32,9 @@ struct PlannedCourse {
 /// Of what cannot be told before: take the fewest comparisons that there may be, or the most.
 enum class Untold { fewest, most };
 
-/// Finds where all runs of a point have come equally far, and the axes of which each run will have
-/// samples there: ComparedRun::equal and what is returned, by group. `courses` are by group;
-/// `seeds`: of each group.
-std::map<std::string, std::set<PositionAxis>> plan_equal_places(
-    std::vector<ComparedRun>& runs, const std::map<std::string, PlannedCourse>& courses, int seeds,
-    Untold untold);
+/// Where all runs of a point will have come equally far (Comparison::equal), with outcomes there of
+/// those that will have samples there. `courses`: by ComparedGroup::runs_group; `seeds`: of each.
+void plan_equal_places(Comparison& comparison, const std::map<std::string, PlannedCourse>& courses,
+                       int seeds, Untold untold);
 
 }  // namespace acid

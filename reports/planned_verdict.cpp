@@ -19,17 +19,13 @@ namespace acid {
 namespace {
 
 /// All that a comparison can be decided by, so that whatever decides this one is among it.
-void make_up_outcomes(ComparedRun& run, const PlannedOutcome& planned,
-                      const std::set<PositionAxis>& readable, bool any_target) {
+void make_up_outcomes(ComparedRun& run, const PlannedOutcome& planned, bool any_target) {
   const double value = std::stod(run.summary.id);
   std::map<std::string, double>& metrics = run.summary.metrics;
   const auto has = [&](std::string_view outcome) { return !planned.lacks.contains(outcome); };
   for (const OutcomeMetric& outcome : kOutcomes)
     if (has(outcome.name)) metrics[std::string(outcome.name)] = value;
   if (planned.always_agrees && has(kMidConsensus)) metrics[kMidConsensus] = 0;
-  for (const std::string_view outcome : outcomes_at_equal())
-    for (const PositionAxis axis : readable)
-      if (has(outcome)) metrics[metric_at_equal(outcome, axis)] = value;
   if (any_target)
     for (const OutcomeMetric& way : kWaysToTarget) metrics[std::string(way.name)] = value;
 }
@@ -57,17 +53,13 @@ struct MadeUp {
 
   Comparison compare(const ComparisonPlan& plan, Untold untold) const {
     std::vector<ComparedRun> all = runs;
-    const auto readable = plan_equal_places(all, courses, seeds, untold);
     const bool any_target = std::ranges::any_of(all, [](const ComparedRun& run) {
       return target_of(run.settings, std::nullopt).has_value();
     });
-    for (ComparedRun& run : all) {
-      const auto found = readable.find(run.summary.group);
-      make_up_outcomes(run, *planned.at(run.summary.group),
-                       found == readable.end() ? std::set<PositionAxis>{} : found->second,
-                       any_target);
-    }
-    return compare_runs(std::move(all), {}, {}, {plan});
+    for (ComparedRun& run : all) make_up_outcomes(run, *planned.at(run.summary.group), any_target);
+    return compare_runs(std::move(all), {}, {}, {plan}, [&](Comparison& comparison) {
+      plan_equal_places(comparison, courses, seeds, untold);
+    });
   }
 };
 

@@ -34,7 +34,7 @@ void gather_readings(Comparison& comparison, const std::vector<ComparedRun>& run
   for (ComparedGroup& group : comparison.groups) {
     std::map<std::string, std::vector<double>> bends;
     for (const ComparedRun& run : runs)
-      if (run.summary.group == group.group)
+      if (run.summary.group == group.runs_group)
         for (const auto& [metric, reading] : run.readings) {
           group.readings[metric] = Reading::worse(group.readings[metric], reading);
           bends[metric].push_back(reading.bend);

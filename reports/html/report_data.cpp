@@ -225,9 +225,9 @@ ReportData read_report(const Store& store, const AskedRuns& asked, const ReportO
   for (ReadRun& run : runs) compared.push_back(std::move(run.compared));
   const std::vector<Selection> selections = selections_of(store, summaries);
   read_in_points(store, compared, compare, selections);
-  read_equal_places(store, compared, compare);
   data.comparison =
-      compare_runs(compared, compare, selections, comparison_plans_of(store, summaries));
+      compare_runs(compared, compare, selections, comparison_plans_of(store, summaries),
+                   reads_equal_places(store, compare));
   data.experiment = experiment_of(store, summaries.front());
   for (const ComparedGroup& group : data.comparison.groups)
     gather_group(data, group, ends.at(group.runs_group), runs);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "reports/compare.hpp"
+#include "reports/equal_places.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -40,6 +41,9 @@ std::vector<ComparedRun> sweep(bool shared, const std::vector<std::string>& algo
         }
   return runs;
 }
+
+/// Seconds at the end of an ad-psgd run; those of ar-sgd take 100.
+double seconds_on(const std::string& graph) { return graph == kGraphs.front() ? 50 : 80; }
 
 /// What a comparison says, but for the groups' digests and the note that runs are shared.
 json said(const std::vector<ComparedRun>& runs, const CompareOptions& options) {
@@ -106,4 +110,39 @@ TEST_CASE("beside one graph, or none, shared runs are one group") {
   const Comparison alone = compare_runs(runs);
   REQUIRE(alone.groups.size() == 1);
   CHECK(alone.groups[0].settings["topology"].is_null());
+}
+
+TEST_CASE("a run that is shared is compared at equal time at each of its points") {
+  std::vector<ComparedRun> runs = sweep(true, {"ar-sgd", "ad-psgd"});
+  for (ComparedRun& run : runs) {
+    const json& topology = run.settings.at("topology");
+    run.summary.progress.seconds =
+        topology.is_null() ? 100 : seconds_on(topology.at("kind").get<std::string>());
+  }
+  Comparison comparison = compare_runs(runs, {}, {}, {}, [](Comparison& it) {
+    it.equal = find_equal_places(it);
+    for (const EqualPlace& place : it.equal)
+      if (place.axis == PositionAxis::seconds)
+        for (const std::size_t g : it.points[place.point].groups)
+          for (RunSummary& run : it.groups[g].runs)
+            run.metrics["eval_loss_at_equal_seconds"] = run.metrics["eval_loss"] + 1 / place.place;
+  });
+  REQUIRE(comparison.points.size() == 4);
+  std::size_t found = 0;
+  for (const EqualPlace& place : comparison.equal) {
+    if (place.axis != PositionAxis::seconds) continue;
+    ++found;
+    json graph;
+    for (const auto& [key, value] : comparison.points[place.point].settings)
+      if (key == "topology.kind") graph = value;
+    CHECK(place.place == seconds_on(graph.get<std::string>()));
+    CHECK_FALSE(place.at_end);
+    const ComparedGroup& baseline = comparison.groups[*comparison.points[place.point].baseline];
+    CHECK(baseline.runs[0].metrics.at("eval_loss_at_equal_seconds") ==
+          baseline.runs[0].metrics.at("eval_loss") + 1 / place.place);
+  }
+  CHECK(found == 4);
+  // Each point's differences at the end and at equal time are one family.
+  for (const ComparedDifference& one : comparison.differences)
+    if (one.metric == "eval_loss") CHECK(one.family == 8);
 }

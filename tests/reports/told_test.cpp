@@ -33,10 +33,15 @@ Runs read_at_equal_bytes(double apart, double bend) {
       runs.push_back(run(algorithm, seed,
                          {{"eval_loss", loss - (other ? 0.1 : 0)},
                           {kAtBytes, loss + (other ? apart + by_seed(seed) / 10 : 0)}}));
-      runs.back().equal[PositionAxis::bytes] = {1000, false};
       runs.back().readings[kAtBytes] = {100, 0.1, bend};
     }
   return runs;
+}
+
+Comparison at_equal_bytes(double apart, double bend) {
+  return compare_runs(read_at_equal_bytes(apart, bend), {}, {}, {}, [](Comparison& comparison) {
+    comparison.equal = {{PositionAxis::bytes, 0, 1000, false, {}, {}}};
+  });
 }
 
 std::string all_words_of(const Comparison& comparison) {
@@ -99,11 +104,11 @@ TEST_CASE("what a line between samples is off by is known from the samples besid
 }
 
 TEST_CASE("a difference that lines between samples may make is not told") {
-  const Comparison shown = compare_runs(read_at_equal_bytes(0.01, 0.002));
+  const Comparison shown = at_equal_bytes(0.01, 0.002);
   CHECK(judge(*find_difference(shown, shown.groups[1].group, kAtBytes)) == Judgement::worse);
   CHECK_FALSE(has(all_words_of(shown), "may be off"));
 
-  const Comparison hidden = compare_runs(read_at_equal_bytes(0.01, 0.008));
+  const Comparison hidden = at_equal_bytes(0.01, 0.008);
   const ComparedDifference& one = *find_difference(hidden, hidden.groups[1].group, kAtBytes);
   CHECK(one.hidden == Approx(0.016));
   CHECK(judge(one) == Judgement::not_shown);

@@ -263,10 +263,11 @@ TEST_CASE("what is claimed at equal time is of the family of what is claimed at 
         runs.push_back(
             run(algorithm, seed,
                 {{"eval_accuracy", 0.9 - gain}, {"eval_accuracy_at_equal_seconds", 0.5 + gain}}));
-        runs.back().equal[PositionAxis::gradients] = {1000, true};
-        runs.back().equal[PositionAxis::seconds] = {160, false};
       }
-    const Comparison comparison = compare_runs(runs);
+    const Comparison comparison = compare_runs(runs, {}, {}, {}, [](Comparison& it) {
+      it.equal = {{PositionAxis::gradients, 0, 1000, true, {}, {}},
+                  {PositionAxis::seconds, 0, 160, false, {}, {}}};
+    });
     for (const ComparedDifference& one : comparison.differences) {
       CHECK(one.family == 2);
       CHECK(*one.p_holm == Approx(2 * 2 / std::exp2(seeds)));

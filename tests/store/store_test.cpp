@@ -356,10 +356,33 @@ TEST_CASE(
   CHECK(experiment_of(store, first[0]).name == "first");
   const auto both = runs_as_asked(store, resolve_runs(store, {"first", "second"}));
   REQUIRE(both.size() == 3);
-  for (const RunSummary& run : both) CHECK(run.experiment_name == "second");
-  CHECK(both[0].label == "ours");
+  CHECK(both[0].experiment_name == "first");  // the first that is named
+  CHECK(both[0].label == "theirs");
+  CHECK(both[2].experiment_name == "second");
   CHECK(runs_as_asked(store, {shared.id}).front().label == "ours");  // as in a list
   CHECK(runs_as_asked(store, {}).empty());
+}
+
+TEST_CASE("an experiment named by its id is that one, also where another has the same runs") {
+  TempFolder temp;
+  const RunRecord run = make_run(1);
+  Store store(temp.store(), Store::Access::write);
+  ExperimentRecord plain = make_experiment("plain"), margin = make_experiment("margin");
+  margin.comparison = {{"primary", "eval_loss"}};
+  store.add_experiment(plain, {run});
+  store.end_attempt(begin(store, run.id), full_result());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are in seconds
+  store.add_experiment(margin, {run});
+  for (const ExperimentRecord& one : {plain, margin}) {
+    const auto seen = runs_as_asked(store, resolve_runs(store, {one.id}));
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].experiment == one.id);
+    CHECK(experiment_of(store, seen[0]).comparison == one.comparison);
+  }
+  CHECK(resolve_runs(store, {run.id}).experiments.empty());
+  // What the earlier one said of comparing, since its run had ended by then.
+  CHECK(comparisons_before(store, margin.id) == std::vector{nlohmann::json()});
+  CHECK(comparisons_before(store, plain.id).empty());
 }
 
 }  // namespace
