@@ -1,6 +1,7 @@
 #include "recipes/comparison.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/methods/method.hpp"
+#include "engine/recorder/metrics.hpp"
 #include "engine/recorder/outcomes.hpp"
 #include "recipes/utf8.hpp"
 #include "settings/run_settings.hpp"
@@ -72,9 +74,22 @@ std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metr
 /// A name among those of outcomes, which every run has; nothing after reporting why not.
 bool check_outcome(const Place& place, std::string_view what, const std::string& metric,
                    const Plan& plan, Checker& checker) {
-  const std::vector<std::string> known = outcome_names();
+  std::vector<std::string> known = outcome_names();
   if (std::ranges::find(known, metric) == known.end()) {
-    checker.unknown(place, "outcome", metric, known);
+    std::erase_if(known, [&](const std::string& outcome) {
+      return std::ranges::any_of(compared_runs(plan), [&](const PlannedRun& run) {
+        return no_outcome(run, outcome).has_value();
+      });
+    });
+    if (find_metric(metric) == nullptr)
+      checker.unknown(place, "outcome", metric, known);
+    else
+      checker.diagnostics().error(
+          place,
+          fmt::format("{} cannot be {}: it is recorded, but says how a run went, not what it "
+                      "came to",
+                      what, metric),
+          fmt::format("outcomes here: {}", fmt::join(known, ", ")));
     return false;
   }
   std::string_view group;  // seeds make no difference

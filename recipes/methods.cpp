@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "engine/methods/listed.hpp"
@@ -29,6 +30,18 @@ json json_of_node(const Node& node) {
   json list = json::array();
   for (const Node& child : node.children) list.push_back(json_of_node(child));
   return list;
+}
+
+/// Says of each number that is none where it stands.
+bool are_numbers(const Node& node, Diagnostics& out) {
+  bool all = true;
+  if (node.type == Node::Type::number && !std::isfinite(node.scalar.get<double>())) {
+    out.error(node.place, fmt::format("{} is no number to compute with", describe(node)),
+              "write a finite one");
+    all = false;
+  }
+  for (const Node& child : node.children) all = are_numbers(child, out) && all;
+  return all;
 }
 
 // What the listing calls by that path; a text alone stands for a list of one.
@@ -81,7 +94,8 @@ class MethodReader {
       return;
     }
     std::vector<Finding> findings;
-    const auto listing = read_listing(json_of_node(table), findings);
+    std::optional<Listing> listing;
+    if (are_numbers(table, out)) listing = read_listing(json_of_node(table), findings);
     for (const Finding& finding : findings)
       out.error(place_of_finding(table, finding), finding.message, finding.remedy);
     if (!listing) {

@@ -10,6 +10,8 @@
 namespace acid {
 namespace {
 
+constexpr double kSmallest = 1e-60;  // its square is a number still
+
 std::string help_of(const Field& field) { return fmt::format("{}: {}", field.name, field.help); }
 
 bool within_bounds(double value, const Field& field) {
@@ -96,6 +98,13 @@ std::optional<nlohmann::json> Checker::number(const Node& node, const Field& fie
         node.place,
         fmt::format("{} must be {}, not {}", path, bounds.empty() ? "finite" : bounds, number),
         help_of(field));
+    return std::nullopt;
+  }
+  if (number != 0 && std::abs(number) < kSmallest) {
+    diagnostics_->error(
+        node.place,
+        fmt::format("{} cannot be {}: products of numbers this small are 0", path, number),
+        fmt::format("write 0, or at least {}", kSmallest));
     return std::nullopt;
   }
   // One spelling per value, so that 1, 1.0 and -0.0 give the digests of their equals.

@@ -225,7 +225,7 @@ Operand PassBuilder::lost_by(Operand sum, Operand a, Operand b) {
   return emit(Code::add, subtract(a, subtract(sum, added)), subtract(b, added));
 }
 
-// Of a sum or a difference, its own rounding as well; of a pull that is added, or of a sum of pulls,
+// Of a sum or a difference, its own rounding as well; of a pull, or a sum of pulls, that is added,
 // what that was rounded by.
 void PassBuilder::assign_with_rest(const std::string& rest, const Expression& value) {
   const bool subtracts = value.operation == Operation::subtract;

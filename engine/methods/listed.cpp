@@ -101,6 +101,10 @@ class ListedEntry {
     for (const ListedParameter& parameter : listing_->parameters)
       if (!values.contains(parameter.name)) {
         const double value = formula_value(*parameter.formula, values);
+        if (!std::isfinite(value))
+          throw UsageError(fmt::format("{} of {} is {} = {}, no number to compute with",
+                                       parameter.name, entry_.name, print(*parameter.formula),
+                                       value));
         values[parameter.name] = value;
         method.derived.emplace_back(parameter.name, value);
       }

@@ -129,6 +129,19 @@ bool all_gone(const std::vector<pid_t>& pids, double seconds) {
 
 }  // namespace
 
+TEST_CASE("CORRECTNESS 43: processes whose parameters blow up have diverged") {
+  const Bench bench;
+  const Result result =
+      acid(bench, {"run", "r.toml", "--set", "algorithms=[{kind=\"d-psgd\"}]", "--set",
+                   "optimizer.learning_rate=2.05", "--set", "workers.count=4", "--set",
+                   "task.dataset.noise=0", "--set", "budget.gradients=2000"});
+  CHECK(result.code == 1);
+  INFO(result.out << result.err);
+  const json run = acid(bench, {"list", "--json"}).json()["runs"].at(0);
+  CHECK(run["state"] == "diverged");
+  CHECK(result.out.find("1 of 1") != std::string::npos);
+}
+
 TEST_CASE("runs with a process per worker finish and are proven") {
   if (!there_is_mpi()) return;
   const Bench bench;

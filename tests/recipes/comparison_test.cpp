@@ -90,6 +90,16 @@ TEST_CASE("what is wrong in a comparison is told at its place") {
   for (const char* value : {"0", "-0.1", "\"small\"", "\"0 %\"", "\"%\"", "\"1.2.3 %\"", "inf"})
     CHECK(told(std::string("margin = { eval_loss = ") + value + " }")
               .starts_with("a margin must be above 0, or a percentage in quotes, not "));
+  for (const char* value : {"eval_accuracy = 1", "eval_accuracy = 50", "eval_loss = \"100 %\""})
+    CHECK(told(std::string("margin = { ") + value + " }").find(" decides nothing: ") !=
+          std::string::npos);
+  CHECK(compiled("[comparison]\nmargin = { eval_loss = 1.5 }\n")
+            .comparison["margins"]["eval_loss"]["value"] == 1.5);
+  CHECK(told("primary = \"train_loss\"")
+            .starts_with("the primary outcome cannot be train_loss: it is recorded, but says how"));
+  const std::string quadratic = std::string("[task]\ndataset = \"quadratic\"\n") + kTwo;
+  CHECK(only_error_of("[comparison]\nprimary = \"eval_acuracy\"\n" + quadratic, 2).remedy ==
+        "known: eval_loss, train_loss_at_mean or consensus_distance_mid");  // what the task has
   CHECK(compiled("[comparison]\nmargin = { eval_loss = \"0.5%\" }\n")
             .comparison["margins"]["eval_loss"]["value"] == 0.005);
 }

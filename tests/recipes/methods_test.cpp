@@ -201,4 +201,23 @@ TEST_CASE("parameters that are whole numbers take no others") {
   CHECK(errors("steps = 2.5\n") == 1);
 }
 
+TEST_CASE("a number that no formula can compute with is refused where it stands") {
+  const auto told = [](const std::string& eta) {
+    const auto errors = errors_of(completed(
+        "[[methods]]\nname = \"m\"\nstep = \"x = x - eta * lr * g\"\nparameters = { eta = " + eta +
+        " }\n[[algorithms]]\nkind = \"m\"\n"));
+    REQUIRE(errors.size() == 1);
+    return fmt::format("{}:{} {}", errors[0].line, errors[0].column, errors[0].message);
+  };
+  CHECK(told("inf") == "4:22 the number inf is no number to compute with");
+  CHECK(told("{ value = 1, maximum = nan }") == "4:45 the number nan is no number to compute with");
+  CHECK(told("\"1/0\"") == "5:1 eta of m is 1 / 0 = inf, no number to compute with");
+  CHECK(told("\"log(0)\"") == "5:1 eta of m is log(0) = -inf, no number to compute with");
+  const auto rate =
+      errors_of(completed("[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 5e-324\n"));
+  REQUIRE(rate.size() == 1);
+  CHECK(rate[0].message ==
+        "algorithm.communication_rate cannot be 5e-324: products of numbers this small are 0");
+}
+
 }  // namespace acid::test
