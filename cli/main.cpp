@@ -15,6 +15,7 @@
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/option_text.hpp"
 #include "cli/terminal/session.hpp"
+#include "engine/base/error.hpp"
 #include "engine/base/names.hpp"
 #include "engine/environment/build_info.hpp"
 #include "recipes/plan.hpp"
@@ -69,6 +70,31 @@ void add_own_words(CLI::App& app, Session& session) {
   });
 }
 
+// "acid help COMMAND", as in other programs.
+void add_help_command(CLI::App& app, Session& session) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("help", "Print the help of a command, or this");
+  command->add_option("COMMAND", *name, "Which command")->type_name(" ");
+  command->callback([&app, &session, name] {
+    session.action = [&app, name] {
+      if (name->empty()) {
+        print_data(app.help());
+        return Exit::ok;
+      }
+      std::vector<std::string> known;
+      for (const CLI::App* each : visible_commands(app)) {
+        if (each->get_name() == *name) {
+          print_data(each->help("acid"));
+          return Exit::ok;
+        }
+        known.push_back(each->get_name());
+      }
+      throw UsageError(
+          fmt::format("there is no command '{}'; {}", *name, did_you_mean(*name, known)));
+    };
+  });
+}
+
 // What a person probably meant by the first argument that no option or command took.
 std::string unexpected_argument(const CLI::App& app, const std::string& argument) {
   const auto parsed = app.get_subcommands();
@@ -112,6 +138,7 @@ Exit run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_store_option(app, session);
   add_commands(app, session);
+  add_help_command(app, session);
   add_own_words(app, session);
   app.footer(
       "'acid COMMAND --help' explains a command. A first run: acid run "
@@ -124,6 +151,10 @@ Exit run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version
+    if (const auto extra = app.remaining(); app.get_subcommands().empty() && !extra.empty()) {
+      say(fmt::format("acid: error: {}", unexpected_argument(app, extra.front())));
+      return Exit::usage;
+    }
     app.exit(wanted);
     return Exit::ok;
   } catch (const CLI::ParseError& error) {

@@ -70,7 +70,7 @@ Table table_of(const Plan& plan, bool exact) {
     table.columns.push_back({std::string(exact ? each.key : each.symbol), true});
   for (const char* name : {"gradients", "bytes"}) table.columns.push_back({name, true});
   const bool load = exact || std::ranges::any_of(plan.runs, [](const PlannedRun& run) {
-                      return run.largest_load > 0;
+                      return run.load.largest > 0;
                     });
   if (load) table.columns.push_back({"load", true});
   if (exact) table.columns.push_back({"digest"});
@@ -92,7 +92,7 @@ Table table_of(const Plan& plan, bool exact) {
     }
     row.push_back(fmt::format("{}", run.budget_gradients));
     row.push_back(exact ? exact_digits(run.bytes) : format_bytes(run.bytes));
-    if (load) row.push_back(number(run.largest_load));
+    if (load) row.push_back(number(run.load.largest));
     if (exact) row.push_back(run.digest);
     for (const std::string& key : extra) {
       const nlohmann::json& value = value_at(flat, key);
@@ -121,11 +121,14 @@ std::string text_of_training(const Plan& plan) {
   return text.empty() ? text : "\nAll runs have\n" + text;
 }
 
-// What is held out, each data set once.
+// What was read, and what is held out, each data set once.
 std::string text_of_examples(const Plan& plan) {
   std::set<std::string> told;
   std::string text;
   for (const PlannedRun& run : plan.runs) {
+    if (const std::string splits = fmt::format("\n{}\n", fmt::join(run.read.splits, "\n"));
+        !run.read.splits.empty() && told.insert(splits).second)
+      text += splits;
     if (!run.examples || run.examples->validation == 0) continue;
     std::string line =
         fmt::format("\nExamples of {}: {} to train on, {} held out for validation, {} to test on\n",

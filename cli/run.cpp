@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 
@@ -11,11 +13,13 @@
 #include "cli/plan_records.hpp"
 #include "cli/processes/child.hpp"
 #include "cli/processes/launcher.hpp"
+#include "cli/processes/machine.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/terminal/commands.hpp"
 #include "engine/base/module.hpp"
 #include "engine/base/names.hpp"
 #include "engine/models/model.hpp"
+#include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
 
 namespace acid {
@@ -93,11 +97,37 @@ void require_model_runtime(const std::vector<RunSettings>& runs, const std::stri
 }
 
 // And what starts processes.
+// Processes without end would be started before the first of them says that there are too many.
+void require_room(const std::vector<RunSettings>& runs) {
+  constexpr std::int64_t kBytesOfProcess = 30'000'000;  // of MPI and the program, without a model
+  std::int64_t most = 0;
+  for (const RunSettings& run : runs)
+    if (const auto& mpi = run.execution.mpi;
+        mpi && mpi->launcher == "mpirun" && mpi->hosts.empty() && mpi->hostfile.empty())
+      most = std::max<std::int64_t>(most, run.workers);
+  const std::int64_t memory = available_memory_bytes();
+  rlimit processes{};
+  getrlimit(RLIMIT_NPROC, &processes);
+  std::int64_t room = memory > 0 ? memory / kBytesOfProcess : INT64_MAX;
+  const bool by_memory =
+      processes.rlim_cur == RLIM_INFINITY || room < static_cast<std::int64_t>(processes.rlim_cur);
+  if (!by_memory) room = static_cast<std::int64_t>(processes.rlim_cur);
+  if (most <= room) return;
+  throw UsageError(fmt::format(
+      "{} workers under mpi are as many processes on this machine, which has room for about {} "
+      "({}); use fewer workers, several machines (execution.mpi.hosts), or the driver virtual",
+      most, room,
+      by_memory ? fmt::format("{} of memory", format_bytes(static_cast<double>(memory)))
+                : "its limit of processes, ulimit -u"));
+}
+
 void require_launcher(const std::vector<RunSettings>& runs, const std::string& worker) {
   const auto launched = std::ranges::find_if(runs, [](const RunSettings& run) {
     return run.execution.mpi && run.execution.mpi->launcher != "none";
   });
-  if (launched != runs.end()) launch_command(*launched, {worker}, Surroundings::of_this_process());
+  if (launched == runs.end()) return;
+  launch_command(*launched, {worker}, Surroundings::of_this_process());
+  require_room(runs);
 }
 
 // And here a device.

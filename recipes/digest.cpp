@@ -12,8 +12,24 @@ namespace acid {
 
 namespace {
 
+/// Digests of files, and which there were.
+class Content {
+ public:
+  Content(Facts& facts, std::map<std::string, std::string>* files) : facts_(facts), files_(files) {}
+  const std::string& of(const std::string& path) {
+    const std::string& digest = facts_.file_digest(path);
+    if (files_ != nullptr) files_->emplace(path, digest);
+    return digest;
+  }
+
+ private:
+  Facts& facts_;
+  std::map<std::string, std::string>* files_;
+};
+
 // What a person's program imports of their own is as much of a run as the program.
-void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& facts) {
+void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& facts,
+                 Content& content) {
   const auto add = [&](const char* section, const std::vector<std::string>& files) {
     const std::filesystem::path main = files.empty() ? "" : files.front();
     for (const std::string& file : files)
@@ -21,7 +37,7 @@ void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& f
         canonical.at(
             "task")[section]["imports"]
                    [std::filesystem::path(file).lexically_relative(main.parent_path()).string()] =
-            facts.file_digest(file);
+            content.of(file);
   };
   const nlohmann::json &dataset = task.at("dataset"), &model = task.at("model");
   if (const DatasetEntry* entry = find_dataset(text(dataset, "kind")); entry && entry->in_process)
@@ -32,7 +48,9 @@ void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& f
 
 }  // namespace
 
-nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
+nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
+                             std::map<std::string, std::string>* files_read) {
+  Content contents(facts, files_read);
   nlohmann::json canonical = settings;
   // How a run is saved, placed, watched over and proven changes nothing that is computed: a run
   // stays the same run when these change. What stood in digests before it could be chosen stays in
@@ -51,14 +69,14 @@ nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts) {
       for (const std::string& file : files) {
         const std::filesystem::path inside = std::filesystem::path(file).lexically_relative(path);
         // What lies elsewhere has a key of its own.
-        if (*inside.begin() != "..") content[inside.string()] = facts.file_digest(file);
+        if (*inside.begin() != "..") content[inside.string()] = contents.of(file);
       }
     } else {
-      content["sha256"] = facts.file_digest(path.string());
+      content["sha256"] = contents.of(path.string());
     }
     value = content;
   });
-  add_imports(canonical, settings.at("task"), facts);
+  add_imports(canonical, settings.at("task"), facts, contents);
   forget_placement_fields(canonical);
   // A listing is what it says, whatever it is called.
   nlohmann::json& algorithm = canonical.at("algorithm");

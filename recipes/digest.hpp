@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -10,8 +11,10 @@ namespace acid {
 
 /// The settings without paths: what a file field names is replaced by the SHA-256 of its content,
 /// so that a moved file is the same run and a changed one is not. A folder counts as the data
-/// set's files in it, by name and content. Throws Error when a file cannot be read.
-nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts);
+/// set's files in it, by name and content. `files`: takes the path and the SHA-256 of each. Throws
+/// Error when a file cannot be read.
+nlohmann::json without_paths(const nlohmann::json& settings, Facts& facts,
+                             std::map<std::string, std::string>* files = nullptr);
 
 /// SHA-256 of the JSON with sorted keys and shortest numbers.
 std::string canonical_digest(const nlohmann::json& value);

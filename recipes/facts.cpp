@@ -37,7 +37,9 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
                 .files = info.files,
                 .classes = entry.in_process || shape.tokens ? 0 : shape.classes,
                 .tokens = shape.tokens,
-                .images = shape.height > 1 && shape.width > 1};
+                .images = shape.height > 1 && shape.width > 1,
+                .doubts = info.doubts,
+                .splits = info.splits};
   });
 }
 

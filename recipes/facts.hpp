@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/data/dataset.hpp"
 #include "engine/topology/schedule_numbers.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/topology/topology.hpp"
@@ -25,6 +26,8 @@ class Facts {
     int classes = 0;      // 0: not known before the run
     bool tokens = false;  // its examples are sequences
     bool images = false;
+    std::vector<DataInfo::Doubt> doubts = {};
+    std::vector<std::string> splits = {};  // what was read, in words
   };
   /// Sizes and files of a data set; `parameters` only for analytic ones.
   const Task& dataset(const nlohmann::json& options);

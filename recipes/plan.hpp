@@ -70,6 +70,10 @@ struct PlannedRun {
   std::string digest;
   std::string group;  // the same without the seed
   nlohmann::json settings;
+  struct Read {
+    std::map<std::string, std::string> files;  // and the SHA-256 that `digest` is of
+    std::vector<std::string> splits;           // of files of arrays, in words
+  } read;
 
   int workers = 1;
   struct Graph {
@@ -93,8 +97,11 @@ struct PlannedRun {
   /// What an exchange of rounds leaves of the workers' differences, AlgorithmEntry::agreement.
   std::optional<double> left;
   double exchanges_per_gradient = 0;  // of each worker, in rounds
-  double largest_load = 0;            // docs/SEMANTICS.md, Throttle; 0 for instantaneous exchanges
-  int largest_load_worker = 0;
+  /// docs/SEMANTICS.md, Throttle.
+  struct Load {
+    double largest = 0;  // 0 for instantaneous exchanges
+    int worker = 0;      // whose it is
+  } load;
   std::vector<std::string> warnings;
 };
 

@@ -44,10 +44,12 @@ nlohmann::json to_json(const PlannedRun& run) {
                    {"digest", run.digest},
                    {"group", run.group},
                    {"settings", run.settings},
+                   {"files", run.read.files},
                    {"graphs", run.graph.swept.size()},
                    {"workers", run.workers},
                    {"parameters", run.parameters},
                    {"examples", examples_json(run)},
+                   {"splits", run.read.splits},
                    {"budget_gradients", run.budget_gradients},
                    {"gradients_per_epoch", or_null(run.gradients_per_epoch)},
                    {"chi1", or_null(run.chi1)},
@@ -55,8 +57,8 @@ nlohmann::json to_json(const PlannedRun& run) {
                    {"schedule", run.graph.schedule ? document_of(*run.graph.schedule) : nullptr},
                    {"agreement", agreement_json(run)},
                    {"bytes", run.bytes},
-                   {"load", run.largest_load},
-                   {"load_worker", run.largest_load_worker},
+                   {"load", run.load.largest},
+                   {"load_worker", run.load.worker},
                    {"warnings", run.warnings}});
   return document;
 }

@@ -26,6 +26,11 @@ void Resolver::look_at_task() {
   look_at_validation();
   if (facts->train_size > 0)
     plan_.examples = {*train_size_, facts->train_size - *train_size_, facts->test_size};
+  plan_.read.splits = facts->splits;
+  for (const DataInfo::Doubt& doubt : facts->doubts) {
+    plan_.warnings.push_back(doubt.what);
+    out_.warn(place("task.dataset"), {doubt.what, doubt.remedy});
+  }
   model_ = Facts::Model{facts->parameters, 0, true, {}, {}};
   if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
@@ -336,7 +341,7 @@ PlannedRun Resolver::run(std::uint64_t seed) {
     options[std::string(name)] = planned.numbers[std::string(name)] = value;
   const auto digests = ask("task.dataset", "make the data files readable", [&] {
     if (of_seed || canonical_.is_null()) {
-      canonical_ = without_paths(planned.settings, facts_);
+      canonical_ = without_paths(planned.settings, facts_, &files_);
       json group = canonical_;
       if (of_seed) group["algorithm"] = s_["algorithm"];
       group_ = canonical_digest(group);
@@ -347,6 +352,7 @@ PlannedRun Resolver::run(std::uint64_t seed) {
   planned.settings["seed"] = seed;
   if (!digests) return planned;
   std::tie(planned.digest, planned.group) = *digests;
+  planned.read.files = files_;
   planned.id = planned.digest.substr(0, 12);
   return planned;
 }

@@ -55,8 +55,8 @@ void Resolver::look_at_exchanges(const Method& method) {
   if (!meets(entry_->peers) || !simulated) return;
   const PackedMessage message = method.packed_message(static_cast<std::size_t>(model_->parameters));
   const Load load = gossip_load(*topology_, rate, static_cast<double>(message.bytes()), model);
-  plan_.largest_load = load.largest;
-  plan_.largest_load_worker = load.worker;
+  plan_.load.largest = load.largest;
+  plan_.load.worker = load.worker;
   if (load.largest >= 1) {
     error("algorithm",
           fmt::format("worker {} cannot keep up: its exchanges take {:.3g} times the time it has "

@@ -131,6 +131,7 @@ class Resolver {
   PlannedRun plan_;               // what the seeds share
   std::optional<Method> method_;  // of the last seed, once there was one
   nlohmann::json canonical_;      // of the last seed, once there was one
+  std::map<std::string, std::string> files_;  // whose content it has
   std::string group_;
 };
 

@@ -1,5 +1,10 @@
 #include "store/files.hpp"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "engine/base/folders.hpp"
 #include "store/checkpoint_folder.hpp"
 
 namespace acid {
@@ -18,6 +23,21 @@ void refuse_other_paths(const std::string& store_folder, const std::string& rela
 std::string checked_path(const Store& store, const std::string& relative) {
   refuse_other_paths(store.folder(), relative);
   return store.folder() + "/" + relative;
+}
+
+void make_run_folder(const std::string& store_folder, const std::string& run_id) {
+  namespace fs = std::filesystem;
+  const fs::path above = fs::path(store_folder) / "checkpoints", own = above / run_id;
+  for (const fs::path& folder : {above, own}) {
+    std::error_code ignored;
+    if (fs::is_symlink(fs::symlink_status(folder, ignored)))
+      throw StoreError(fmt::format(
+          "{} is a symbolic link, through which nothing is written: put a folder in its place, or "
+          "move the whole store to where there is room and name it with --store",
+          folder.string()));
+  }
+  // The store's own folders must be there: it may be moved in this moment.
+  create_folder(own.string());
 }
 
 StoreError damaged_file(const std::string& path, const std::string& recorded_sha256) {

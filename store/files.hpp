@@ -13,6 +13,10 @@ namespace acid {
 /// path is not "checkpoints/" and plain names after it.
 std::string checked_path(const Store& store, const std::string& relative);
 
+/// Makes the folder of a run's files, "checkpoints/RUN", where it is not there. Throws StoreError
+/// where it or the one above is a symbolic link: what is written there would land elsewhere.
+void make_run_folder(const std::string& store_folder, const std::string& run_id);
+
 /// That the file at `path` is not the one recorded.
 StoreError damaged_file(const std::string& path, const std::string& recorded_sha256);
 

@@ -1,5 +1,7 @@
 #include "worker/attempt.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -8,6 +10,7 @@
 
 #include "engine/base/names.hpp"
 #include "engine/checkpoint/safetensors.hpp"
+#include "store/files.hpp"
 #include "store/writer.hpp"
 #include "worker/checkpoints.hpp"
 #include "worker/recording.hpp"
@@ -80,7 +83,7 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
   const std::string relative =
       fmt::format("checkpoints/{}/{}-final-mean.safetensors", run_id, attempt);
   const std::filesystem::path path = std::filesystem::path(store_folder) / relative;
-  create_folder(path.parent_path().string());
+  make_run_folder(store_folder, run_id);
   std::vector<TensorGroup> tensors{{objective.segments(), outcome.mean}};
   if (!outcome.mean_buffers.empty())  // where every worker keeps its own, the mean has none
     tensors.push_back({objective.buffer_segments(), outcome.mean_buffers});
@@ -94,7 +97,18 @@ AttemptResult::Artifact save_mean(const std::string& store_folder, const std::st
 Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run,
                  ComposedRun& composed, const nlohmann::json& surroundings,
                  std::vector<std::string> remarks)
-    : options_(options), store_(store), run_(composed), remarks_(std::move(remarks)) {
+    : options_(options),
+      store_(store),
+      run_(composed),
+      remarks_(std::move(remarks)),
+      files_(composed.file_digests) {
+  const std::vector<std::string> other = other_than_planned(run, composed.file_digests);
+  if (!other.empty() && !options.allow_changed)
+    throw UsageError(fmt::format(
+        "{}; put the file back, or run the recipe again, which makes another run of what it holds "
+        "now",
+        fmt::join(other, "; ")));
+  remarks_.insert(remarks_.end(), other.begin(), other.end());
   std::vector<std::string> complaints;  // about checkpoints
   if (!options.fresh)
     from_ = find_resumption(store, run, surroundings, run_.file_digests,
@@ -167,7 +181,7 @@ AttemptResult Attempt::drive_to_end(const Drive& drive) {
 
 AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   StoreCheckpoints checkpoints(options_.store_folder, options_.run_id, id_,
-                               run_.settings.checkpoint, writer);
+                               run_.settings.checkpoint, files_, writer);
   Checkpointing checkpointing{&checkpoints, nullptr};
   if (from_) {
     checkpoints.resumed_from(from_->row);
@@ -175,6 +189,7 @@ AttemptResult Attempt::drive_and_save(const Drive& drive, RunWriter& writer) {
   }
   ChosenMetrics recorder(writer, run_.settings.record);
   const Outcome outcome = drive(recorder, checkpointing);
+  files_.refuse_changed();
   if (outcome.holds > 0)
     writer.note(Severity::info,
                 fmt::format("the throttle held {} of {} gradients until their worker had caught "

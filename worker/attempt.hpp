@@ -14,6 +14,7 @@
 #include "worker/compose.hpp"
 #include "worker/resume.hpp"
 #include "worker/run.hpp"
+#include "worker/watched_files.hpp"
 
 namespace acid {
 
@@ -46,6 +47,7 @@ class Attempt {
   ComposedRun& run_;
   std::optional<Resumption> from_;
   std::vector<std::string> remarks_;  // and about checkpoints that cannot be used
+  WatchedFiles files_;
   std::int64_t id_ = 0;
 };
 

@@ -55,10 +55,11 @@ std::vector<std::string> compared_tensors(const std::vector<StateVectors>& vecto
 
 StoreCheckpoints::StoreCheckpoints(std::string store_folder, std::string run_id,
                                    std::int64_t attempt, const CheckpointSettings& settings,
-                                   RunWriter& writer)
+                                   WatchedFiles& files, RunWriter& writer)
     : store_folder_(std::move(store_folder)),
       run_id_(std::move(run_id)),
       attempt_(attempt),
+      files_(files),
       writer_(writer),
       keep_(settings.keep),
       every_time_(settings.every_time.value_or(0)),
@@ -100,13 +101,13 @@ bool StoreCheckpoints::due(std::int64_t step, const Position& position) {
 void StoreCheckpoints::save(const Cut& cut) {
   const double began = SteadyClock().seconds();
   writer_.refuse_if_gone();
+  files_.refuse_changed();
   const std::string folder = fmt::format("checkpoints/{}", run_id_);
   CheckpointRecord record;
   record.step = cut.step;
   record.position = cut.position;
   record.path = fmt::format("{}/{}-{:04}.safetensors", folder, attempt_, saved_ + 1);
-  // The store's own folders must be there: it may be moved in this moment.
-  create_folder((std::filesystem::path(store_folder_) / folder).string());
+  make_run_folder(store_folder_, run_id_);
   const AtomicFile::Written written = write_checkpoint(
       (std::filesystem::path(store_folder_) / record.path).string(),
       {.metadata = {{kLayoutKey, std::string(cut.layout)},

@@ -9,6 +9,7 @@
 #include "settings/run_settings.hpp"
 #include "store/queries.hpp"
 #include "store/writer.hpp"
+#include "worker/watched_files.hpp"
 
 namespace acid {
 
@@ -28,9 +29,10 @@ std::vector<std::string> compared_tensors(const std::vector<StateVectors>& vecto
 /// time.
 class StoreCheckpoints final : public Checkpoints {
  public:
-  /// `attempt` is the row id of the attempt. `writer` outlives this.
+  /// `attempt` is the row id of the attempt. `files` are looked at before each is saved: it throws
+  /// where one has changed. `files` and `writer` outlive this.
   StoreCheckpoints(std::string store_folder, std::string run_id, std::int64_t attempt,
-                   const CheckpointSettings& settings, RunWriter& writer);
+                   const CheckpointSettings& settings, WatchedFiles& files, RunWriter& writer);
   /// The attempt goes on from a checkpoint; a cut at the same place would say nothing new.
   void resumed_from(const CheckpointRow& row);
 
@@ -47,6 +49,7 @@ class StoreCheckpoints final : public Checkpoints {
 
   const std::string store_folder_, run_id_;
   const std::int64_t attempt_;
+  WatchedFiles& files_;
   RunWriter& writer_;
   const CoarseClock clock_;
   const int keep_;

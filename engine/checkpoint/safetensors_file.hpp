@@ -25,6 +25,7 @@ struct TensorHeader {
   TensorType type = TensorType::f32;
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0, end = 0;  // in bytes
+  bool boolean = false;              // of type u8, each 0 or 1
 };
 
 /// What its elements take; nothing when that is not representable.

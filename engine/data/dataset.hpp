@@ -40,6 +40,13 @@ struct DataInfo {
   /// Absolute or as given; digested when a run starts. A folder stands for all images in it
   /// (image_folder_digest).
   std::vector<std::string> files;
+  /// What is most likely a mistake, though it can be read, and what to do about it.
+  struct Doubt {
+    std::string what, remedy;
+  };
+  std::vector<Doubt> doubts = {};
+  /// What was read, a line for each split: "train: 1000 examples of 3 × 32 × 32, uint8, …".
+  std::vector<std::string> splits = {};
 };
 
 /// Labelled examples. Immutable; any thread may read.

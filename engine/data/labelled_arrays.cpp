@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace acid {
@@ -44,7 +45,8 @@ DataShape shape_of(const MappedArray& inputs, bool channels_last) {
 std::vector<std::int32_t> labels_of(const MappedArray& labels, const MappedArray& inputs) {
   constexpr std::int64_t kLargest = 999'999;
   constexpr const char* kLabelsRemedy = "save whole numbers from 0, one for each example";
-  if (labels.shape().size() != 1)
+  const bool is_column = labels.shape().size() == 2 && labels.shape()[1] == 1;
+  if (labels.shape().size() != 1 && !is_column)
     labels.fail(
         fmt::format("expected labels of one dimension, found the shape {}", shape_text(labels)),
         "of one-hot rows, save labels.argmax(axis=1)");
@@ -100,7 +102,7 @@ class ArrayExamples final : public Split {
         channels_(static_cast<std::size_t>(shape.channels)),
         pixels_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
         channels_last_(channels_last && inputs_.shape().size() == 4) {
-    const float unit = inputs_.type() == TensorType::u8 ? 255 : 1;
+    const float unit = inputs_.type() == TensorType::u8 && !inputs_.is_boolean() ? 255 : 1;
     for (const auto [mean, deviation] : statistics)
       affine_.push_back({1 / (unit * deviation), -mean / deviation});
   }
@@ -142,6 +144,82 @@ struct Checked {
   DataShape shape;
   std::vector<std::int32_t> train, test;  // labels
 };
+
+/// "3", "3, 7 and 8", "3, 7, 8 and 5 more".
+std::string some_of(const std::vector<int>& classes) {
+  constexpr std::size_t kShown = 4;
+  const std::size_t shown = classes.size() <= kShown + 1 ? classes.size() : kShown;
+  std::string text;
+  for (std::size_t k = 0; k < shown; ++k)
+    text += fmt::format("{}{}", k == 0 ? "" : k + 1 == classes.size() ? " and " : ", ", classes[k]);
+  if (shown < classes.size()) text += fmt::format(" and {} more", classes.size() - shown);
+  return text;
+}
+
+/// "train: 1000 examples of 3 channels × 32 × 32 (U8, divided by 255), the first from 0 to 1, its
+/// mean 0.43; 10 classes of 98 to 104 examples".
+std::string words_of(const char* split, const MappedArray& inputs,
+                     const std::vector<std::int32_t>& labels, const DataShape& shape) {
+  const bool bytes = inputs.type() == TensorType::u8 && !inputs.is_boolean();
+  const auto width = static_cast<std::size_t>(inputs.size() / inputs.shape()[0]);
+  double least = INFINITY, most = -INFINITY, sum = 0;
+  inputs.visit([&](auto values) {
+    for (const auto value : values.first(width)) {
+      const double number = static_cast<double>(value) / (bytes ? 255 : 1);
+      least = std::min(least, number);
+      most = std::max(most, number);
+      sum += number;
+    }
+  });
+  std::map<std::int32_t, std::int64_t> sizes;
+  for (const std::int32_t label : labels) ++sizes[label];
+  const auto by_size = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto [smallest, largest] = std::ranges::minmax_element(sizes, by_size);
+  return fmt::format(
+      "{}: {} examples of {} ({}{}), the first from {:.3g} to {:.3g} with mean {:.3g}; {} of {} "
+      "classes, of {} to {} examples",
+      split, labels.size(),
+      shape.height == 1 ? fmt::format("{} features", shape.width)
+                        : fmt::format("{} × {} × {} (channels × height × width)", shape.channels,
+                                      shape.height, shape.width),
+      inputs.is_boolean() ? "BOOL" : tensor_type_name(inputs.type()),
+      bytes ? ", divided by 255" : "", least, most, sum / static_cast<double>(width), sizes.size(),
+      shape.classes, smallest->second, largest->second);
+}
+
+std::vector<DataInfo::Doubt> doubts_about(const Checked& checked, const LabelledArrays& arrays,
+                                          bool channels_last) {
+  constexpr std::int64_t kMostChannels = 4;
+  std::vector<DataInfo::Doubt> doubts;
+  const std::vector<std::int64_t>& shape = arrays.train_inputs.shape();
+  if (!channels_last && shape.size() == 4 && shape[3] <= kMostChannels && shape[1] > kMostChannels)
+    doubts.push_back(
+        {fmt::format("{}: the shape {} is read as {} channels of {} × {}, and looks like "
+                     "{} × {} with {} channels",
+                     arrays.train_inputs.name(), shape_text(arrays.train_inputs), shape[1],
+                     shape[2], shape[3], shape[1], shape[2], shape[3]),
+         "set task.dataset.layout = \"channels-last\""});
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(checked.shape.classes));
+  for (const std::int32_t label : checked.train) ++sizes[static_cast<std::size_t>(label)];
+  std::vector<int> empty;
+  for (int c = 0; c < checked.shape.classes; ++c)
+    if (sizes[static_cast<std::size_t>(c)] == 0) empty.push_back(c);
+  const auto held = checked.shape.classes - static_cast<int>(empty.size());
+  if (held == 1)
+    doubts.push_back({fmt::format("{}: all labels are {}, so that nothing can be learnt",
+                                  arrays.train_labels.name(), checked.train.front()),
+                      "save the labels of all classes"});
+  else if (empty == std::vector{0})
+    doubts.push_back({fmt::format("{}: labels begin with 1, so that class 0 of {} has no example",
+                                  arrays.train_labels.name(), checked.shape.classes),
+                      "save labels - 1"});
+  else if (!empty.empty())
+    doubts.push_back(
+        {fmt::format("{}: of {} classes, {} {} no training example", arrays.train_labels.name(),
+                     checked.shape.classes, some_of(empty), empty.size() == 1 ? "has" : "have"),
+         "number the classes that there are from 0 on, or set task.dataset.classes"});
+  return doubts;
+}
 
 Checked check(const nlohmann::json& options, const LabelledArrays& arrays) {
   const bool channels_last = text(options, "layout") == "channels-last";
@@ -188,7 +266,13 @@ std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int 
 
 DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
   const Checked checked = check(options, arrays);
-  return {checked.shape, std::ssize(checked.train), std::ssize(checked.test), {}};
+  return {checked.shape,
+          std::ssize(checked.train),
+          std::ssize(checked.test),
+          {},
+          doubts_about(checked, arrays, text(options, "layout") == "channels-last"),
+          {words_of("train", arrays.train_inputs, checked.train, checked.shape),
+           words_of("test", arrays.test_inputs, checked.test, checked.shape)}};
 }
 
 Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {

@@ -55,7 +55,7 @@ class NpyDictionary {
           fmt::format("{}: expected an array in C order, found Fortran order; save "
                       "numpy.ascontiguousarray(array) instead",
                       path_));
-    return {*type_, *shape_, 0, 0};
+    return {*type_, *shape_, 0, 0, boolean_};
   }
 
  private:
@@ -107,6 +107,7 @@ class NpyDictionary {
   TensorType read_type() {
     skip_blanks();
     const std::string_view descr = rest_.starts_with('[') ? "a structure" : quoted();
+    boolean_ = descr == "|b1";
     for (const NpyType& known : kNpyTypes)
       if (known.descr == descr) return known.type;
     std::string_view what;
@@ -143,6 +144,7 @@ class NpyDictionary {
   const std::string& path_;
   std::string_view rest_;
   std::optional<TensorType> type_;
+  bool boolean_ = false;
   std::optional<bool> fortran_;
   std::optional<std::vector<std::int64_t>> shape_;
 };

@@ -32,6 +32,8 @@ class MappedArray {
   /// For messages: the file, and the tensor where there are several.
   const std::string& name() const { return name_; }
   TensorType type() const { return header_.type; }
+  /// Of type u8, each 0 or 1.
+  bool is_boolean() const { return header_.boolean; }
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
   std::int64_t size() const;  // elements
 

@@ -299,6 +299,10 @@ class ProcessObjective final : public Objective {
                                           {"check", check}});
     bring_back(lane.g, g);
     bring_back(lane.buffers, buffers);
+    if (check)
+      for (const json& name : answer.at("without_gradient"))
+        for (LayoutTensor& tensor : layout_.parameters)
+          if (tensor.segment.name == name) tensor.segment.has_no_gradient = true;
     return number_told(answer.at("loss"));
   }
 

@@ -281,10 +281,31 @@ class NumpyArrays:
     def collate(self, examples):
         if isinstance(examples[0], tuple):
             return tuple(self.numpy.stack(part) for part in zip(*examples))
+        if isinstance(examples[0], dict):
+            return {name: self.numpy.stack([example[name] for example in examples])
+                    for name in examples[0]}
         return self.numpy.stack(examples)
 
 
 # ---- examples -----------------------------------------------------------------------------------
+
+
+FEW_ARRAYS = 3
+
+
+def is_tensor_dataset(value):
+    """torch's own, which has no items but its tensors' rows; not a class made of it."""
+    return type(value).__name__ == "TensorDataset" and type(value).__module__.startswith("torch.")
+
+
+def label_of(example):
+    """The last part of a tuple, or what a dict calls its label; None where there is none."""
+    if isinstance(example, dict):
+        for name in ("label", "labels", "target", "y"):
+            if name in example:
+                return example[name]
+        return None
+    return example[-1] if isinstance(example, (tuple, list)) else None
 
 
 class Examples:
@@ -292,7 +313,8 @@ class Examples:
 
     def __init__(self, kit, value, what, function=None):
         self.kit, self.what, self.function = kit, what, function
-        value = getattr(value, "tensors", value)  # of torch's TensorDataset
+        if is_tensor_dataset(value):
+            value = tuple(value.tensors)
         self.form, self.parts = self._parts_of(value)
         if self.parts is None:
             lists = hasattr(value, "__len__") and hasattr(value, "__getitem__")
@@ -323,7 +345,16 @@ class Examples:
             form = "tuple"
         else:
             return None, None
-        return (None, None) if any(part is None for part in parts) else (form, parts)
+        if any(part is None for part in parts):
+            return None, None
+        if isinstance(value, list) and len({tuple(part.shape) for part in parts}) == 1:
+            # Arrays of one shape: so are examples, and so may be the columns of a set.
+            if len(parts) <= FEW_ARRAYS:
+                raise ModelError(f"{self.what} is a list of {len(parts)} arrays of one shape, which "
+                                 "may be as many examples or columns of them: give a tuple of "
+                                 "arrays whose rows are examples, or one array", self.function)
+            return None, None
+        return form, parts
 
     def batch(self, indices):
         if self.items is not None:
@@ -342,9 +373,11 @@ class Examples:
                 if found is not None:
                     break
             if found is None:
-                found = [self.items[i][-1] for i in range(self.size)]
+                found = [label_of(self.items[i]) for i in range(self.size)]
         elif self.form != "one":
             last = self.parts[-1]
+            if len(last.shape) == 2 and last.shape[1] == 1:
+                last = last.reshape(-1)
             if len(last.shape) == 1 and self.kit.is_integer(last):
                 found = last
         try:
@@ -353,8 +386,9 @@ class Examples:
             labels = []
         if len(labels) != self.size or min(labels) < 0 or max(labels) > 10_000_000:
             raise ModelError(f"{self.what} tells no class of its examples, which the partition "
-                             "goes by: let its last array be whole numbers from 0, one per "
-                             "example, or use partition = \"iid\"", self.function)
+                             "goes by: let its last array, the last part of an example, or what a "
+                             "dict calls 'label' be whole numbers from 0, one per example, or use "
+                             "partition = \"iid\"", self.function)
         return labels
 
 
@@ -450,6 +484,9 @@ def number(value):
     return value if math.isfinite(value) else str(value)
 
 
+CLOSE_CALLS, CLOSE_EVERY = 8, 64  # calls before and after which parameters are compared whole
+
+
 class TorchModel:
     """model(**options) gives an nn.Module; loss(module, batch) and evaluate(module, batch)."""
 
@@ -487,6 +524,8 @@ class TorchModel:
                        for _, p in self.parameters]
         self.device = self.parameters[0][1].device
         self.views, self.x = {}, None
+        self.calls = 0  # of the module, since it was made
+        self.without_gradient = set()  # at the start point
 
     def _find_state(self):
         """What is no parameter and yet part of the model: it travels with acid's buffers."""
@@ -551,6 +590,36 @@ class TorchModel:
                 parameter.data = view
         self.x = x
 
+    def _look(self, closely):
+        """How the parameters are before a call: which memory and version, and what they hold."""
+        self.calls += 1
+        closely = closely or self.calls <= CLOSE_CALLS or self.calls % CLOSE_EVERY == 0
+        held = [p.detach().clone() for _, p in self.parameters] if closely else None
+        return [(p.data_ptr(), p._version) for _, p in self.parameters], held
+
+    def _refuse_changes(self, before):
+        """A forward that changes its own weights would have a gradient that acid does not know of:
+        where methods compute at x the change would stay, where they compute at a snapshot not."""
+        looks, held = before
+        for k, (name, parameter) in enumerate(self.parameters):
+            replaced = parameter.data_ptr() != looks[k][0]
+            changed = parameter._version != looks[k][1] or (
+                held is not None and not replaced
+                and not self.torch.equal(parameter.detach(), held[k])
+                and not bool(held[k].isnan().any()))
+            if not (replaced or changed):
+                continue
+            if held is not None:
+                with self.torch.no_grad():
+                    for view, value in zip(self._parts(self.x, self.shapes), held):
+                        view.copy_(value)
+            what = "replaced the memory of" if replaced else "changed"
+            raise ModelError(
+                f"the model {what} its parameter '{name}' while it computed (p.data = ..., an "
+                "embedding's max_norm, clamp_(), copy_()): in acid only gradients change "
+                "parameters, so that methods can be compared. Compute with what you make of it "
+                "instead, as torch.nn.utils.parametrize does", self.loss or self.make)
+
     def _here(self, batch):
         if self.device.type == "cpu":
             return batch
@@ -579,6 +648,7 @@ class TorchModel:
         for _, parameter in self.parameters:
             parameter.grad = None  # backward() then hands over what it made, and adds nothing
         batch = self._here(batch)
+        before = self._look(check)
         loss = call(self.loss, self.module, batch) if self.loss else self._default_loss(batch)
         if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
             raise ModelError(f"loss() gave {describe(loss)}: it must give a tensor with one number",
@@ -587,10 +657,13 @@ class TorchModel:
             raise ModelError("loss() gave a number that does not depend on the parameters",
                              self.loss or self.make)
         loss.backward()
+        self._refuse_changes(before)
         for view, (name, parameter) in zip(self._parts(g, self.shapes), self.parameters):
             grad = parameter.grad
             if grad is None:  # the loss does not depend on it
                 view.zero_()
+                if check:
+                    self.without_gradient.add(name)
             else:
                 view.copy_(grad.to_dense() if grad.is_sparse else grad)
                 parameter.grad = None
@@ -609,15 +682,18 @@ class TorchModel:
         self._move_state(buffers, read=True)
         self._use(x)
         batch = self._here(batch)
+        before = self._look(False)
         with self.torch.no_grad():
             if self.own_evaluate is not None:
-                told = call(self.own_evaluate, self.module, batch)
-                return evaluation(told, rows, self.own_evaluate)
-            if self.loss is not None:
-                return evaluation(call(self.loss, self.module, batch), rows, self.loss)
-            outputs, labels = self._outputs(batch)
-            loss = self.torch.nn.functional.cross_entropy(outputs, labels)
-            return evaluation((loss, (outputs.argmax(1) == labels).sum()), rows, None)
+                told, whose = call(self.own_evaluate, self.module, batch), self.own_evaluate
+            elif self.loss is not None:
+                told, whose = call(self.loss, self.module, batch), self.loss
+            else:
+                outputs, labels = self._outputs(batch)
+                loss = self.torch.nn.functional.cross_entropy(outputs, labels)
+                told, whose = (loss, (outputs.argmax(1) == labels).sum()), None
+        self._refuse_changes(before)
+        return evaluation(told, rows, whose)
 
 
 class ArrayModel:
@@ -649,6 +725,7 @@ class ArrayModel:
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
         self.views = {}
+        self.without_gradient = set()
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
@@ -811,8 +888,11 @@ class Host:
         seed = request["seed"]
         seed_everything(seed)
         more = (seed,) if self.model.interface == "arrays" else ()
-        return {"loss": self.model.gradient(self._batch(request), request["x"], request["g"],
-                                            request["buffers"], request["check"], *more)}
+        loss = self.model.gradient(self._batch(request), request["x"], request["g"],
+                                   request["buffers"], request["check"], *more)
+        if not request["check"]:
+            return {"loss": loss}
+        return {"loss": loss, "without_gradient": sorted(self.model.without_gradient)}
 
     def do_evaluate(self, request):
         seed_everything(0)

@@ -16,6 +16,9 @@ struct Segment {
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0;  // in elements
   std::int64_t size = 0;
+  /// The loss does not depend on it, so that, as in PyTorch, no optimiser moves it: its gradients
+  /// are 0, and weight decay leaves it as it is.
+  bool has_no_gradient = false;
 };
 
 /// What a model is evaluated on.

@@ -398,6 +398,7 @@ BROKEN = [
     (START, "    import time; time.sleep(60)", "took longer than timeout_seconds", 5, 2),
     (START, "    import os; os._exit(4)", "ended with exit code 4", 0, 2),
     (SETS, "    return None", "dataset() gave None", 2, 2),
+    (SETS, "    return [np.ones(20)] * 2, np.ones(3)", "may be as many examples or columns", 2, 2),
     (SETS, "    return (np.ones(3),) * 3", "it must give two sets", 2, 2),
     (SETS, "    return {'x': np.ones(3), 'y': 3}, np.ones(3)", "the train set is dict", 2, 2),
     (SETS, "    return np.ones(20), np.ones(0)", "the test set has no examples", 2, 2),
@@ -687,6 +688,14 @@ def check_state(lab, torch):
                             "signs.weight", "steps"}, list(tensors))
     expect(tensors["steps"].tolist() == [30, 30], f"{tensors['steps']} steps of two workers")
     expect(tensors["unused"].tolist() == [1, 1], "a parameter without a part has changed")
+    for optimizer in ('{ kind = "sgd", learning_rate = 0.05, momentum = 0.9, weight_decay = 0.5 }',
+                      '{ kind = "adamw", learning_rate = 0.05, weight_decay = 0.5 }'):
+        lab.acid("run", recipe, "--set", f"optimizer={optimizer}")
+        final = lab.folder / "decayed"
+        final.unlink(missing_ok=True)
+        lab.acid("export", "@latest", "--format", "safetensors", "-o", str(final))
+        unused = read_safetensors(final)["unused"]
+        expect(unused == struct.pack("<2f", 1, 1), f"{optimizer}: torch leaves it")
 
 
 TORCH_BROKEN = """
@@ -699,6 +708,79 @@ def loss(module, batch):
 def dataset():
     return ((torch.zeros(20, 3), torch.arange(20) % 2),) * 2
 """
+
+
+DATA = """
+import torch
+from torch import nn
+from torch.utils.data import TensorDataset
+
+class Scaled(TensorDataset):
+    def __getitem__(self, index):
+        inputs, label = super().__getitem__(index)
+        return inputs / 255, label
+
+def model():
+    return nn.Linear(3, 2)
+
+def loss(module, batch):
+    inputs = batch["inputs"] if isinstance(batch, dict) else batch[0]
+    return inputs.mean() + 0 * module(inputs).sum()
+
+def dataset():
+    inputs, labels = torch.full((20, 3), 255.0), torch.arange(20) % 2
+    FORM
+"""
+# What dataset() gives, all of it the same examples, and a partition that goes by their classes.
+DATA_FORMS = [
+    ("return Scaled(inputs, labels), Scaled(inputs, labels)", "sorted"),
+    ("inputs /= 255; return TensorDataset(inputs, labels), (inputs, labels[:, None])", "sorted"),
+    ("inputs /= 255; return list(zip(inputs, labels)), [inputs, labels]", "sorted"),
+    ("inputs /= 255; one = [dict(inputs=x, label=y) for x, y in zip(inputs, labels)]; return one, one",
+     "sorted"),
+    ("inputs /= 255; one = [dict(inputs=x, other=y) for x, y in zip(inputs, labels)]; return one, one",
+     "iid"),
+]
+
+
+def check_data_forms(lab):
+    for form, partition in DATA_FORMS:
+        lab.write("data.py", DATA.replace("FORM", form))
+        recipe = lab.recipe("data.toml", "data.py", dataset=OWN, workers=2, gradients=20,
+                            partition=f'"{partition}"')
+        lab.acid("run", recipe)
+        loss = lab.shown()["metrics"]["eval_loss"]
+        expect(abs(loss - 1) < 1e-6, f"{form}: loss {loss}")
+    messages = lab.acid("run", recipe, "--set", 'task.partition="sorted"', code=1)
+    expect_in("tells no class of its examples", messages)
+    expect_in("what a dict calls 'label'", messages)
+
+
+# What stands before the loss, whether evaluation does it as well, and what is said of it.
+SELF_CHANGING = [
+    ("module.weight.data = module.weight.data * 0.9", "replaced the memory of"),
+    ("module.weight.data.clamp_(-1e-3, 1e-3)", "changed"),
+    ("with torch.no_grad(): module.weight.clamp_(-1e-3, 1e-3)", "changed"),
+    ("with torch.no_grad(): module.weight.copy_(module.weight * 2)", "changed"),
+    ("if not module.training: module.weight.data.zero_()", "changed"),
+    ("nn.functional.embedding(labels, module.weight, max_norm=0.1)", "changed"),
+]
+
+
+def check_self_changing(lab):
+    """A model that changes its own parameters has no gradient that acid could know of."""
+    start = TORCH_BROKEN.replace("inputs[:, :2]", "inputs").replace("import torch",
+                                                                    "import torch\nfrom torch import nn")
+    recipe = lab.recipe("changing.toml", "changing.py", dataset=OWN, workers=2, algorithm="a2cid2")
+    lab.write("changing.py", start)
+    lab.acid("run", recipe)
+    for line, said in SELF_CHANGING:
+        lab.write("changing.py", start.replace("    return torch.nn.functional",
+                                               f"    {line}\n    return torch.nn.functional"))
+        messages = lab.acid("run", recipe, code=1)
+        expect_in(f"{said} its parameter 'weight'", messages)
+        expect_in("parametrize", messages)
+        lab.expect_alone()
 
 
 def check_torch_errors(lab):
@@ -744,6 +826,8 @@ def torch_part(lab):
     check_gpt(lab)
     check_state(lab, torch)
     check_tokens(lab)
+    check_data_forms(lab)
+    check_self_changing(lab)
     check_torch_errors(lab)
 
 

@@ -129,7 +129,19 @@ bool all_gone(const std::vector<pid_t>& pids, double seconds) {
 
 }  // namespace
 
+TEST_CASE("more processes than a machine has room for are refused before the first is started") {
+  if (!there_is_mpi()) return;
+  const Bench bench;
+  const Result result = acid(bench, {"run", "r.toml", "--set", "workers.count=1000000"});
+  INFO(result.err);
+  CHECK(result.code == 2);
+  CHECK(result.seconds < 60);
+  CHECK(result.err.find("1000000 workers under mpi are as many processes on this machine") !=
+        std::string::npos);
+}
+
 TEST_CASE("CORRECTNESS 43: processes whose parameters blow up have diverged") {
+  if (!there_is_mpi()) return;
   const Bench bench;
   const Result result =
       acid(bench, {"run", "r.toml", "--set", "algorithms=[{kind=\"d-psgd\"}]", "--set",

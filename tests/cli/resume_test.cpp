@@ -1,7 +1,9 @@
 // `acid resume`: which runs it starts a worker for, and what it says about the others.
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "tests/cli/stored_run.hpp"
 
@@ -199,4 +201,53 @@ TEST_CASE("resume of what is not there names it") {
   CHECK(nowhere.code == 3);
   CHECK_THAT(nowhere.err, ContainsSubstring("elsewhere"));
   CHECK_FALSE(bench.has("elsewhere"));
+}
+
+TEST_CASE("a worker that sleeps long hears a stop at once, and saves what it has") {
+  for (const char* algorithm : {"ad-psgd", "d-psgd"}) {
+    const Bench bench("exec $REAL \"$@\"\n");
+    Running running(
+        bench,
+        {"run", "one.toml", "--set", "algorithms=[{kind=\"" + std::string(algorithm) + "\"}]",
+         "--set", "execution.driver=threads", "--set", "execution.threads.slow_workers={0=1e9}",
+         "--set", "budget.gradients=1000000000"},
+        {bench.worker});
+    CHECK(comes_true([&] {
+      return has_ended(running) ||
+             bench.call({"list", "--json"}).out.find("\"running\"") != std::string::npos;
+    }));
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // it has fallen asleep
+    const auto asked = std::chrono::steady_clock::now();
+    kill(running.pid(), SIGINT);
+    const auto result = running.wait();
+    INFO(algorithm << ": " << result.err);
+    CHECK(result.code == 130);
+    CHECK(std::chrono::steady_clock::now() - asked < std::chrono::seconds(20));
+    CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "interrupted");
+  }
+}
+
+TEST_CASE("nothing is written through a symbolic link in the place of a store's folder") {
+  for (const bool whole : {true, false}) {
+    const Bench bench("exec $REAL \"$@\"\n");
+    REQUIRE(bench.call({"run", "one.toml"}).code == 0);
+    const std::string id = bench.call({"list", "--json"}).json()["runs"][0]["id"];
+    const std::string place = "acid-store/checkpoints" + (whole ? "" : "/" + id);
+    std::filesystem::rename(bench.path(place), bench.path("elsewhere"));
+    const auto files = [&] {
+      std::size_t count = 0;
+      for (const auto& entry :
+           std::filesystem::recursive_directory_iterator(bench.path("elsewhere")))
+        count += entry.is_regular_file();
+      return count;
+    };
+    const std::size_t before = files();
+    std::filesystem::create_directory_symlink(bench.path("elsewhere"), bench.path(place));
+    const auto result = bench.call({"run", "one.toml", "--force"});
+    INFO(result.err);
+    CHECK(result.code == 3);
+    CHECK_THAT(result.err,
+               ContainsSubstring("is a symbolic link, through which nothing is written"));
+    CHECK(files() == before);
+  }
 }

@@ -92,6 +92,13 @@ class Noisy(Flat):
         return self.out(x.flatten(1)[:, :5] + torch.randn(5))
 
 
+class Clamped(Flat):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.out.weight.clamp_(-1e-3, 1e-3)
+        return self.out(x.flatten(1)[:, :5])
+
+
 def save(module, path):
     torch.manual_seed(3)
     torch.jit.script(module).save(str(path))
@@ -137,6 +144,7 @@ def check_refusals(lab):
         ("constant", lambda: save(Constant(), bad), "does not depend on its parameters"),
         ("dropout", lambda: save(Net(p=0.5), bad), "draws random numbers (aten::dropout"),
         ("noise", lambda: save(Noisy(), bad), "draws random numbers (aten::randn"),
+        ("clamped", lambda: save(Clamped(), bad), "changes its parameter 'out.weight'"),
         ("folder", lambda: (bad.unlink(), bad.mkdir()), "is no TorchScript file"),
     ]
     before = lab.acid("list", "--json")

@@ -114,6 +114,59 @@ TEST_CASE("the same arrays as tensors of one safetensors file or two are the sam
     }
 }
 
+TEST_CASE("a column of labels is taken as it is, and booleans are 0 and 1") {
+  const ArrayFolder folder;
+  folder.write("train_labels.npy", npy<std::int64_t>("<i8", {4, 1}, {0, 1, 2, 1}));
+  const auto bits = [](std::size_t count) {
+    std::vector<std::uint8_t> values;
+    for (std::size_t k = 0; k < count; ++k) values.push_back(k % 3 == 0);
+    return values;
+  };
+  folder.write("train_inputs.npy", npy("|b1", {4, 2, 2, 3}, bits(48)));
+  folder.write("test_inputs.npy", npy("|b1", {2, 2, 2, 3}, bits(24)));
+  const Dataset data = folder.load();
+  CHECK(data.train->label(2) == 2);
+  CHECK(features(*data.train, 0, 12)[3] == 1);
+  CHECK(features(*data.train, 0, 12)[4] == 0);
+}
+
+TEST_CASE("a plan says what was read, and doubts what is most likely a mistake") {
+  using Labels = std::vector<std::int64_t>;
+  const ArrayFolder folder;
+  const DatasetEntry& entry = dataset("npy");
+  const auto looked_at = [&](nlohmann::json given = nlohmann::json::object()) {
+    given["root"] = folder.root();
+    return entry.inspect(options_of(entry, given));
+  };
+  const DataInfo plain = looked_at();
+  CHECK(plain.doubts.empty());
+  REQUIRE(plain.splits.size() == 2);
+  CHECK(plain.splits[0] ==
+        "train: 4 examples of 2 × 2 × 3 (channels × height × width) (U8, divided by 255), the "
+        "first from 0 to 0.0431 with mean 0.0216; 3 of 3 classes, of 1 to 2 examples");
+  const auto doubt = [&](const Labels& labels, nlohmann::json given = nlohmann::json::object()) {
+    folder.write("train_labels.npy", npy("<i8", {4}, labels));
+    folder.write("test_labels.npy", npy("<i8", {2}, Labels{labels[0], labels[0]}));
+    const DataInfo info = looked_at(std::move(given));
+    REQUIRE(info.doubts.size() == 1);
+    return info.doubts[0].what.substr(info.doubts[0].what.find(": ") + 2) + " | " +
+           info.doubts[0].remedy;
+  };
+  CHECK(doubt({1, 2, 3, 2}) ==
+        "labels begin with 1, so that class 0 of 4 has no example | save labels - 1");
+  CHECK_THAT(doubt({1, 1, 1, 1}), ContainsSubstring("all labels are 1, so that nothing"));
+  CHECK_THAT(doubt({0, 2, 7, 2}),
+             ContainsSubstring("of 8 classes, 1, 3, 4, 5 and 6 have no training example"));
+  CHECK_THAT(doubt({0, 1, 2, 2}, {{"classes", 4}}),
+             ContainsSubstring("of 4 classes, 3 has no training example"));
+  folder.write("train_inputs.npy", npy("|u1", {4, 6, 2, 1}, counting<std::uint8_t>(48)));
+  folder.write("test_inputs.npy", npy("|u1", {2, 6, 2, 1}, counting<std::uint8_t>(24)));
+  CHECK(doubt({0, 1, 2, 1}) ==
+        "the shape (4, 6, 2, 1) is read as 6 channels of 2 × 1, and looks like 6 × 2 with 1 "
+        "channels | set task.dataset.layout = \"channels-last\"");
+  CHECK(looked_at({{"layout", "channels-last"}}).doubts.empty());
+}
+
 TEST_CASE("a file of its own replaces the one in the folder, and what is missing is listed") {
   const ArrayFolder folder;
   folder.write("other.npy", npy<std::int64_t>("<i8", {2}, {1, 1}));
@@ -144,8 +197,8 @@ TEST_CASE("inputs and labels that do not fit are refused with file, example and 
              ContainsSubstring("0 to 2, found 3 for example 1"));
   CHECK_THAT(error_with("train_labels.npy", npy<double>("<f8", {4}, {0, 1, 1, 2})),
              ContainsSubstring("astype"));
-  CHECK_THAT(error_with("train_labels.npy", npy("<i8", {4, 1}, Labels{0, 1, 2, 0})),
-             ContainsSubstring("(4, 1)") && ContainsSubstring("argmax"));
+  CHECK_THAT(error_with("train_labels.npy", npy("<i8", {2, 2}, Labels{0, 1, 1, 0})),
+             ContainsSubstring("(2, 2)") && ContainsSubstring("argmax"));
   for (const std::vector<std::int64_t>& shape :
        std::vector<std::vector<std::int64_t>>{{48}, {4, 1, 2, 2, 3}})
     CHECK_THAT(error_with("train_inputs.npy", npy("|u1", shape, counting<std::uint8_t>(48))),

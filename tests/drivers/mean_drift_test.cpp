@@ -18,12 +18,10 @@ struct Graph {
   bool directed = false;
 };
 
-/// Of 400 rounds. DiLoCo's φ is the model that all workers agree on; here they begin apart, and the
-/// rounding of one mean, which all take, is a velocity of all of them for a while. D² on a ring of
-/// even n is at the bound of its graphs: a mode never dies out, and rounds alike for ever.
-double bound_for(const AlgorithmEntry& entry, const Graph& graph) {
-  const bool never_settles = entry.name == "d2" && std::string(graph.name) == "ring of 8";
-  return entry.name == "diloco" || never_settles ? 1e-5 : kBound;
+/// Of a push graph that is drawn anew the numbers are divided by what arrived, a walk without a
+/// direction.
+double bound_for(const Graph& graph) {
+  return std::string(graph.name) == "directed, epidemic" ? 4e-5 : kBound;
 }
 
 std::vector<Graph> graphs() {
@@ -93,7 +91,7 @@ void check(const Graph& graph, int rounds) {
   for_each_method(graph, [&](const AlgorithmEntry& entry) {
     const auto moved = drift(entry, graph, rounds);
     INFO(entry.name << " on " << graph.name << ", " << rounds << " rounds");
-    if (moved) CHECK(*moved < bound_for(entry, graph));
+    if (moved) CHECK(*moved < bound_for(graph));
   });
 }
 
@@ -111,7 +109,7 @@ TEST_CASE("CORRECTNESS 38: the mean after 20,000 rounds, method by method", "[.]
       if (!moved) return;
       std::printf("%-28s %-22s %.1e\n", std::string(entry.name).c_str(), graph.name, *moved);
       std::fflush(stdout);
-      CHECK(*moved < 40 * bound_for(entry, graph));
+      CHECK(*moved < bound_for(graph));
     });
 }
 

@@ -16,38 +16,38 @@ PlannedRun run(const std::string& network, const std::string& rest = "") {
 
 }  // namespace
 
-TEST_CASE("instantaneous exchanges are no load") { CHECK(run("").largest_load == 0); }
+TEST_CASE("instantaneous exchanges are no load") { CHECK(run("").load.largest == 0); }
 
 TEST_CASE("the load of a ring is the rate times the exchange's share of a gradient") {
   // Every worker of a ring has Λᵢᵢ = r = 1; a vector is 4,000 bytes.
-  CHECK(run("latency_seconds = 0.1").largest_load == Approx(0.1));
-  CHECK(run("bandwidth_bytes_per_second = 1e5").largest_load == Approx(0.04));
-  CHECK(run("latency_seconds = 0.1\ngradient_seconds = 0.5").largest_load == Approx(0.2));
+  CHECK(run("latency_seconds = 0.1").load.largest == Approx(0.1));
+  CHECK(run("bandwidth_bytes_per_second = 1e5").load.largest == Approx(0.04));
+  CHECK(run("latency_seconds = 0.1\ngradient_seconds = 0.5").load.largest == Approx(0.2));
   CHECK(run("latency_seconds = 0.1", "[[algorithms]]\nkind = \"ad-psgd\"\ncommunication_rate = 2")
-            .largest_load == Approx(0.2));
+            .load.largest == Approx(0.2));
 }
 
 TEST_CASE("slow workers lengthen the unit of normalised time") {
   // Mean speed (3 + 1/4) / 4; a unit is its inverse.
   const PlannedRun slow =
       run("latency_seconds = 0.1", "[execution.virtual]\nslow_workers = { 0 = 4.0 }");
-  CHECK(slow.largest_load == Approx(0.1 * 3.25 / 4));
+  CHECK(slow.load.largest == Approx(0.1 * 3.25 / 4));
   const PlannedRun random =
       run("latency_seconds = 0.1",
           "[execution.virtual]\nrandom_slowdown = { probability = 0.5, factor = 3.0 }");
-  CHECK(random.largest_load == Approx(0.05));
+  CHECK(random.load.largest == Approx(0.05));
 }
 
 TEST_CASE("the optimiser's time lengthens a gradient, so that exchanges load it less") {
   const PlannedRun run_with =
       run("latency_seconds = 0.1", "[execution.virtual.cost]\noptimizer_share = 0.25");
-  CHECK(run_with.largest_load == Approx(0.08));
+  CHECK(run_with.load.largest == Approx(0.08));
 }
 
 TEST_CASE("one slow link loads its two workers") {
   const PlannedRun slow = run("edges = [{ edge = [2, 3], latency_seconds = 0.4 }]");
-  CHECK(slow.largest_load == Approx(0.2));  // λ₂₃ = ½
-  CHECK(slow.largest_load_worker == 2);
+  CHECK(slow.load.largest == Approx(0.2));  // λ₂₃ = ½
+  CHECK(slow.load.worker == 2);
   const nlohmann::json link = slow.settings["execution"]["virtual"]["network"]["edges"][0];
   CHECK(link["latency_seconds"] == 0.4);
   CHECK(link["bandwidth_bytes_per_second"].is_null());
@@ -99,8 +99,8 @@ TEST_CASE("a load from 1 on is an error with the largest feasible rate, which is
   CHECK(feasible == Approx(0.25).epsilon(0.01));
   const PlannedRun run =
       compiled(star, {"algorithms.0.communication_rate=" + std::to_string(feasible)}).runs[0];
-  CHECK(run.largest_load < 1);
-  CHECK(run.largest_load > 0.99);
+  CHECK(run.load.largest < 1);
+  CHECK(run.load.largest > 0.99);
 }
 
 TEST_CASE("a load is no error for drivers that measure it, nor for synchronous algorithms") {

@@ -10,7 +10,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
     : run_(run),
       spec_(run.spec),
       options_(options),
-      pace_(options),
+      pace_(options, run.stop),
       start_line_(run.spec.workers),
       workers_(run),
       exchanges_(run.spec, workers_, closing_, options.exchange_threads > 0),
@@ -24,6 +24,7 @@ ThreadsAsync::ThreadsAsync(const Run& run, const ThreadsOptions& options)
 
 void ThreadsAsync::close() {
   closing_.set();
+  pace_.wake();
   exchanges_.wake();
 }
 
@@ -95,7 +96,7 @@ void ThreadsAsync::work(int w) {
     if (!workers_.own(w).computing && !begin_once_caught_up(w)) return;
     const double started = workers_.seconds();
     const double loss = workers_.compute(w);
-    pace_.keep(w, workers_.seconds() - started, closing_);
+    pace_.keep(w, workers_.seconds() - started);
     if (!commit(w, loss, started)) return;
     exchanges_.after_commit();
   }
@@ -137,6 +138,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
   if (!finite) {
     diverged_.store(true);
     closing_.set();
+    pace_.wake();
   }
   return true;
 }
@@ -145,7 +147,7 @@ void ThreadsAsync::watch() {
   const Budget& budget = spec_.budget;
   while (!closing_.is_set()) {
     const Position here = workers_.position(workers_.commits());
-    if (here.gradients >= budget.gradients) return;
+    if (here.gradients >= budget.gradients) return pace_.wake();
     if (run_.stop.stop_requested() || budget.spent(here)) return close();
     Checkpoints* const checkpoints = run_.checkpointing.checkpoints;
     if (checkpoints != nullptr && checkpoints->due(here.gradients, here)) save_cut();

@@ -4,11 +4,12 @@
 
 namespace acid {
 
-Pace::Pace(const ThreadsOptions& options)
+Pace::Pace(const ThreadsOptions& options, const std::stop_token& stop)
     : factors_(options.slow_factors),
-      all_equal_(std::all_of(factors_.begin(), factors_.end(), [](double f) { return f == 1; })) {}
+      all_equal_(std::all_of(factors_.begin(), factors_.end(), [](double f) { return f == 1; })),
+      stopping_(stop, [this] { wake(); }) {}
 
-void Pace::keep(int worker, double seconds, StopLatch& closing) {
+void Pace::keep(int worker, double seconds) {
   constexpr double kWeight = 0.1;  // of the newest gradient in the average
   if (all_equal_) return;
   const double factor = factors_[static_cast<std::size_t>(worker)];
@@ -20,7 +21,7 @@ void Pace::keep(int worker, double seconds, StopLatch& closing) {
     else if (typical_seconds_ > 0)
       typical = typical_seconds_;
   }
-  if (factor != 1) closing.sleep(factor * typical - seconds);
+  if (factor != 1) awake_.sleep(factor * typical - seconds);
 }
 
 }  // namespace acid

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "engine/base/mutex.hpp"
@@ -12,15 +14,20 @@ namespace acid {
 /// that are not slowed do at that moment, so the factor means the same on a crowded machine.
 class Pace {
  public:
-  explicit Pace(const ThreadsOptions& options);
+  /// From a request to stop on nobody sleeps: the run saves itself and ends.
+  Pace(const ThreadsOptions& options, const std::stop_token& stop);
   /// After a gradient of `worker` that took `seconds`: sleeps, if the worker is a slow one.
-  void keep(int worker, double seconds, StopLatch& closing) EXCLUDES_LOCK(mutex_);
+  void keep(int worker, double seconds) EXCLUDES_LOCK(mutex_);
+  /// Wakes who sleeps, for good. Any thread.
+  void wake() { awake_.set(); }
 
  private:
   const std::vector<double> factors_;
   const bool all_equal_;
   Mutex mutex_;
   double typical_seconds_ GUARDED_BY(mutex_) = 0;  // moving average over unslowed workers
+  StopLatch awake_;
+  const std::stop_callback<std::function<void()>> stopping_;
 };
 
 }  // namespace acid

@@ -8,7 +8,7 @@ namespace acid {
 ThreadsSync::ThreadsSync(const Run& run, const ThreadsOptions& options)
     : run_(run),
       spec_(run.spec),
-      pace_(options),
+      pace_(options, run.stop),
       workers_(run),
       barrier_(run.spec.workers),
       sent_again_(static_cast<std::size_t>(run.spec.workers)),
@@ -61,6 +61,7 @@ void ThreadsSync::train() {
 
 void ThreadsSync::abort() {
   closing_.set();
+  pace_.wake();
   samples_.abandon();  // first: the last at the barrier may wait for it
   board_->abort();
   barrier_.abort();
@@ -109,7 +110,7 @@ bool ThreadsSync::act(int w, Phase phase, std::int64_t exchange) {
 void ThreadsSync::compute(int w) {
   const double started = workers_.seconds();
   workers_.compute(w);
-  pace_.keep(w, workers_.seconds() - started, closing_);
+  pace_.keep(w, workers_.seconds() - started);
   workers_.end_span(w, SpanKind::compute, started);
 }
 

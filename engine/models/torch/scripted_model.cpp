@@ -122,6 +122,16 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
   return at::from_blob(const_cast<float*>(features), sizes, at::kFloat);
 }
 
+[[noreturn]] void refuse_change(const std::string& path, const std::string& parameter) {
+  throw UsageError(
+      fmt::format("forward() of {} changes its parameter '{}' (p.data = ..., an embedding's "
+                  "max_norm, clamp_(), "
+                  "copy_()): in acid only gradients change parameters, so that methods can be "
+                  "compared. Compute "
+                  "with what is made of it instead",
+                  path, parameter));
+}
+
 /// Two examples, a gradient in training mode and an evaluation: what is wrong with the module shows
 /// before there is anything to lose.
 void try_out(ScriptFile& file, const DataShape& shape) {
@@ -131,9 +141,14 @@ void try_out(ScriptFile& file, const DataShape& shape) {
   const at::Tensor features = rows_of(2, shape, numbers.data());
   const at::Generator& generator = at::globalContext().defaultGenerator(at::kCPU);
   const at::Tensor before = generator.get_state();
+  std::vector<at::Tensor> held;
+  for (const auto& parameter : file.parameters) held.push_back(parameter.tensor.detach().clone());
   for (const bool training : {true, false}) {
     file.module.train(training);
     const at::Tensor logits = file.logits(features, shape.classes);
+    for (std::size_t k = 0; k < held.size(); ++k)
+      if (!at::equal(held[k], file.parameters[k].tensor.detach()))
+        refuse_change(file.path, file.layout().parameters[k].segment.name);
     if (!training) break;
     if (!logits.requires_grad())
       throw UsageError(
@@ -158,8 +173,10 @@ class ScriptedModel final : public Model {
     std::ranges::fill(g, 0.0F);
     for (std::size_t k = 0; k < layout_.parameters.size(); ++k)
       file_.parameters[k].tensor.mutable_grad() = view_of(g, layout_.parameters[k].segment);
+    const std::vector<Look> before = looks();
     const at::Tensor loss = training_loss(logits(batch), labels(batch), batch);
     loss.backward();
+    refuse_changes(before);
     const at::NoGradGuard no_graph;
     for (std::size_t k = 0; k < layout_.parameters.size(); ++k) {
       const at::Tensor made = file_.parameters[k].tensor.grad();
@@ -175,7 +192,9 @@ class ScriptedModel final : public Model {
                              const Batch& batch) override {
     prepare(x, buffers, false);
     const at::NoGradGuard no_graph;
+    const std::vector<Look> before = looks();
     const at::Tensor made = logits(batch), targets = labels(batch);
+    refuse_changes(before);
     const at::Tensor losses = at::cross_entropy_loss(made, targets, {}, at::Reduction::None);
     return {.loss_sum = losses.to(at::kDouble).sum().item<double>(),
             .correct = made.argmax(1).eq(targets).sum().item<std::int64_t>(),
@@ -183,6 +202,19 @@ class ScriptedModel final : public Model {
   }
 
  private:
+  /// Where a parameter lies, and how often it was written to in place.
+  using Look = std::pair<const void*, std::int64_t>;
+  std::vector<Look> looks() const {
+    std::vector<Look> all;
+    for (const auto& parameter : file_.parameters)
+      all.emplace_back(parameter.tensor.data_ptr(), parameter.tensor._version());
+    return all;
+  }
+  void refuse_changes(const std::vector<Look>& before) const {
+    const std::vector<Look> now = looks();
+    for (std::size_t k = 0; k < now.size(); ++k)
+      if (now[k] != before[k]) refuse_change(file_.path, layout_.parameters[k].segment.name);
+  }
   void prepare(std::span<const float> x, std::span<const float> buffers, bool training) {
     if (file_.module.is_training() != training) file_.module.train(training);
     const at::NoGradGuard no_graph;

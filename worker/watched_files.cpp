@@ -1,0 +1,66 @@
+#include "worker/watched_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "engine/base/digest.hpp"
+#include "engine/base/error.hpp"
+
+namespace acid {
+namespace {
+
+constexpr std::size_t kShownDigits = 12;
+
+std::string shown(const std::string& sha256) { return sha256.substr(0, kShownDigits); }
+
+/// Of a regular file; empty where there is none: some digests are of what was made of a file, or of
+/// a folder, and what is gone may come back.
+std::string look_at(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  return fmt::format("{} {}.{} {}.{} {}:{}", status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
+                     status.st_dev, status.st_ino);
+}
+
+}  // namespace
+
+std::vector<std::string> other_than_planned(const RunDetail& run, const FileDigests& files) {
+  std::vector<std::string> words;
+  if (!run.plan.is_object() || !run.plan.contains("files") || !run.plan["files"].is_object())
+    return words;
+  const nlohmann::json& planned = run.plan["files"];
+  for (const auto& [path, sha256] : files) {
+    const auto asked = planned.find(path);
+    if (asked == planned.end() || !asked->is_string() || *asked == sha256) continue;
+    words.push_back(
+        fmt::format("{} has changed since the run was asked for (SHA-256 {}… then, {}… "
+                    "now)",
+                    path, shown(asked->get<std::string>()), shown(sha256)));
+  }
+  return words;
+}
+
+WatchedFiles::WatchedFiles(const FileDigests& files) {
+  for (const auto& [path, sha256] : files)
+    if (std::string look = look_at(path); !look.empty())
+      files_.push_back({path, sha256, std::move(look)});
+}
+
+void WatchedFiles::refuse_changed() {
+  for (Watched& file : files_) {
+    std::string now = look_at(file.path);
+    if (now == file.look || now.empty()) continue;
+    if (sha256_file(file.path) != file.sha256)
+      throw Error(fmt::format(
+          "{} changed while the run was under way, so that what it computes would be of neither "
+          "content: put it back and run the recipe again, which goes on from the last checkpoint; "
+          "with what the file holds now, the recipe makes another run",
+          file.path));
+    file.look = std::move(now);
+  }
+}
+
+}  // namespace acid
