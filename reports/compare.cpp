@@ -217,9 +217,8 @@ Comparison compare_runs(std::vector<ComparedRun> runs, const CompareOptions& opt
   choose_primary(comparison, runs, options);
   // What the verdict is about comes first, unless the order was asked for.
   if (options.metrics.empty())
-    std::ranges::stable_partition(comparison.metrics, [&](const std::string& metric) {
-      return metric == comparison.primary;
-    });
+    std::stable_partition(comparison.metrics.begin(), comparison.metrics.end(),
+                          [&](const std::string& metric) { return metric == comparison.primary; });
   gather_readings(comparison, runs);
   estimate_metrics(comparison, comparison.metrics);
   find_differences(comparison, comparison.metrics);
