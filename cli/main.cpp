@@ -70,6 +70,14 @@ void add_own_words(CLI::App& app, Session& session) {
   });
 }
 
+std::string unknown_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> known;
+  for (const CLI::App* each : visible_commands(app)) known.push_back(each->get_name());
+  const auto nearest = nearest_name(word, known);
+  return nearest ? fmt::format("unknown command '{}'; did you mean '{}'?", word, *nearest)
+                 : fmt::format("unknown command '{}': {}", word, one_of(known));
+}
+
 // "acid help COMMAND", as in other programs.
 void add_help_command(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>();
@@ -81,16 +89,12 @@ void add_help_command(CLI::App& app, Session& session) {
         print_data(app.help());
         return Exit::ok;
       }
-      std::vector<std::string> known;
-      for (const CLI::App* each : visible_commands(app)) {
-        if (each->get_name() == *name) {
-          print_data(each->help("acid"));
-          return Exit::ok;
-        }
-        known.push_back(each->get_name());
-      }
-      throw UsageError(
-          fmt::format("there is no command '{}'; {}", *name, did_you_mean(*name, known)));
+      const auto commands = visible_commands(app);
+      const auto named = std::ranges::find_if(
+          commands, [&](const CLI::App* each) { return each->get_name() == *name; });
+      if (named == commands.end()) throw UsageError(unknown_command(app, *name));
+      print_data((*named)->help("acid"));
+      return Exit::ok;
     };
   });
 }
@@ -99,23 +103,16 @@ void add_help_command(CLI::App& app, Session& session) {
 std::string unexpected_argument(const CLI::App& app, const std::string& argument) {
   const auto parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.front();
+  const std::string word = argument.substr(0, argument.find('='));
+  if (argument.size() < 2 || argument[0] != '-')
+    return parsed.empty() ? unknown_command(app, word)
+                          : fmt::format("unexpected argument '{}'", argument);
   std::vector<std::string> known;
-  std::string word = argument.substr(0, argument.find('='));
-  std::string what;
-  if (argument.size() > 1 && argument[0] == '-') {
-    what = "option";
-    for (const CLI::Option* option : command.get_options())
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-  } else if (parsed.empty()) {
-    what = "command";
-    for (const CLI::App* each : visible_commands(app)) known.push_back(each->get_name());
-  } else {
-    return fmt::format("unexpected argument '{}'", argument);
-  }
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   const auto nearest = nearest_name(word, known);
-  if (nearest) return fmt::format("unknown {} '{}'; did you mean '{}'?", what, word, *nearest);
-  if (what == "command") return fmt::format("unknown command '{}': {}", word, one_of(known));
-  return fmt::format("unknown option '{}'", word);
+  return fmt::format("unknown option '{}'{}", word,
+                     nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
 }
 
 Exit bad_usage(const CLI::App& app, const CLI::ParseError& error) {

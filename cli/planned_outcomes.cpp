@@ -101,10 +101,8 @@ std::set<std::string, std::less<>> lacking(const PlannedRun& run) {
   std::set<std::string, std::less<>> names;
   const auto& kept = settings_from(run.settings).record.metrics;
   for (const OutcomeMetric& outcome : kOutcomes) {
-    const bool is_consensus = outcome.name == kMidConsensus;
-    const std::string_view recorded = is_consensus ? "consensus_distance" : outcome.name;
     const bool has = outcome.name != "eval_accuracy" || run.examples;
-    if (!has || (kept && !kept->contains(recorded))) names.emplace(outcome.name);
+    if (!has || (kept && !kept->contains(recorded_for(outcome.name)))) names.emplace(outcome.name);
   }
   return names;
 }

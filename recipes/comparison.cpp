@@ -33,10 +33,6 @@ const std::vector<PlannedRun>& compared_runs(const Plan& plan) {
   return plan.search ? plan.search->finals : plan.runs;
 }
 
-std::string_view recorded_for(std::string_view metric) {
-  return metric == kMidConsensus ? "consensus_distance" : metric;
-}
-
 /// Why the runs like this one cannot be compared by the metric, and by what they can.
 std::optional<Problem> no_outcome(const PlannedRun& run, const std::string& metric) {
   const RunSettings settings = settings_from(run.settings);

@@ -10,6 +10,7 @@
 #include "reports/compare_notes.hpp"
 #include "reports/known_metrics.hpp"
 #include "reports/parallel_reader.hpp"
+#include "reports/readings.hpp"
 
 namespace acid {
 namespace {
@@ -55,7 +56,7 @@ void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
           const std::vector<ReadThere>& of_runs) {
   for (const std::string_view outcome : outcomes_at_equal()) {
     const std::string metric = metric_at_equal(outcome, place.axis);
-    std::vector<double> values, bends;
+    std::vector<Reading> readings;
     bool whole = true;
     for (std::size_t k = 0; k < of_runs.size(); ++k) {
       const auto found = of_runs[k].find(std::string(outcome));
@@ -64,8 +65,7 @@ void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
         continue;
       }
       const ReadValue& read = found->second;
-      group.readings[metric] = Reading::worse(group.readings[metric], read.reading);
-      bends.push_back(read.reading.bend);
+      readings.push_back(read.reading);
       if (read.value)
         group.runs[k].metrics[metric] = *read.value;
       else
@@ -74,7 +74,7 @@ void take(EqualPlace& place, std::size_t g, ComparedGroup& group,
         place.stale.push_back(
             {metric, g, group.runs[k].id, group.runs[k].seed, read.reading.apart});
     }
-    if (!bends.empty()) group.bends[metric] = estimate(bends).mean;
+    add_readings(group, metric, readings);
     if (!whole)
       for (RunSummary& run : group.runs) run.metrics.erase(metric);
   }

@@ -23,15 +23,6 @@ std::string equal_words(PositionAxis axis) {
   return fmt::format("equal {}", axis == PositionAxis::seconds ? "time" : name_of(axis));
 }
 
-std::string with_interval(const std::string& metric, const Estimate& e) {
-  const auto number = [&](double value) {
-    return is_to_target(metric) ? format_metric_value(metric, value) : format_number(value, 3);
-  };
-  if (!e.ci_low) return with_minus(number(e.mean));
-  return with_minus(
-      fmt::format("{} [{}, {}]", number(e.mean), number(*e.ci_low), number(*e.ci_high)));
-}
-
 /// Of values that no test could tell apart.
 std::string same_words(const Comparison& comparison, const ComparedDifference& difference) {
   if (!is_to_target(difference.metric)) return "the same, to rounding";

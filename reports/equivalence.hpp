@@ -13,10 +13,10 @@ bool is_equivalent(const ComparedDifference& difference);
 std::string margin_words(const Margin& margin);
 /// "better", "equivalent within 0.01", "worse, equivalent within 2 %": all that the tests say.
 std::string verdict_of(const ComparedDifference& difference);
-/// The p that decided it: of the difference or, where it was shown to be less than its margin and
-/// not to be there, of that.
 /// "worse, p = 0.025; equivalent within 0.01, p = 0.037": each p beside what it is of.
 std::string verdict_with_p(const ComparedDifference& difference);
+/// The p that decided it: of the difference or, where it was shown to be less than its margin and
+/// not to be there, of that.
 std::optional<double> deciding_p(const ComparedDifference& difference);
 /// "equivalent within 0.01" or, of any other judgement, its name. Of a comparison's metric.
 std::string verdict_name(const Comparison& comparison, const std::string& metric,

@@ -30,16 +30,24 @@ std::string resolution_of(const std::string& metric, double value) {
 
 }  // namespace
 
+void add_readings(ComparedGroup& group, const std::string& metric,
+                  const std::vector<Reading>& of_runs) {
+  if (of_runs.empty()) return;
+  std::vector<double> bends;
+  for (const Reading& reading : of_runs) {
+    group.readings[metric] = Reading::worse(group.readings[metric], reading);
+    bends.push_back(reading.bend);
+  }
+  group.bends[metric] = estimate(bends).mean;
+}
+
 void gather_readings(Comparison& comparison, const std::vector<ComparedRun>& runs) {
   for (ComparedGroup& group : comparison.groups) {
-    std::map<std::string, std::vector<double>> bends;
+    std::map<std::string, std::vector<Reading>> readings;
     for (const ComparedRun& run : runs)
       if (run.summary.group == group.runs_group)
-        for (const auto& [metric, reading] : run.readings) {
-          group.readings[metric] = Reading::worse(group.readings[metric], reading);
-          bends[metric].push_back(reading.bend);
-        }
-    for (const auto& [metric, values] : bends) group.bends[metric] = estimate(values).mean;
+        for (const auto& [metric, reading] : run.readings) readings[metric].push_back(reading);
+    for (const auto& [metric, of_runs] : readings) add_readings(group, metric, of_runs);
   }
 }
 

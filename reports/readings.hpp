@@ -8,7 +8,10 @@
 
 namespace acid {
 
-/// ComparedGroup::readings.
+/// Adds to ComparedGroup::readings and bends of the metric what its runs were read with.
+void add_readings(ComparedGroup& group, const std::string& metric,
+                  const std::vector<Reading>& of_runs);
+/// Of all runs and metrics.
 void gather_readings(Comparison& comparison, const std::vector<ComparedRun>& runs);
 /// UsageError, which names the run and the remedy, where no run has a value at options.at.
 void refuse_if_nothing_is_read(const std::vector<ComparedRun>& runs, const CompareOptions& options);

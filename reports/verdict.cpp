@@ -14,9 +14,8 @@
 #include "reports/primary.hpp"
 
 namespace acid {
-namespace {
 
-std::string interval(const std::string& metric, const Estimate& e) {
+std::string with_interval(const std::string& metric, const Estimate& e) {
   const auto number = [&](double value) {
     return is_to_target(metric) ? format_metric_value(metric, value) : format_number(value, 3);
   };
@@ -24,6 +23,8 @@ std::string interval(const std::string& metric, const Estimate& e) {
   return with_minus(
       fmt::format("{} [{}, {}]", number(e.mean), number(*e.ci_low), number(*e.ci_high)));
 }
+
+namespace {
 
 std::string test_text(const ComparedDifference& difference) {
   return fmt::format("exact {} p (Holm over {}) = {}", name_of(difference.value.test),
@@ -44,7 +45,7 @@ std::string estimate_text(const ComparedDifference& difference) {
   if (e.n == 0)
     return is_to_target(difference.metric) ? "without a mean, since not every run got there"
                                            : "unknown, since no seed finished in both";
-  return fmt::format("{} over {}", interval(difference.metric, e),
+  return fmt::format("{} over {}", with_interval(difference.metric, e),
                      e.n == difference.value.pairs
                          ? counted(static_cast<std::size_t>(e.n), "paired seed")
                          : fmt::format("the {} of {} paired seeds that finished in both", e.n,
@@ -129,7 +130,7 @@ std::string difference_sentence(const std::string& label, const std::string& bas
     return fmt::format("{} and {} were not tested in {}: {}{}.", label, baseline, words,
                        difference.value.pairs == 1
                            ? "one seed cannot tell a difference from chance; it was " +
-                                 interval(difference.metric, difference.simultaneous)
+                                 with_interval(difference.metric, difference.simultaneous)
                            : "a value is not a number",
                        but);
   return fmt::format("No difference in {} between {} and {} was shown: {}, {}{}{}.", words, label,

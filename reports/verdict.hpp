@@ -29,6 +29,8 @@ std::vector<std::string> consensus_sentences(const Comparison& comparison,
                                              const ComparedPoint& point);
 /// Of them, what has a margin, but for the primary outcome and consensus distances.
 std::vector<std::string> margin_sentences(const Comparison& comparison, const ComparedPoint& point);
+/// "0.755 [0.66, 0.85]": a difference with its interval.
+std::string with_interval(const std::string& metric, const Estimate& e);
 /// What these sentences say of the primary outcome, in one; plain text, empty where nothing was
 /// compared. The part before the first full stop is the result.
 struct Headline {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 
 namespace acid {
@@ -92,6 +91,11 @@ void expect_finite(const MappedArray& inputs) {
   });
 }
 
+/// What numbers are divided by, so that bytes are from 0 to 1.
+float unit_of(const MappedArray& inputs) {
+  return inputs.type() == TensorType::u8 && !inputs.is_boolean() ? 255 : 1;
+}
+
 /// Inputs stay in the file and are converted when they are copied.
 class ArrayExamples final : public Split {
  public:
@@ -102,7 +106,7 @@ class ArrayExamples final : public Split {
         channels_(static_cast<std::size_t>(shape.channels)),
         pixels_(static_cast<std::size_t>(shape.height) * static_cast<std::size_t>(shape.width)),
         channels_last_(channels_last && inputs_.shape().size() == 4) {
-    const float unit = inputs_.type() == TensorType::u8 && !inputs_.is_boolean() ? 255 : 1;
+    const float unit = unit_of(inputs_);
     for (const auto [mean, deviation] : statistics)
       affine_.push_back({1 / (unit * deviation), -mean / deviation});
   }
@@ -145,6 +149,13 @@ struct Checked {
   std::vector<std::int32_t> train, test;  // labels
 };
 
+/// Of every class, how many examples it has.
+std::vector<std::int64_t> class_sizes(const std::vector<std::int32_t>& labels, int classes) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(classes));
+  for (const std::int32_t label : labels) ++sizes[static_cast<std::size_t>(label)];
+  return sizes;
+}
+
 /// "3", "3, 7 and 8", "3, 7, 8 and 5 more".
 std::string some_of(const std::vector<int>& classes) {
   constexpr std::size_t kShown = 4;
@@ -160,21 +171,20 @@ std::string some_of(const std::vector<int>& classes) {
 /// mean 0.43; 10 classes of 98 to 104 examples".
 std::string words_of(const char* split, const MappedArray& inputs,
                      const std::vector<std::int32_t>& labels, const DataShape& shape) {
-  const bool bytes = inputs.type() == TensorType::u8 && !inputs.is_boolean();
+  const double unit = unit_of(inputs);
   const auto width = static_cast<std::size_t>(inputs.size() / inputs.shape()[0]);
   double least = INFINITY, most = -INFINITY, sum = 0;
   inputs.visit([&](auto values) {
     for (const auto value : values.first(width)) {
-      const double number = static_cast<double>(value) / (bytes ? 255 : 1);
+      const double number = static_cast<double>(value) / unit;
       least = std::min(least, number);
       most = std::max(most, number);
       sum += number;
     }
   });
-  std::map<std::int32_t, std::int64_t> sizes;
-  for (const std::int32_t label : labels) ++sizes[label];
-  const auto by_size = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto [smallest, largest] = std::ranges::minmax_element(sizes, by_size);
+  std::vector<std::int64_t> sizes = class_sizes(labels, shape.classes);
+  std::erase(sizes, 0);
+  const auto [smallest, largest] = std::ranges::minmax(sizes);
   return fmt::format(
       "{}: {} examples of {} ({}{}), the first from {:.3g} to {:.3g} with mean {:.3g}; {} of {} "
       "classes, of {} to {} examples",
@@ -183,8 +193,8 @@ std::string words_of(const char* split, const MappedArray& inputs,
                         : fmt::format("{} × {} × {} (channels × height × width)", shape.channels,
                                       shape.height, shape.width),
       inputs.is_boolean() ? "BOOL" : tensor_type_name(inputs.type()),
-      bytes ? ", divided by 255" : "", least, most, sum / static_cast<double>(width), sizes.size(),
-      shape.classes, smallest->second, largest->second);
+      unit > 1 ? ", divided by 255" : "", least, most, sum / static_cast<double>(width),
+      sizes.size(), shape.classes, smallest, largest);
 }
 
 std::vector<DataInfo::Doubt> doubts_about(const Checked& checked, const LabelledArrays& arrays,
@@ -199,8 +209,7 @@ std::vector<DataInfo::Doubt> doubts_about(const Checked& checked, const Labelled
                      arrays.train_inputs.name(), shape_text(arrays.train_inputs), shape[1],
                      shape[2], shape[3], shape[1], shape[2], shape[3]),
          "set task.dataset.layout = \"channels-last\""});
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(checked.shape.classes));
-  for (const std::int32_t label : checked.train) ++sizes[static_cast<std::size_t>(label)];
+  const std::vector<std::int64_t> sizes = class_sizes(checked.train, checked.shape.classes);
   std::vector<int> empty;
   for (int c = 0; c < checked.shape.classes; ++c)
     if (sizes[static_cast<std::size_t>(c)] == 0) empty.push_back(c);

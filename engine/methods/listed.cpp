@@ -296,12 +296,7 @@ std::string adds_up(const AlgorithmEntry& entry) {
 }
 
 bool says_models(const AlgorithmEntry& entry) {
-  std::vector<Finding> findings;
-  std::optional<Listing> listing;
-  if (entry.listing != nullptr)
-    listing = *entry.listing;
-  else
-    listing = read_listing(json_of_toml(listing_text(entry.name)), findings);
+  const std::optional<Listing> listing = listing_of(entry);
   const auto is_x = [](const Statement& one) { return print(one.value) == "x"; };
   const bool masked = listing && is_just(listing->hear, "x = x - mine(0) + mean(0)");
   return listing && !masked && std::ranges::any_of(listing->send, is_x);

@@ -13,6 +13,11 @@ struct OutcomeMetric {
 
 inline constexpr const char* kMidConsensus = "consensus_distance_mid";
 
+/// The metric that is recorded so that a run has the outcome.
+constexpr std::string_view recorded_for(std::string_view outcome) {
+  return outcome == kMidConsensus ? "consensus_distance" : outcome;
+}
+
 /// Of a whole run, in the order in which a task that has several is compared by the first.
 inline constexpr std::array kOutcomes{
     OutcomeMetric{"eval_accuracy", "evaluation accuracy"},

@@ -24,8 +24,7 @@ constexpr double kSinglePrecision = 4e-6, kDoublePrecision = 1e-12;
 std::vector<const AlgorithmEntry*> entries_of(std::string_view method) {
   std::vector<const AlgorithmEntry*> entries = {find_algorithm(method)};
   if (entries[0] == nullptr || entries[0]->listing != nullptr) return entries;
-  std::vector<Finding> findings;
-  const auto listing = read_listing(json_of_toml(listing_text(method)), findings);
+  const auto listing = listing_of(*entries[0]);
   ACID_ASSERT(listing.has_value(), "the listing of {} cannot be read", method);
   entries.push_back(&listed_entry(*listing));
   return entries;

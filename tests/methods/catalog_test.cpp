@@ -26,8 +26,7 @@ double derived(const Method& method, std::string_view name) {
 TEST_CASE("every method says its recursion in one line, and what differs from its source") {
   for (const AlgorithmEntry& entry : algorithm_catalog()) {
     INFO(entry.name);
-    std::vector<Finding> findings;
-    const auto listing = read_listing(json_of_toml(listing_text(entry.name)), findings);
+    const auto listing = listing_of(entry);
     REQUIRE(listing.has_value());
     CHECK_THAT(listing->about.recursion, ContainsSubstring("x"));
     CHECK_FALSE(listing->about.differs.empty());

@@ -14,6 +14,7 @@ using namespace acid;
 using nlohmann::json;
 using synthetic::has;
 using synthetic::run;
+using synthetic::sentences_of;
 
 namespace {
 
@@ -34,12 +35,6 @@ std::vector<ComparedRun> apart_by(double apart, double noise, std::uint64_t seed
     runs.push_back(run("ad-psgd", seed, {{"eval_accuracy", base + apart + odd}}, settings));
   }
   return runs;
-}
-
-std::string sentences_of(const Comparison& comparison) {
-  std::string words;
-  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
-  return words;
 }
 
 constexpr std::array kTwins{"ar-sgd", "ad-psgd", "a2cid2", "d-psgd"};

@@ -18,6 +18,7 @@ using namespace acid;
 using nlohmann::json;
 using synthetic::has;
 using synthetic::run;
+using synthetic::verdict_page_of;
 
 namespace {
 
@@ -295,13 +296,6 @@ bool says(std::string_view option, const std::string& printed, const ComparedNot
   return has(unwrapped(printed), unwrapped(text));
 }
 
-std::string page_of(const Comparison& comparison) {
-  ReportData data;
-  data.comparison = comparison;
-  data.styles.assign(comparison.groups.size(), 0);
-  return verdict_section(data);
-}
-
 }  // namespace
 
 TEST_CASE("every kind of note stands in every form that has a number it is about") {
@@ -309,7 +303,7 @@ TEST_CASE("every kind of note stands in every form that has a number it is about
   for (const Scenario& scenario : scenarios()) {
     const Comparison& comparison = scenario.comparison;
     const FormRequest request{.metrics = {scenario.metric}, .keys = {}, .command = "details"};
-    const std::string page = page_of(comparison);
+    const std::string page = verdict_page_of(comparison);
     for (const ComparedNote& note : comparison.notes) {
       const NoteKindEntry& entry = entry_of(note.kind);
       INFO(scenario.name << ": " << entry.name << ": " << note.text);

@@ -14,6 +14,7 @@ using namespace acid;
 using nlohmann::json;
 using synthetic::has;
 using synthetic::run;
+using synthetic::sentences_of;
 
 namespace {
 
@@ -38,12 +39,6 @@ bool is_noted(const Comparison& comparison, const std::string& part) {
                              [&](const ComparedNote& note) { return has(note.text, part); });
 }
 
-std::string told_by(const Comparison& comparison) {
-  std::string words;
-  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
-  return words;
-}
-
 const ComparedGroup& labelled(const Comparison& comparison, const std::string& label) {
   return *std::ranges::find(comparison.groups, label, &ComparedGroup::label);
 }
@@ -55,7 +50,7 @@ TEST_CASE("equal losses are said to be equal, and consensus distance is no way o
   CHECK(comparison.primary == "eval_loss");
   CHECK(headline(comparison, comparison.points.front()).result ==
         "All had the same evaluation loss, to rounding.");
-  CHECK_FALSE(has(told_by(comparison), "worse"));
+  CHECK_FALSE(has(sentences_of(comparison), "worse"));
 }
 
 TEST_CASE("consensus distance is tested against the first algorithm of pairwise exchanges") {
@@ -67,7 +62,7 @@ TEST_CASE("consensus distance is tested against the first algorithm of pairwise 
       CHECK(one.family == 1);
       CHECK(*one.p_holm == Approx(2 / 256.0));
     }
-  CHECK(has(told_by(comparison),
+  CHECK(has(sentences_of(comparison),
             "Mid-run, the consensus distance of a2cid2 was 0.5 [0.5, 0.5] × that of ad-psgd "
             "(geometric mean "
             "over 8 paired seeds, 95 % interval; better, exact sign-flip p (Holm over 1 "
@@ -142,9 +137,9 @@ TEST_CASE("runs that stop at a target are compared by the way to it") {
   CHECK(comparison.primary == "gradients_to_target");
   CHECK(headline(comparison, comparison.points.front()).result ==
         "Worse than ar-sgd in gradients to eval_loss = 0.5: ad-psgd.");
-  CHECK(has(told_by(comparison),
+  CHECK(has(sentences_of(comparison),
             "ad-psgd took more gradients to eval_loss = 0.5 than ar-sgd (worse): 100 "));
-  CHECK_FALSE(has(told_by(comparison), "To eval_loss = 0.5, difference in gradients"));
+  CHECK_FALSE(has(sentences_of(comparison), "To eval_loss = 0.5, difference in gradients"));
 
   CompareOptions named;
   named.metrics = {"eval_loss"};
@@ -153,7 +148,7 @@ TEST_CASE("runs that stop at a target are compared by the way to it") {
   for (ComparedRun& one : runs) one.summary.metrics.erase("gradients_to_target");
   const Comparison missed = compare_runs(runs);
   CHECK(missed.primary == "gradients_to_target");
-  CHECK(has(told_by(missed), "ad-psgd and ar-sgd missed the target alike"));
+  CHECK(has(sentences_of(missed), "ad-psgd and ar-sgd missed the target alike"));
   CHECK_FALSE(has(headline(missed, missed.points.front()).result, "the same"));
 }
 

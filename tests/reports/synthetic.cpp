@@ -11,7 +11,9 @@
 #include "engine/base/rng.hpp"
 #include "engine/topology/spectral.hpp"
 #include "engine/topology/topology.hpp"
+#include "reports/html/sections.hpp"
 #include "reports/known_metrics.hpp"
+#include "reports/verdict.hpp"
 #include "store/writer.hpp"
 
 namespace acid::synthetic {
@@ -218,6 +220,19 @@ ComparedRun run(const std::string& algorithm, std::uint64_t seed,
   run.summary.state = RunState::finished;
   run.summary.metrics = metrics;
   return run;
+}
+
+std::string sentences_of(const Comparison& comparison) {
+  std::string words;
+  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
+  return words;
+}
+
+std::string verdict_page_of(const Comparison& comparison) {
+  ReportData data;
+  data.comparison = comparison;
+  data.styles.assign(comparison.groups.size(), 0);
+  return verdict_section(data);
 }
 
 std::vector<std::string> fill(Store& store, const Shape& shape) {

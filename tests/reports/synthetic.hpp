@@ -37,6 +37,11 @@ struct Shape {
 ComparedRun run(const std::string& algorithm, std::uint64_t seed,
                 const std::map<std::string, double>& metrics, const nlohmann::json& settings = {});
 
+/// The verdict's sentences, a line each.
+std::string sentences_of(const Comparison& comparison);
+/// The page's verdict.
+std::string verdict_page_of(const Comparison& comparison);
+
 /// Run ids in the recipe's order.
 std::vector<std::string> fill(Store& store, const Shape& shape);
 

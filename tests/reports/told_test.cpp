@@ -14,6 +14,8 @@ using namespace acid;
 using nlohmann::json;
 using synthetic::has;
 using synthetic::run;
+using synthetic::sentences_of;
+using synthetic::verdict_page_of;
 
 namespace {
 
@@ -48,16 +50,9 @@ std::string all_words_of(const Comparison& comparison) {
   std::string words;
   for (const ComparedPoint& point : comparison.points)
     words += headline(comparison, point).result + " " + headline(comparison, point).rest + "\n";
-  for (const std::string& sentence : verdict_sentences(comparison)) words += sentence + "\n";
+  words += sentences_of(comparison);
   for (const ComparedNote& note : comparison.notes) words += "note: " + note.text + "\n";
   return words;
-}
-
-std::string section_of(const Comparison& comparison) {
-  ReportData data;
-  data.comparison = comparison;
-  data.styles.assign(comparison.groups.size(), 0);
-  return verdict_section(data);
 }
 
 std::string printed(const Comparison& comparison, std::string_view option,
@@ -134,7 +129,7 @@ TEST_CASE("seeds that do not differ are not called too few seeds") {
   CHECK(*comparison.differences.front().smallest_p_holm == Approx(2 / 256.0));
   CHECK_FALSE(has(all_words_of(comparison), "Too few seeds"));
   CHECK(has(all_words_of(comparison), "; 4 of 8 pairs differ"));
-  CHECK_FALSE(has(section_of(comparison), "No verdict"));
+  CHECK_FALSE(has(verdict_page_of(comparison), "No verdict"));
 }
 
 TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") {
@@ -173,7 +168,7 @@ TEST_CASE("a worse algorithm within the margin is called both, each with its own
   CHECK(has(words, "Worse than ar-sgd in evaluation loss: ad-psgd (yet equivalent within 0.02)."));
   CHECK(has(words, "ad-psgd had lower evaluation accuracy than ar-sgd (worse)"));
   CHECK(has(words, "Even so they were equivalent within 0.01"));
-  const std::string page = section_of(comparison);
+  const std::string page = verdict_page_of(comparison);
   CHECK(has(page, "; equivalent within 0.02, p = "));
   CHECK(has(page, "equivalent within 0.01"));
   const std::string markdown = printed(comparison, "markdown");
@@ -230,5 +225,5 @@ TEST_CASE("what is compared was chosen again: every form says so") {
   const Comparison comparison = compare_runs(runs, {}, {}, {plan});
   const char* const words = "changed when some had ended: before, primary outcome eval_accuracy";
   CHECK(has(all_words_of(comparison), words));
-  CHECK(has(section_of(comparison), words));
+  CHECK(has(verdict_page_of(comparison), words));
 }

@@ -137,8 +137,7 @@ bool ThreadsAsync::commit(int w, double loss, double started) {
               : workers_.commit(w, *here, loss, started, {.begins_next = !exchanges_.behind(w)});
   if (!finite) {
     diverged_.store(true);
-    closing_.set();
-    pace_.wake();
+    close();
   }
   return true;
 }

@@ -125,10 +125,8 @@ at::Tensor rows_of(std::int64_t rows, const DataShape& shape, const float* featu
 [[noreturn]] void refuse_change(const std::string& path, const std::string& parameter) {
   throw UsageError(
       fmt::format("forward() of {} changes its parameter '{}' (p.data = ..., an embedding's "
-                  "max_norm, clamp_(), "
-                  "copy_()): in acid only gradients change parameters, so that methods can be "
-                  "compared. Compute "
-                  "with what is made of it instead",
+                  "max_norm, clamp_(), copy_()): in acid only gradients change parameters, so that "
+                  "methods can be compared. Compute with what is made of it instead",
                   path, parameter));
 }
 
@@ -148,7 +146,7 @@ void try_out(ScriptFile& file, const DataShape& shape) {
     const at::Tensor logits = file.logits(features, shape.classes);
     for (std::size_t k = 0; k < held.size(); ++k)
       if (!at::equal(held[k], file.parameters[k].tensor.detach()))
-        refuse_change(file.path, file.layout().parameters[k].segment.name);
+        refuse_change(file.path, file.parameters[k].name);
     if (!training) break;
     if (!logits.requires_grad())
       throw UsageError(
@@ -213,7 +211,7 @@ class ScriptedModel final : public Model {
   void refuse_changes(const std::vector<Look>& before) const {
     const std::vector<Look> now = looks();
     for (std::size_t k = 0; k < now.size(); ++k)
-      if (now[k] != before[k]) refuse_change(file_.path, layout_.parameters[k].segment.name);
+      if (now[k] != before[k]) refuse_change(file_.path, file_.parameters[k].name);
   }
   void prepare(std::span<const float> x, std::span<const float> buffers, bool training) {
     if (file_.module.is_training() != training) file_.module.train(training);
