@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
 #include "cli/terminal/table.hpp"
@@ -18,29 +19,11 @@ namespace acid {
 namespace {
 
 struct ListOptions {
+  std::vector<std::string> names;
   std::string state, algorithm, where;
   bool experiments = false;
   Format format;
 };
-
-Table table_of(const std::vector<RunSummary>& runs) {
-  Table table{{{"run"},
-               {"state"},
-               {"algorithm"},
-               {"seed", true},
-               {"n", true},
-               {"topology"},
-               {"driver"},
-               {"result"},
-               {"started (UTC)"}},
-              {}};
-  for (const RunSummary& run : runs)
-    table.rows.push_back({run.id, std::string(state_name(run.state)),
-                          shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
-                          fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
-                          shown_time(run.started)});
-  return table;
-}
 
 // What an experiment's runs differ in, as a comparison would see them: one run of each group tells.
 Comparison sweep_of(const Store& store, const ExperimentSummary& experiment) {
@@ -165,6 +148,7 @@ Exit list(const Session& session, const ListOptions& options) {
   filter.algorithm = options.algorithm;
   filter.where = options.where;
   const Store store(session.store_folder, Store::Access::read);
+  if (!options.names.empty()) filter.ids = resolve_runs(store, options.names).ids;
   const auto runs = list_runs(store, filter);
   if (options.format.json) {
     nlohmann::json listed = nlohmann::json::array();
@@ -172,7 +156,7 @@ Exit list(const Session& session, const ListOptions& options) {
     print_json({{"schema_version", kJsonSchemaVersion}, {"runs", listed}});
     return Exit::ok;
   }
-  const Table table = table_of(runs);
+  const Table table = run_table(runs);
   print_data(options.format.csv        ? to_csv(table)
              : options.format.markdown ? to_markdown(table)
                                        : to_text(table));
@@ -185,6 +169,11 @@ Exit list(const Session& session, const ListOptions& options) {
 void add_list_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "List runs, newest first");
+  CLI::Option* const names =
+      command
+          ->add_option("RUNS", options->names,
+                       "Only these: ids, prefixes, an experiment's name, @latest (default: all)")
+          ->type_name(" ");
   command
       ->add_option("--state", options->state,
                    "Only runs in this state: planned, running, finished, failed, diverged, "
@@ -201,6 +190,7 @@ void add_list_command(CLI::App& app, Session& session) {
       command->add_flag("--experiments", options->experiments,
                         "Instead: experiments, newest first, with what each sweeps and how far its "
                         "runs are");
+  experiments->excludes(names);
   for (const char* other : {"--state", "--algorithm", "--where"}) experiments->excludes(other);
   add_table_options(*command, options->format);
   add_store_option(*command, session);

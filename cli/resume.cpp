@@ -10,6 +10,7 @@
 #include "cli/terminal/run_json.hpp"
 #include "engine/base/names.hpp"
 #include "reports/pivot.hpp"
+#include "store/at_work.hpp"
 #include "store/existing_store.hpp"
 
 namespace acid {
@@ -78,10 +79,12 @@ Exit resume(const Session& session, const ResumeOptions& options) {
   }
   say(fmt::format("resuming {}",
                   counted(wanted.size(), options.names.empty() ? "interrupted run" : "run")));
-  const Executed executed = execute(executor, store, wanted);
-  if (executed.interrupted) return executed.exit;
   std::vector<std::string> ids;
   for (const RunSummary& run : wanted) ids.push_back(run.id);
+  AtWork at_work(session.store_folder);
+  at_work.on(ids);
+  const Executed executed = execute(executor, store, wanted);
+  if (executed.interrupted) return executed.exit;
   print_data(to_screen(compare(store, ids), colour_on_standard_output(),
                        fmt::format("acid compare {} --details", wanted.front().experiment)));
   return executed.exit;

@@ -21,6 +21,7 @@
 #include "engine/models/model.hpp"
 #include "reports/numbers.hpp"
 #include "reports/pivot.hpp"
+#include "store/at_work.hpp"
 
 namespace acid {
 namespace {
@@ -175,7 +176,7 @@ struct Searched {
 };
 
 Searched search(const Plan& plan, const ExperimentRecord& experiment,
-                const ExecutorOptions& executor) {
+                const ExecutorOptions& executor, AtWork& at_work) {
   const PlannedSearch& asked = *plan.search;
   const std::vector<RunRecord> tried = run_records(plan.runs, true);
   const std::vector<std::string> ids = ids_of(tried);
@@ -188,6 +189,7 @@ Searched search(const Plan& plan, const ExperimentRecord& experiment,
     if (executor.fresh || known.size() < ids.size() || !std::ranges::all_of(known, is_over))
       store.add_experiment(experiment, tried);
   }
+  at_work.on(ids);
   const Store store(executor.store_folder, Store::Access::read);
   say(fmt::format("search: {} for each algorithm and setting, {}; then {} of what is chosen",
                   counted(asked.values, "value"), counted(ids.size(), "run"),
@@ -240,8 +242,9 @@ Exit run(const Session& session, const RunOptions& options) {
   ExperimentRecord experiment = experiment_record(plan, session.command_line);
   std::vector<RunRecord> records = run_records(plan.runs, plan.search.has_value());
   std::vector<std::string> ids = ids_of(records);
+  AtWork at_work(session.store_folder);
   if (plan.search) {
-    const Searched searched = search(plan, experiment, executor);
+    const Searched searched = search(plan, experiment, executor, at_work);
     if (!searched.selection) return searched.exit;
     experiment.search = to_json(*searched.selection);
     const auto finals = run_records(chosen_runs(*plan.search, *searched.selection));
@@ -249,6 +252,7 @@ Exit run(const Session& session, const RunOptions& options) {
     records.insert(records.end(), finals.begin(), finals.end());
   }
   Store(session.store_folder, Store::Access::write).add_experiment(experiment, records);
+  at_work.on(ids_of(records));
 
   const Store store(session.store_folder, Store::Access::read);
   const Ended ended = execute_runs(executor, store, ids, awaited);

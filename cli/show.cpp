@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/show_text.hpp"
 #include "cli/terminal/commands.hpp"
 #include "cli/terminal/run_json.hpp"
+#include "engine/base/names.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 namespace {
@@ -14,8 +18,24 @@ struct ShowOptions {
   Format format;
 };
 
+// Many runs are a list; all that is known of each is more than a person reads.
+Exit show_all(const Store& store, const AskedRuns& asked, const ShowOptions& options) {
+  if (options.format.json) {
+    nlohmann::json runs = nlohmann::json::array();
+    for (const std::string& id : asked.ids) runs.push_back(to_json(run_detail(store, id)));
+    print_json({{"schema_version", kJsonSchemaVersion}, {"runs", runs}});
+    return Exit::ok;
+  }
+  print_data(to_text(run_table(run_summaries(store, asked.ids))));
+  say(fmt::format("'{}' is an experiment of {}: 'acid show RUN' shows all of one", options.run,
+                  counted(asked.ids.size(), "run")));
+  return Exit::ok;
+}
+
 Exit show(const Session& session, const ShowOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
+  const AskedRuns asked = resolve_shown(store, options.run);
+  if (asked.ids.size() > 1) return show_all(store, asked, options);
   const RunDetail detail = run_detail(store, resolve_run(store, options.run));
   if (options.format.json)
     print_json(to_json(detail));
@@ -29,7 +49,10 @@ Exit show(const Session& session, const ShowOptions& options) {
 void add_show_command(CLI::App& app, Session& session) {
   auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Show everything about one run");
-  command->add_option("RUN", options->run, "A run's id, a unique prefix of it, or @latest")
+  command
+      ->add_option(
+          "RUN", options->run,
+          "A run's id, a unique prefix of it, or @latest; an experiment's name lists its runs")
       ->required()
       ->type_name(" ");
   command->add_flag("--changed", options->changed, "Only settings that differ from their defaults");

@@ -241,4 +241,23 @@ std::string to_text(const RunDetail& run, bool changed) {
   return text;
 }
 
+Table run_table(const std::vector<RunSummary>& runs) {
+  Table table{{{"run"},
+               {"state"},
+               {"algorithm"},
+               {"seed", true},
+               {"n", true},
+               {"topology"},
+               {"driver"},
+               {"result"},
+               {"started (UTC)"}},
+              {}};
+  for (const RunSummary& run : runs)
+    table.rows.push_back({run.id, std::string(state_name(run.state)),
+                          shown_name(run.algorithm, run.label), fmt::format("{}", run.seed),
+                          fmt::format("{}", run.workers), run.topology, run.driver, key_result(run),
+                          shown_time(run.started)});
+  return table;
+}
+
 }  // namespace acid

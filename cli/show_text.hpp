@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/terminal/table.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -10,5 +12,8 @@ namespace acid {
 /// settings (all or, with `changed`, those that are no defaults), attempts, checkpoints,
 /// environment, digests, and the last lines of its log.
 std::string to_text(const RunDetail& run, bool changed);
+
+/// Runs, one in a row.
+Table run_table(const std::vector<RunSummary>& runs);
 
 }  // namespace acid

@@ -60,6 +60,11 @@ class EndSignals {
 // Why there is nothing to see, and what would change that.
 void say_nothing_runs(const WatchedRuns& watched) {
   const std::size_t waiting = watched.waiting();
+  if (watched.at_work())
+    return say(
+        fmt::format("no run is active this moment, between two of them: of {}, {} ended, and "
+                    "a process goes on with the others",
+                    watched.runs().size(), watched.ended()));
   say(fmt::format("no run is active: of {}, {} ended and {}{}", watched.runs().size(),
                   watched.ended(), waiting == 1 ? "1 waits" : fmt::format("{} wait", waiting),
                   waiting > 0 ? "; 'acid run RECIPE' goes on with all of a recipe, 'acid resume' "
@@ -72,18 +77,17 @@ Exit print(const WatchedRuns& watched, const WatchOptions& options) {
   std::vector<WatchedRun> shown;
   if (!options.names.empty() || options.wait)
     shown = watched.runs();
-  else if (watched.running() > 0)
+  else if (watched.at_work())
     shown = watched.active();
   if (options.format.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const WatchedRun& run : shown) runs.push_back(to_json(run));
-    print_json({{"schema_version", kJsonSchemaVersion},
-                {"active", watched.running() > 0},
-                {"runs", runs}});
+    print_json(
+        {{"schema_version", kJsonSchemaVersion}, {"active", watched.at_work()}, {"runs", runs}});
     return Exit::ok;
   }
   // Of those that wait nothing can be said but how many they are.
-  const bool counted = options.names.empty() && !options.wait && watched.running() > 0;
+  const bool counted = options.names.empty() && !options.wait && watched.at_work();
   if (counted) shown = watched.going();
   if (!shown.empty())
     for (const std::string& line : to_lines(shown, 1'000'000, colour_on_standard_output()))

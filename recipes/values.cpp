@@ -142,6 +142,13 @@ std::optional<nlohmann::json> Checker::file(const Node& node, const Field& field
                                     clip(full.string(), 200)));
     return std::nullopt;
   }
+  if (!std::filesystem::is_regular_file(full, error) &&
+      !std::filesystem::is_directory(full, error)) {
+    diagnostics_->error(node.place,
+                        fmt::format("{}: '{}' is a pipe or a device", path, clip(node.text(), 80)),
+                        "name a file: it is read again at every start of every run");
+    return std::nullopt;
+  }
   return full.string();
 }
 

@@ -118,7 +118,10 @@ std::string BatchWriter::folder_of_what_is_left() const {
   std::string beside = fs::absolute(folder_).lexically_normal().string();
   while (beside.ends_with('/')) beside.pop_back();
   // A file that was removed is there until the last who has it open lets go of it.
-  const std::string kept = fmt::format("{}-kept-{}-{}", beside, run_, attempt_);
+  // What an attempt of the same number lost before is kept, too.
+  const std::string name = fmt::format("{}-kept-{}-{}", beside, run_, attempt_);
+  std::string kept = name;
+  for (int more = 2; !fs::create_directory(kept); ++more) kept = fmt::format("{}-{}", name, more);
   create_folders(kept + "/checkpoints");
   sqlite::Statement(connection_.get(), "VACUUM INTO ?").bind(kept + "/store.db").run();
   return kept;

@@ -3,7 +3,11 @@
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+
+#include "engine/base/clock.hpp"
 
 namespace acid {
 namespace {
@@ -11,23 +15,38 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-/// While it lives, statements prepared on the connection can select and nothing else.
-class ReadOnlyGuard {
+constexpr double kMostSeconds = 5;
+constexpr sqlite3_int64 kMostHeapBytes = 256 << 20;
+
+/// While it lives, statements prepared on the connection can select and nothing else, for so long
+/// and with so much memory. One at a time in a process.
+class Guard {
  public:
-  explicit ReadOnlyGuard(const Connection& connection) : handle_(connection.handle()) {
+  explicit Guard(const Connection& connection) : handle_(connection.handle()) {
     sqlite3_set_authorizer(handle_, allow, nullptr);
+    sqlite3_progress_handler(handle_, kStepsBetweenLooks, is_late, this);
+    sqlite3_hard_heap_limit64(sqlite3_memory_used() + kMostHeapBytes);
   }
-  ~ReadOnlyGuard() { sqlite3_set_authorizer(handle_, nullptr, nullptr); }
-  ReadOnlyGuard(const ReadOnlyGuard&) = delete;
-  ReadOnlyGuard& operator=(const ReadOnlyGuard&) = delete;
+  ~Guard() {
+    sqlite3_hard_heap_limit64(0);
+    sqlite3_progress_handler(handle_, 0, nullptr, nullptr);
+    sqlite3_set_authorizer(handle_, nullptr, nullptr);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
 
  private:
+  static constexpr int kStepsBetweenLooks = 100'000;
+  static int is_late(void* guard) {
+    return static_cast<Guard*>(guard)->clock_.seconds() > kMostSeconds ? 1 : 0;
+  }
   static int allow(void*, int action, const char*, const char*, const char*, const char*) {
     return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION
                ? SQLITE_OK
                : SQLITE_DENY;
   }
   sqlite3* handle_;
+  const SteadyClock clock_;
 };
 
 [[noreturn]] void reject(const std::string& expression, const std::string& reason,
@@ -70,6 +89,62 @@ std::string why_not_one_expression(const std::string& text) {
   return depth == 0 ? "" : "a parenthesis is not closed";
 }
 
+bool is_state(const std::string& word) {
+  try {
+    state_from_name(word);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// `state = finished` and `state in (failed, "diverged")` with the quotes that they lack: without
+/// them, `finished` would be the column of times.
+std::string with_states_quoted(const std::string& text) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  std::string out;
+  bool of_state = false;  // what stands here is compared with the state
+  for (std::size_t i = 0; i < text.size();) {
+    const bool quoted = text[i] == '"';
+    std::size_t end = i + 1;
+    if (text[i] == '\'' || quoted)
+      end = std::min(text.find(text[i], end), text.size() - 1) + 1;
+    else if (in_word(text[i]))
+      while (end < text.size() && in_word(text[end])) ++end;
+    const std::string piece = text.substr(i, end - i);
+    std::string word = quoted ? piece.substr(1, piece.size() - 2) : piece;
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool joins = word == "in" || word == "is" || word == "not" || word == "like";
+    if (of_state && is_state(word)) {
+      out += "'" + word + "'";
+    } else {
+      out += piece;
+      if (in_word(text[i]) || quoted) of_state = word == "state" || (of_state && joins);
+    }
+    i = end;
+  }
+  return out;
+}
+
+/// Empty where the expression is not to blame.
+std::string why_refused(int code, const Connection& connection) {
+  switch (code) {
+    case SQLITE_ERROR:
+    case SQLITE_AUTH:
+    case SQLITE_MISMATCH:
+      return sqlite3_errmsg(connection.handle());
+    case SQLITE_INTERRUPT:
+      return fmt::format("it takes longer than {:g} s", kMostSeconds);
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+      return fmt::format("it takes more than {} MiB of memory", kMostHeapBytes >> 20);
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 std::unordered_set<std::string> runs_where(const Connection& connection,
@@ -86,8 +161,8 @@ std::unordered_set<std::string> runs_where(const Connection& connection,
                              "AS state");
   const std::string sql = fmt::format(
       "WITH run_list AS (SELECT {} FROM main.run_list) SELECT id FROM run_list WHERE ({})",
-      fmt::join(selected, ", "), expression);
-  const ReadOnlyGuard guard(connection);
+      fmt::join(selected, ", "), with_states_quoted(expression));
+  const Guard guard(connection);
   try {
     Statement statement(connection, sql);
     statement.bind(nlohmann::json(dead).dump());
@@ -95,10 +170,9 @@ std::unordered_set<std::string> runs_where(const Connection& connection,
     while (statement.step()) ids.insert(statement.text(0));
     return ids;
   } catch (const sqlite::SqliteError& error) {
-    if (error.code() != SQLITE_ERROR && error.code() != SQLITE_AUTH &&
-        error.code() != SQLITE_MISMATCH)
-      throw;
-    reject(expression, sqlite3_errmsg(connection.handle()), columns);
+    const std::string reason = why_refused(error.code(), connection);
+    if (reason.empty()) throw;
+    reject(expression, reason, columns);
   }
 }
 

@@ -130,20 +130,29 @@ AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names
   return all;
 }
 
-std::string resolve_run(const Store& store, const std::string& name) {
+AskedRuns resolve_shown(const Store& store, const std::string& name) {
   if (name == "@latest") {
     const auto runs = list_runs(store);
     if (runs.empty())
       throw UsageError(fmt::format("the store {} holds no run yet; 'acid run RECIPE' makes some",
                                    store.folder()));
-    return runs.front().id;
+    return AskedRuns({runs.front().id});
   }
   // A run is wanted, so an experiment counts only where no run's id begins like this.
   auto runs = with_prefix(store.impl().connection(), "runs", name);
-  if (runs.empty()) runs = resolve_one(store, name, OfSearches::with).ids;
   if (runs.size() > 1) not_unique(name, std::move(runs));
-  if (runs.empty()) nothing_matches(store, name, "run");
-  return runs.front();
+  return runs.empty() ? resolve_one(store, name, OfSearches::with) : AskedRuns(runs);
+}
+
+std::string resolve_run(const Store& store, const std::string& name) {
+  const AskedRuns asked = resolve_shown(store, name);
+  if (asked.ids.empty()) nothing_matches(store, name, "run");
+  if (asked.ids.size() > 1)
+    throw UsageError(
+        fmt::format("'{}' is an experiment of {} runs, and one run is wanted; 'acid "
+                    "list {}' shows their ids",
+                    name, asked.ids.size(), asked.experiments.front()));
+  return asked.ids.front();
 }
 
 }  // namespace acid

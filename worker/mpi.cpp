@@ -22,6 +22,7 @@
 #include "engine/drivers/mpi/mpi.hpp"
 #include "engine/environment/environment.hpp"
 #include "engine/recorder/null_recorder.hpp"
+#include "engine/transport/left_segments.hpp"
 #include "engine/transport/mpi_runtime.hpp"
 #include "store/existing_store.hpp"
 #include "store/queries.hpp"
@@ -30,6 +31,7 @@
 #include "worker/device.hpp"
 #include "worker/ranks.hpp"
 #include "worker/watchdog.hpp"
+#include "worker/watched_files.hpp"
 
 namespace acid {
 namespace {
@@ -161,7 +163,8 @@ class MpiRun {
       return exit;
     }
     NullRecorder nothing;
-    drive(nothing, {});
+    WatchedFiles files(composed_->file_digests);  // of this host; rank 0 looks at its own
+    drive(nothing, {.look_first = [&] { files.refuse_changed(); }});
     return Exit::ok;
   }
 
@@ -265,7 +268,7 @@ class MpiRun {
 
   Outcome drive(Recorder& recorder, const Checkpointing& checkpointing) {
     auto transport = connect();
-    MpiOptions options;
+    MpiOptions options{.transport = transport.get(), .goes_on = goes_on()};
     if (const auto& factors = asked().slow_factors; !factors.empty())
       options.slow_factor = factors[static_cast<std::size_t>(mpi_.rank())];
     if (asked().library_sum)
@@ -275,8 +278,6 @@ class MpiRun {
       };
     const DeviceConnection devices = connect_devices(recorder, *transport);
     options.link = devices.link.get();
-    options.goes_on = goes_on();
-    options.transport = transport.get();
     Outcome outcome =
         run_mpi({composed_->spec, *composed_->objective, recorder, checkpointing, stop_}, options);
     if (leads())
@@ -355,6 +356,7 @@ void finish(MpiRuntime& mpi, bool all = true) {
 }  // namespace
 
 Exit execute_mpi(const ExecuteOptions& options, std::stop_token stop) {
+  remove_left_segments();
   MpiRuntime& mpi = start(options.start_seconds);
   Exit exit = Exit::ok;
   std::exception_ptr refusal;

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <thread>
 #include <utility>
@@ -41,9 +43,7 @@ int max_restarts(const ExecutionSettings& execution) {
 }
 
 double total_work(const std::vector<RunSummary>& runs) {
-  double sum = 0;
-  for (const RunSummary& run : runs) sum += work_of(run);
-  return sum;
+  return std::transform_reduce(runs.begin(), runs.end(), 0.0, std::plus(), work_of);
 }
 
 class Executor {
@@ -95,7 +95,7 @@ class Executor {
       const std::vector<RunSummary> runs = run_summaries(store_, running);
       for (const RunSummary& run : runs) look_at_beginning(run);
       progress_.show(runs);
-      for (const RunSummary& run : runs) end_what_outlives(run);
+      for (const RunSummary& run : runs) end_what_hangs(run);
     } catch (const StoreError&) {
       // No reason to stop: whatever depends on the store meets the error by itself.
     }
@@ -128,17 +128,20 @@ class Executor {
     if (started.times == 1) progress_.begins_with(work_done(run.summary, from->position));
   }
 
-  // A launcher that goes on although the attempt it was started for has ended.
-  void end_what_outlives(const RunSummary& run) {
+  // A launcher that goes on although the attempt it was started for has ended, or that begins none.
+  void end_what_hangs(const RunSummary& run) {
     StartedRun& started = started_[run.id];
     if (!started.launched || run.state == RunState::running) return;
-    if (run_detail(store_, run.id).attempts.size() == started.attempts) return;
     const double now = clock_.seconds();
-    if (!started.ended) started.ended = now;
-    if (now <= *started.ended + kSecondsToOutlive) return;
-    started.outlived = true;
-    const bool asked = now <= *started.ended + kSecondsToOutlive + kSecondsToEnd;
-    supervisor_.signal(run.id, asked ? SIGTERM : SIGKILL);
+    const bool begun = run_detail(store_, run.id).attempts.size() != started.attempts;
+    if (begun && !started.ended) started.ended = now;
+    // What has not begun has nothing to save.
+    if (supervisor_.stopping())
+      started.begins_by = std::min(started.begins_by, now + kSecondsToEnd);
+    const double due = begun ? *started.ended + kSecondsToOutlive : started.begins_by;
+    if (now <= due) return;
+    (begun ? started.outlived : started.overdue) = true;
+    supervisor_.signal(run.id, now <= due + kSecondsToEnd ? SIGTERM : SIGKILL);
   }
 
   // The error on its way would kill them.
@@ -181,6 +184,7 @@ class Executor {
       const RunSettings settings = settings_from(detail.settings);
       started.launched = settings.execution.mpi.has_value();
       started.max_restarts = max_restarts(settings.execution);
+      if (started.launched) started.begins_by = clock_.seconds() + seconds_to_begin(settings);
       supervisor_.start(id, started.launched ? launch_command(settings, arguments,
                                                               Surroundings::of_this_process())
                                              : Command(arguments));
@@ -195,33 +199,22 @@ class Executor {
 
   // Another process executes the run: its result will serve as well.
   void hold(const RunSummary& run) {
-    const RunDetail detail = run_detail(store_, run.id);
-    const AttemptRow holder = detail.attempts.empty() ? AttemptRow{} : detail.attempts.back();
-    const auto started = started_.find(run.id);
+    const auto& lost = started_[run.id].lost;
     progress_.say_above(
-        started != started_.end() && started->second.lost
-            ? fmt::format("{}: {}; it is taken up again once process {} on {} is sure to be gone",
-                          name_of(run), started->second.lost->death.how, holder.pid, holder.host)
-            : fmt::format("{} is being executed by process {} on {}; its result will be used",
-                          name_of(run), holder.pid, holder.host));
+        held_words(run_detail(store_, run.id), lost ? lost->death.how : std::string()));
     held_.push_back(run.id);
   }
 
   void look_at_held() {
     if (held_.empty() || clock_.seconds() < next_look_) return;
     next_look_ = clock_.seconds() + kSecondsBetweenLooksAtHeld;
-    for (auto id = held_.begin(); id != held_.end();) {
-      const RunSummary run = summary(*id);
-      if (run.state == RunState::running) {
-        ++id;
-        continue;
-      }
-      id = held_.erase(id);
-      if (run.state == RunState::interrupted || run.state == RunState::planned)
-        take_over(run);
-      else
-        finish(run);
-    }
+    std::erase_if(held_, [&](const std::string& id) {
+      const RunSummary run = summary(id);
+      if (run.state == RunState::running) return false;
+      const bool left = run.state == RunState::interrupted || run.state == RunState::planned;
+      left ? take_over(run) : finish(run);
+      return true;
+    });
   }
 
   // That our own process was lost is certain now, and counts like any other death.
@@ -244,6 +237,7 @@ class Executor {
       if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
       return hold(run);
     }
+    if (started.overdue) return settle_overdue(detail, ending);
     const bool exited = WIFEXITED(ending.status);
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
     // Also when someone else was faster and ours was turned away: then its words do not matter.
@@ -274,6 +268,16 @@ class Executor {
     leave_failed_start(detail, ending, death);
     report_failure(run, ending, death);
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
+  }
+
+  // To start it again would be to wait as long again.
+  void settle_overdue(const RunDetail& run, const Supervisor::Ending& ending) {
+    progress_.run_ended(run.summary);
+    if (supervisor_.stopping()) return;
+    const Death death{.how = overdue_words(seconds_to_begin(settings_from(run.settings)))};
+    leave_failed_start(run, ending, death);
+    report_failure(run.summary, ending, death);
+    fail(Exit::run_failed);
   }
 
   // A process that died has nothing to say against starting it again.

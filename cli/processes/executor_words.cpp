@@ -45,6 +45,24 @@ std::string memory_hint() {
                 : "");
 }
 
+std::string held_words(const RunDetail& run, const std::string& lost) {
+  const AttemptRow holder = run.attempts.empty() ? AttemptRow{} : run.attempts.back();
+  const std::string name = name_of(run.summary);
+  if (lost.empty())
+    return fmt::format("{} is being executed by process {} on {}; its result will be used", name,
+                       holder.pid, holder.host);
+  return fmt::format("{}: {}; it is taken up again once process {} on {} is sure to be gone", name,
+                     lost, holder.pid, holder.host);
+}
+
+std::string overdue_words(double seconds) {
+  return fmt::format(
+      "the launcher has begun nothing within {:.0f} s, so it was ended: see whether "
+      "'mpirun -n 2 hostname' comes to its end here; execution.mpi.start_seconds is how long each "
+      "step of a start may take",
+      seconds);
+}
+
 std::string interruption_words(const Interruption& interruption) {
   const auto [runs, finished, fresh, not_anew] = interruption;
   std::string words = fmt::format("interrupted: {} of {} runs finished and kept", finished, runs);

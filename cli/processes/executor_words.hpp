@@ -18,6 +18,12 @@ std::string resuming_words(const RunSummary& run, const Position& there);
 /// That a finished run went on without workers that were lost; empty: none was.
 std::string loss_words(const RunDetail& run);
 
+/// That another process executes the run; `lost`: how our own was lost, empty when it was not.
+std::string held_words(const RunDetail& run, const std::string& lost);
+
+/// That a launcher was ended which had begun nothing in this time.
+std::string overdue_words(double seconds);
+
 /// What to think of when nobody admits to having killed a worker.
 std::string memory_hint();
 

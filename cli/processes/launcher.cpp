@@ -179,6 +179,13 @@ std::vector<std::string> start_words(const MpiSettings& mpi) {
   return {"--start-seconds", fmt::format("{:g}", *mpi.start_seconds)};
 }
 
+double seconds_to_begin(const RunSettings& settings) {
+  constexpr double kUnlessSaid = 300;    // as acid-worker has it
+  constexpr int kPartsOfABeginning = 4;  // the launcher, MPI, the order to the others, the answers
+  return settings.execution.mpi->start_seconds.value_or(kUnlessSaid) *
+         (settings.workers + kPartsOfABeginning);
+}
+
 Surroundings Surroundings::of_this_process() {
   Surroundings around;
   for (char** each = environ; *each != nullptr; ++each) around.environment.emplace_back(*each);

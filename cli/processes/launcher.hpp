@@ -42,6 +42,10 @@ Command launch_command(const RunSettings& settings, const std::vector<std::strin
 
 /// What acid-worker is told of how long to wait for the others to start.
 std::vector<std::string> start_words(const MpiSettings& mpi);
+/// After which time a launcher that no attempt has begun under hangs: the processes wait for less
+/// (execution.mpi.start_seconds for MPI, for each of them, and for their data and the run), and say
+/// what they waited for.
+double seconds_to_begin(const RunSettings& settings);
 /// Whether mpirun is sure to start all processes of a run on this host.
 bool stays_on_this_host(const MpiSettings& mpi, const Surroundings& surroundings);
 /// What mpirun needs in its environment, as far as it is not there already. `one_host`: Open MPI is

@@ -29,11 +29,13 @@ struct StartedRun {
   };
   std::size_t attempts = 0;     // that it had before
   bool launched = false;        // by a launcher
+  double begins_by = 0;         // on the executor's clock: a launcher's patience ends then
   int max_restarts = 0;         // how often it may be started again
   bool begun = false;           // an attempt, and that was announced
   bool awaited = false;         // what its processes wait for was said
   std::optional<double> ended;  // when its attempt was seen to have ended
   bool outlived = false;        // by its launcher, which was told to end
+  bool overdue = false;         // nothing of it had begun by then, so its launcher was told to end
   std::optional<Lost> lost;     // its process, while its lease seems to live
   std::string said;             // the beginning of its output, which was passed on
 };

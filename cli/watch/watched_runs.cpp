@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cli/terminal/run_json.hpp"
+#include "store/at_work.hpp"
 
 namespace acid {
 namespace {
@@ -23,7 +24,7 @@ bool is_waiting(const WatchedRun& run) {
 }  // namespace
 
 WatchedRuns::WatchedRuns(const Store& store, std::vector<std::string> ids)
-    : store_(store), ids_(std::move(ids)), last_running_(clock_.seconds()) {}
+    : store_(store), ids_(std::move(ids)), last_at_work_(clock_.seconds()) {}
 
 void WatchedRuns::look() {
   std::map<std::string, const WatchedRun*> before;
@@ -43,7 +44,11 @@ void WatchedRuns::look() {
       ended_here_[id] = clock_.seconds();
   }
   runs_ = std::move(found);
-  if (running() > 0) last_running_ = clock_.seconds();
+  const auto others = runs_at_work(store_.folder());
+  at_work_ = std::ranges::any_of(runs_, [&](const WatchedRun& run) {
+    return is_waiting(run) && others.contains(run.summary.id);
+  });
+  if (at_work()) last_at_work_ = clock_.seconds();
 }
 
 std::size_t WatchedRuns::running() const { return count({RunState::running}); }
@@ -53,8 +58,7 @@ std::size_t WatchedRuns::waiting() const {
 }
 
 bool WatchedRuns::idle() const {
-  return running() == 0 &&
-         (waiting() == 0 || clock_.seconds() - last_running_ > kSecondsWithoutRun);
+  return !at_work() && (waiting() == 0 || clock_.seconds() - last_at_work_ > kSecondsWithoutRun);
 }
 
 std::vector<WatchedRun> WatchedRuns::going() const {

@@ -25,9 +25,12 @@ class WatchedRuns {
   std::size_t running() const;
   /// Planned or interrupted: somebody may yet execute them.
   std::size_t waiting() const;
+  /// Whether one is running, or a living process goes on with one that waits: between two runs, and
+  /// before a restart, none runs for a while.
+  bool at_work() const { return at_work_ || running() > 0; }
   std::size_t ended() const { return runs_.size() - running() - waiting(); }
-  /// None is running, and none has begun for so long that nobody seems to go on with them: between
-  /// two runs of an experiment, and before a restart, none runs for a while.
+  /// None is at work, and none has been for so long that nobody seems to go on with them: a
+  /// process of another host may, where locks are seen on one host alone.
   bool idle() const;
 
   /// All, in the order of their ids.
@@ -63,7 +66,8 @@ class WatchedRuns {
   const Store& store_;
   const std::vector<std::string> ids_;
   const SteadyClock clock_;
-  double last_running_;
+  double last_at_work_;
+  bool at_work_ = false;  // some process, with one that waits
   std::vector<WatchedRun> runs_;
   std::map<std::string, Progress> progress_;     // by run id
   std::map<std::string, SettingName> settings_;  // likewise

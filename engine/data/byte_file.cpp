@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/base/regular_file.hpp"
 
 namespace acid {
 namespace {
@@ -25,15 +22,13 @@ constexpr std::size_t kReadBytesAtMost = 1 << 30;  // zlib counts in unsigned in
 /// The content of a file, decompressed where it is gzip. Not zlib's own gzread(), which takes a
 /// stream without its checksum for a whole one.
 struct ByteFile::Handle {
-  explicit Handle(const std::string& path) : file(std::fopen(path.c_str(), "rbe")) {
-    if (file == nullptr) return;
+  explicit Handle(const std::string& path) : file(path) {
     fill();
     packed = begins_a_stream();
     if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: of gzip alone
   }
   ~Handle() {
     if (packed) inflateEnd(&stream);
-    if (file != nullptr) std::fclose(file);
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -41,7 +36,7 @@ struct ByteFile::Handle {
   /// How many bytes it could give; fewer than asked for at the end alone, or with `problem`.
   std::size_t read(std::span<std::uint8_t> out);
 
-  std::FILE* file;
+  const RegularFile file;
   bool packed = false;
   bool inside = false;  // of a stream whose end has not come
   std::string problem;
@@ -58,9 +53,8 @@ struct ByteFile::Handle {
 void ByteFile::Handle::fill() {
   std::copy_n(stream.next_in, stream.avail_in, input.data());  // what is left stays
   stream.next_in = input.data();
-  stream.avail_in += static_cast<unsigned>(
-      std::fread(input.data() + stream.avail_in, 1, input.size() - stream.avail_in, file));
-  if (std::ferror(file) != 0 && problem.empty()) problem = std::strerror(errno);
+  const auto rest = std::span(input).subspan(stream.avail_in);
+  stream.avail_in += static_cast<unsigned>(file.read(std::as_writable_bytes(rest)));
 }
 
 bool ByteFile::Handle::begins_a_stream() const {
@@ -103,10 +97,9 @@ std::size_t ByteFile::Handle::read(std::span<std::uint8_t> out) {
 }
 
 ByteFile::ByteFile(std::string path, std::string remedy)
-    : path_(std::move(path)), remedy_(std::move(remedy)), handle_(std::make_unique<Handle>(path_)) {
-  if (handle_->file == nullptr || std::filesystem::is_directory(path_))
-    throw Error(fmt::format("cannot read {}: check the path and its permissions", path_));
-}
+    : path_(std::move(path)),
+      remedy_(std::move(remedy)),
+      handle_(std::make_unique<Handle>(path_)) {}
 
 ByteFile::~ByteFile() = default;
 ByteFile::ByteFile(ByteFile&&) noexcept = default;
@@ -157,9 +150,7 @@ void ByteFile::expect_end() {
 }
 
 void ByteFile::expect_size(std::int64_t bytes, std::string_view what) const {
-  std::error_code error;
-  const auto on_disk = static_cast<std::int64_t>(std::filesystem::file_size(path_, error));
-  if (error) throw Error(fmt::format("cannot read {}: {}", path_, error.message()));
+  const std::int64_t on_disk = handle_->file.bytes();
   if (!handle_->packed) {
     if (on_disk != bytes)
       fail(std::min(bytes, on_disk), fmt::format("{} bytes in all ({})", bytes, what),

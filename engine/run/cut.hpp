@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,6 +48,9 @@ class Checkpoints {
 struct Checkpointing {
   Checkpoints* checkpoints = nullptr;      // absent: no cuts are taken
   const CheckpointFile* resume = nullptr;  // absent: the run starts from its beginning
+  /// mpi: called in every process before its part of a cut, or of the end, leaves it. What it
+  /// throws ends the run there. Any thread, one at a time; may be empty.
+  std::function<void()> look_first = {};
 
   /// Saves a cut, where cuts are taken. Its state is what state.persist(archive) describes.
   template <class State>

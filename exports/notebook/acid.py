@@ -218,6 +218,8 @@ def _resolve(db, name, found):
             or [one for one in known if name and one.startswith(name)])
     if len(fits) > 1:
         raise AcidError(f"{name!r} could be any of {', '.join(fits)}; give more of the id")
+    if not fits and db.execute("SELECT 1 FROM series_list WHERE metric = ?", [name]).fetchone():
+        raise AcidError(f"{name!r} is a metric, no run or experiment: metric={name!r} selects it")
     if not fits:
         known += [title for _, title in experiments]
         raise AcidError(f"no run or experiment matches {name!r}{_meant(name, known)}")

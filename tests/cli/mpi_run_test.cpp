@@ -295,6 +295,28 @@ TEST_CASE("a launcher that goes on when its run has ended is told to end") {
   CHECK(clock.seconds() - begun < 250);  // not as long as it goes on
 }
 
+TEST_CASE("a launcher that begins nothing is ended when it has had its time, or hears a stop") {
+  if (!there_is_mpi()) return;
+  for (const std::string hangs :
+       {"exec sleep 300", "trap '' TERM INT USR1\nsleep 300 & wait; sleep 300"}) {
+    const Bench bench;
+    bench.write("mpirun",
+                "#!/bin/sh\n[ $1 != --version ] || exec /usr/bin/mpirun $1\n" + hangs + "\n");
+    std::filesystem::permissions(bench.path("mpirun"), std::filesystem::perms::owner_all);
+    const std::string path = "PATH=" + bench.path() + ":" + std::getenv("PATH");
+    const SteadyClock clock;
+    const double begun = clock.seconds();
+    const Result run = acid(bench,
+                            {"run", "r.toml", "--set", "algorithms=[{kind=\"ad-psgd\"}]", "--set",
+                             "execution.mpi.start_seconds=1"},
+                            {path});
+    INFO(hangs << run.out << run.err);
+    CHECK(run.code == 1);
+    CHECK_THAT(run.err, ContainsSubstring("the launcher has begun nothing within"));
+    CHECK(clock.seconds() - begun < 60);
+  }
+}
+
 TEST_CASE("a process with other data, or with none, keeps the run from beginning") {
   if (!there_is_mpi()) return;
   const Bench bench;

@@ -204,12 +204,16 @@ TEST_CASE("resume of what is not there names it") {
 }
 
 TEST_CASE("a worker that sleeps long hears a stop at once, and saves what it has") {
-  for (const char* algorithm : {"ad-psgd", "d-psgd"}) {
+  for (const auto& [algorithm, driver] : {std::pair{"ad-psgd", "threads"},
+                                          {"d-psgd", "threads"},
+                                          {"ad-psgd", "mpi"},
+                                          {"d-psgd", "mpi"}}) {
+    if (driver == std::string("mpi") && !acid::test::there_is_mpi()) continue;
     const Bench bench("exec $REAL \"$@\"\n");
     Running running(
         bench,
         {"run", "one.toml", "--set", "algorithms=[{kind=\"" + std::string(algorithm) + "\"}]",
-         "--set", "execution.driver=threads", "--set", "execution.threads.slow_workers={0=1e9}",
+         "--driver", driver, "--set", fmt::format("execution.{}.slow_workers={{0=1e9}}", driver),
          "--set", "budget.gradients=1000000000"},
         {bench.worker});
     CHECK(comes_true([&] {
@@ -220,7 +224,7 @@ TEST_CASE("a worker that sleeps long hears a stop at once, and saves what it has
     const auto asked = std::chrono::steady_clock::now();
     kill(running.pid(), SIGINT);
     const auto result = running.wait();
-    INFO(algorithm << ": " << result.err);
+    INFO(algorithm << " on " << driver << ": " << result.err);
     CHECK(result.code == 130);
     CHECK(std::chrono::steady_clock::now() - asked < std::chrono::seconds(20));
     CHECK(bench.call({"list", "--json"}).json()["runs"].at(0)["state"] == "interrupted");

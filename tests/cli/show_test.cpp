@@ -91,3 +91,22 @@ TEST_CASE("show says whether a finished run was verified") {
   CHECK_THAT(listed[1]["time"].get<std::string>(), Matches("20.*Z"));
   CHECK(listed[1].contains("host"));
 }
+
+TEST_CASE("show and list take the name of an experiment, and show what it has") {
+  const acid::test::ScriptedWorker bench("exit 1\n");
+  acid::test::make_store(bench.path("acid-store"),
+                         {acid::test::make_run(1), acid::test::make_run(2)});
+  const auto shown = bench.call({"show", "test"}), listed = bench.call({"list", "test"});
+  INFO(shown.err << listed.err);
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.err, ContainsSubstring("'test' is an experiment of 2 runs"));
+  for (const int seed : {1, 2})
+    CHECK_THAT(shown.out, ContainsSubstring(acid::test::make_run(seed).id));
+  CHECK(bench.call({"show", "test", "--json"}).json()["runs"].size() == 2);
+  CHECK(listed.code == 0);
+  CHECK(bench.call({"list", "test", "--json"}).json()["runs"].size() == 2);
+  CHECK(bench.call({"list", acid::test::make_run(2).id, "--json"}).json()["runs"].size() == 1);
+  CHECK(bench.call({"list", "nothing-like-it"}).code == 2);
+  CHECK_THAT(bench.call({"export", "test", "--format", "safetensors", "-o", "x"}).err,
+             ContainsSubstring("'acid list "));
+}

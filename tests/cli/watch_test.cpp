@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "store/at_work.hpp"
 #include "tests/cli/going_run.hpp"
 
 using acid::RunState;
@@ -193,6 +194,28 @@ TEST_CASE("watch shows runs of a sweep with what differs, and counts those that 
   failed.state = RunState::failed;
   store.end_attempt(store.begin_attempt(runs[1].id, here, {}, {}, {}), failed);
 
+  {  // Before any of a study runs, and between two of its runs: a process goes on with it.
+    const auto active = [&] {
+      return acid::test::acid(bench, {"watch", "--json"}).json()["active"];
+    };
+    const std::vector<acid::RunRecord> other{acid::test::make_run(77)};
+    acid::Store waiting = acid::test::make_store(bench.path("other"), other);
+    const auto once = [&] {
+      return acid::test::acid(bench, {"watch", "--once", "--store", "other"}).err;
+    };
+    CHECK_THAT(once(), ContainsSubstring("no run is active: of 1, 0 ended and 1 waits"));
+    {
+      acid::AtWork at_work(bench.path("other"));
+      at_work.on({"nobody", other[0].id});
+      at_work.on({other[0].id});
+      CHECK_THAT(once(), ContainsSubstring("between two of them") &&
+                             ContainsSubstring("a process goes on with the others"));
+      CHECK(acid::runs_at_work(bench.path("other")).size() == 1);
+    }
+    CHECK_THAT(once(), ContainsSubstring("no run is active: of 1, 0 ended and 1 waits"));
+    CHECK(std::filesystem::is_empty(bench.path("other/at-work")));
+    CHECK(active() == true);
+  }
   const auto result = acid::test::acid(bench, {"watch", "--once"});
   INFO(result.out << result.err);
   CHECK(result.code == 0);

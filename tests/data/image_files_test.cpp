@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <cstdint>
 
 #include "engine/data/byte_file.hpp"
@@ -187,6 +189,13 @@ TEST_CASE("A gzip stream without its checksum, or with half of it, is an error")
   folder.write("two.gz", whole + whole);
   CHECK(ByteFile(folder.root() + "/two.gz", "").read_rest() ==
         idx_images(12, 4, 5) + idx_images(12, 4, 5));
+}
+
+TEST_CASE("A pipe in the place of a file is an error, and not waited for") {
+  const ScratchFolder folder;
+  const std::string pipe = folder.root() + "/pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(ByteFile(pipe, ""), ContainsSubstring("it is not a regular file"));
 }
 
 TEST_CASE("A damaged gzip stream is an error that names the file") {

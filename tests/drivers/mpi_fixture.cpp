@@ -27,9 +27,10 @@ Outcome Processes::run(MemoryRecorder& recorder, const Checkpointing& checkpoint
                       : with(before_gradient,
                              quadratic(task, spec.workers, spec.seeds, rank == 0 ? 2 : 1));
         options[r].transport = &cluster.at(rank);
+        Checkpointing own_checkpointing = rank == 0 ? checkpointing : Checkpointing{};
+        if (look_first) own_checkpointing.look_first = [&, rank] { look_first(rank); };
         Outcome own = run_mpi({spec, *own_objective, rank == 0 ? recorder : nobody,
-                               rank == 0 ? checkpointing : Checkpointing{},
-                               rank == asks_to_stop ? stop : std::stop_token()},
+                               own_checkpointing, rank == asks_to_stop ? stop : std::stop_token()},
                               options[r]);
         if (rank == 0) outcome = std::move(own);
         cluster.at(rank).leave();

@@ -27,6 +27,8 @@ struct Processes {
   std::function<void(LocalCluster&)> meanwhile = {};
   /// Of one process; absent: the quadratic.
   std::function<std::unique_ptr<Objective>(int rank)> objective = {};
+  /// Checkpointing::look_first of one process.
+  std::function<void(int rank)> look_first = {};
   BeforeGradient before_gradient = {};  // of the quadratic; called by all processes
   /// What ended a process, by rank: "" or the message of its error.
   std::vector<std::string> errors = {};

@@ -318,6 +318,21 @@ TEST_CASE("mpi: a failing gradient ends its process with its message, the others
   }
 }
 
+TEST_CASE("mpi: what a process sees before its part of a cut or of the end is given ends the run") {
+  for (const Case& one : kCases) {
+    INFO(one.name);
+    Replayable run = synchronous(one, 3, 300);
+    Processes processes = processes_of(run);
+    processes.look_first = [](int rank) {
+      if (rank == 1) throw Error("data.npy changed while the run was under way");
+    };
+    MemoryRecorder recorder;
+    processes.run(recorder);
+    CHECK_THAT(processes.errors[1], ContainsSubstring("data.npy changed"));
+    CHECK_THAT(processes.errors[0], ContainsSubstring("lost"));
+  }
+}
+
 TEST_CASE("mpi: waiting for a slow process is idle time, and changes no bit") {
   for (const Case& one : kCases) {
     INFO(one.name);

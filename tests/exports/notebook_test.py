@@ -203,6 +203,7 @@ def check_names(lab):
         one for one, other in zip(digits, digits[1:]) if one == other))
     for where in ("nothing = 1", "seed = 1; DELETE FROM runs", "seed = ("):
         refused("over id, experiment", acid.points, where=where)
+    refused("'eval_loss' is a metric", acid.points, "eval_loss")
     refused("did you mean 'eval_loss'", acid.points, "small", metric="eval_los")
     refused("'differing', 'all' or 'none'", acid.runs, settings="some")
     refused("'acid run RECIPE' creates one", acid.runs, store="nowhere")

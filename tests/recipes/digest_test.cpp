@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -124,6 +125,19 @@ TEST_CASE("relative files start at the recipe's folder") {
   const auto errors = errors_of(completed(kEdges));
   REQUIRE(errors.size() == 1);
   CHECK_THAT(errors[0].message, ContainsSubstring("does not exist"));
+}
+
+TEST_CASE("a pipe or a device in the place of a file is refused, and nothing waits for it") {
+  const Folder folder("pipes");
+  REQUIRE(mkfifo(folder.path("graph.txt").c_str(), 0600) == 0);
+  for (const std::string& recipe :
+       {completed("[topology]\nkind = \"edges\"\nedges = \"" + folder.path("graph.txt") + "\""),
+        completed("[task]\ndataset = { kind = \"text\", file = \"/dev/zero\" }\n"
+                  "model = \"linear\"")}) {
+    const auto errors = errors_of(recipe);
+    REQUIRE(errors.size() == 1);
+    CHECK_THAT(errors[0].message, ContainsSubstring("is a pipe or a device"));
+  }
 }
 
 TEST_CASE("the recipe digest covers the text and the overrides") {

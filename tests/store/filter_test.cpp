@@ -54,6 +54,33 @@ TEST_CASE("a where expression sees the columns of run_list") {
   CHECK(runs.count("started IS NOT NULL") == 2);
 }
 
+TEST_CASE("a state in a where expression is the state, also without quotes") {
+  const Runs runs;
+  CHECK(runs.count("state = finished") == 1);
+  CHECK(runs.count("state = \"finished\" AND finished IS NOT NULL") == 1);
+  CHECK(runs.count("NOT state=='running' AND state IN (Planned, 'finished', running)") == 5);
+  CHECK(runs.count("label = 'state = finished'") == 0);
+  CHECK(runs.count("state IS NOT planned AND started <= finished") == 1);
+}
+
+TEST_CASE("a where expression that takes too much is refused, and the next one is answered") {
+  const Runs runs;
+  const auto refusal = [&](const std::string& greedy) {
+    try {
+      return "answered: " + std::to_string(runs.count(greedy));
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK_THAT(refusal("length(randomblob(900000000)) > 1"), ContainsSubstring("256 MiB of memory"));
+  CHECK_THAT(refusal("length(replace(hex(zeroblob(30000000)), '0', 'xxxxxxxxxxxx')) > 1"),
+             ContainsSubstring("256 MiB of memory"));
+  std::string many = "(SELECT count(*) FROM run_list a";
+  for (char name = 'b'; name <= 'n'; ++name) many += std::string(", run_list ") + name;
+  CHECK_THAT(refusal(many + ") > 1"), ContainsSubstring("longer than 5 s"));
+  CHECK(runs.count("1") == 6);
+}
+
 TEST_CASE("a where expression that is wrong is the user's error and lists the columns") {
   const Runs runs;
   for (const char* wrong :

@@ -60,6 +60,18 @@ TEST_CASE("a run whose store is removed stops recording and keeps what there was
                   StoreError);
 }
 
+TEST_CASE("what was kept of a store that was lost stays when the run loses its store again") {
+  Written written;
+  fs::create_directories(written.kept() + "/checkpoints");
+  written.sample(1);
+  written.writer.flush();
+  fs::remove_all(written.temp.store());
+  written.sample(2);
+  CHECK_THAT(written.complaint(), ContainsSubstring(written.kept() + "-2"));
+  CHECK(values_in(written.kept() + "-2", written.run.id) == std::vector<double>{1, 2});
+  CHECK(fs::is_empty(written.kept() + "/checkpoints"));
+}
+
 TEST_CASE("a run whose store is replaced leaves the new one alone") {
   Written written;
   written.sample(1);

@@ -98,7 +98,7 @@ TEST_CASE("one run is found by prefix, by an experiment of one run, and by @late
   CHECK(resolve_run(names.store, "one") == "bbb333333333");
   CHECK(resolve_run(names.store, "fff") == "bbb333333333");
   CHECK(resolve_run(names.store, "@latest") == "ccc444444444");
-  CHECK_THROWS_WITH(resolve_run(names.store, "ring-16"), ContainsSubstring("give more of the id"));
+  CHECK_THROWS_WITH(resolve_run(names.store, "ring-16"), ContainsSubstring("one run is wanted"));
   usleep(2000);  // times have milliseconds
   begin(names.store, "aaa222222222");
   CHECK(resolve_run(names.store, "@latest") == "aaa222222222");

@@ -58,11 +58,12 @@ RunSpec on_host(RunSpec spec) {
   return spec;
 }
 
-Reporter::Reporter(const RunSpec& spec, Post& post, const Worker& worker)
-    : rank_(post.rank()),
+Reporter::Reporter(const Run& run, Post& post, const Worker& worker)
+    : run_(run),
+      rank_(post.rank()),
       post_(post),
-      forward_(spec.method, post, worker),
-      log_(spec.workers, spec.keep_events, forward_) {}
+      forward_(run.spec.method, post, worker),
+      log_(run.spec.workers, run.spec.keep_events, forward_) {}
 
 void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> events) {
   post_.submit(0, mail_header(MailKind::events, first, method_.bytes_sent_again(worker_.scalars()),
@@ -70,6 +71,7 @@ void Reporter::Forward::events(int, std::int64_t first, std::span<const Event> e
 }
 
 void Reporter::mark(MarkKind kind, double time, Worker& worker, WorkerReport report) {
+  if (kind != MarkKind::measured && run_.checkpointing.look_first) run_.checkpointing.look_first();
   if (kind != MarkKind::end)
     log_.mark(rank_, kind == MarkKind::measured ? EventKind::measured : EventKind::checkpoint, time,
               worker);

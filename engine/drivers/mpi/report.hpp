@@ -13,6 +13,7 @@
 #include "engine/recorder/null_recorder.hpp"
 #include "engine/run/ensemble.hpp"
 #include "engine/run/event_log.hpp"
+#include "engine/run/run.hpp"
 #include "engine/run/sampler.hpp"
 #include "engine/run/timeline.hpp"
 
@@ -63,7 +64,7 @@ RunSpec on_host(RunSpec spec);
 class Reporter {
  public:
   /// Outlived by all; `worker` is its process's.
-  Reporter(const RunSpec& spec, Post& post, const Worker& worker);
+  Reporter(const Run& run, Post& post, const Worker& worker);
 
   /// For this worker's events.
   EventLog& log() { return log_; }
@@ -84,6 +85,7 @@ class Reporter {
     const Worker& worker_;
   };
 
+  const Run& run_;
   const int rank_;
   Post& post_;
   Forward forward_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "engine/run/ensemble.hpp"
 
@@ -67,7 +68,7 @@ void RoundCoordinator::progress(int from, MailReader& reader) {
 
 void RoundCoordinator::act() {
   MutexLock lock(mutex_);
-  bool news = false;
+  bool news = stop_ && !std::exchange(directive_.stopping, stop_);
   while (decide()) news = true;
   if (news) post_.send_to_all(mail_header(MailKind::directive, directive_));
 }

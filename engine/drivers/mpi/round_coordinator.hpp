@@ -22,9 +22,10 @@ struct Directive {
   std::int64_t sample = -1;  // … a look at all workers, …
   std::int64_t end = -1;     // … or, in place of the commit, the end
   bool save = false;         // with a checkpoint at the end
+  bool stopping = false;     // as soon as may be: no worker sleeps any more
   template <class Archive>
   void persist(Archive& archive) {
-    archive(allowed, cut, sample, end, save);
+    archive(allowed, cut, sample, end, save, stopping);
   }
 };
 

@@ -29,7 +29,8 @@ std::optional<RoundDirectives::Next> RoundDirectives::next(std::int64_t leg) con
 
 void RoundDirectives::hold_until(double until) {
   MutexLock lock(mutex_);
-  while (!closed_ && clock_.seconds() < until) changed_.wait_for(mutex_, until - clock_.seconds());
+  while (!closed_ && !directive_.stopping && clock_.seconds() < until)
+    changed_.wait_for(mutex_, until - clock_.seconds());
 }
 
 void RoundDirectives::begin() {

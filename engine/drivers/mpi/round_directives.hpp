@@ -22,7 +22,7 @@ class RoundDirectives {
   bool wait_for_start() EXCLUDES_LOCK(mutex_);
   /// Until it is known what comes next before that leg; a cut is told once.
   Next wait_for(std::int64_t leg) EXCLUDES_LOCK(mutex_);
-  /// Until that time on the clock, or the end of the run.
+  /// Until that time on the clock, a stop, or the end of the run.
   void hold_until(double until) EXCLUDES_LOCK(mutex_);
 
   // The communication thread's.

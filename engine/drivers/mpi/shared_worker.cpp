@@ -13,7 +13,7 @@ SharedWorker::SharedWorker(const Run& run, Post& post)
               run.spec.backend->is_host_memory() ? post.open_window(Worker::shared_size(settings_))
                                                  : std::span<float>{}),
       worker_(settings_, memory_, 0, static_cast<std::uint32_t>(rank_)),
-      reporter_(run.spec, post, worker_),
+      reporter_(run, post, worker_),
       time_(run.spec.workers),
       edges_(run.spec, rank_) {
   std::vector<float> x0(settings_.dimension), buffers(settings_.buffer_size);

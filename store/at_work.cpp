@@ -1,0 +1,87 @@
+#include "store/at_work.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace acid {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUnnamed = ".new";
+
+fs::path folder_of(const std::string& store_folder) { return fs::path(store_folder) / "at-work"; }
+
+/// Whether a process holds the file locked.
+bool is_held(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return false;
+  const bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(descriptor);
+  return held;
+}
+
+template <class Visit>
+void for_each_file(const std::string& store_folder, const Visit& visit) {
+  std::error_code none;
+  for (fs::directory_iterator entry(folder_of(store_folder), none), end; !none && entry != end;
+       entry.increment(none))
+    visit(entry->path());
+}
+
+}  // namespace
+
+AtWork::~AtWork() { forget(); }
+
+// Locked before it has its name: a file with a name and without a lock was left by the dead.
+void AtWork::on(const std::vector<std::string>& run_ids) {
+  const fs::path folder = folder_of(store_folder_);
+  std::error_code failed;
+  fs::create_directory(folder, failed);
+  if (fs::is_symlink(folder, failed)) return;
+  for_each_file(store_folder_, [&](const fs::path& file) {
+    if (file.extension() != kUnnamed && !is_held(file)) fs::remove(file, failed);
+  });
+  std::string unnamed = folder / (std::string("XXXXXX") + kUnnamed);
+  const int descriptor = mkostemps(unnamed.data(), std::strlen(kUnnamed), O_CLOEXEC);
+  if (descriptor < 0) return;
+  const std::string text = fmt::format("{}\n", fmt::join(run_ids, "\n"));
+  const std::string name = fs::path(unnamed).replace_extension();
+  const bool said =
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
+      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      rename(unnamed.c_str(), name.c_str()) == 0;
+  if (!said) fs::remove(unnamed, failed);
+  forget();
+  descriptor_ = descriptor;
+  path_ = name;
+}
+
+void AtWork::forget() {
+  if (descriptor_ < 0) return;
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+  close(descriptor_);
+}
+
+std::unordered_set<std::string> runs_at_work(const std::string& store_folder) {
+  std::unordered_set<std::string> ids;
+  for_each_file(store_folder, [&](const fs::path& file) {
+    if (!is_held(file)) return;
+    std::ifstream lines(file);
+    for (std::string id; std::getline(lines, id);) ids.insert(id);
+  });
+  return ids;
+}
+
+}  // namespace acid

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace acid {
+
+/// Says, while it lives, which runs of a store this process goes on with: between two of them, and
+/// before a restart, none of them runs. It says so in a file of its own in the store's folder,
+/// which it keeps locked: the lock goes when the process dies, however it dies. Where the file
+/// system has no such locks, or the folder cannot be written, nobody hears of it. One per process.
+class AtWork {
+ public:
+  explicit AtWork(std::string store_folder) : store_folder_(std::move(store_folder)) {}
+  ~AtWork();
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+  /// With these from now on. The store must be there.
+  void on(const std::vector<std::string>& run_ids);
+
+ private:
+  void forget();
+
+  const std::string store_folder_;
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+/// The runs that some living process goes on with.
+std::unordered_set<std::string> runs_at_work(const std::string& store_folder);
+
+}  // namespace acid
