@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/error.hpp"
+#include "engine/data/packing.hpp"
 
 namespace acid {
 namespace {
@@ -28,6 +29,7 @@ struct ByteFile::Handle {
   explicit Handle(const std::string& path) : file(std::fopen(path.c_str(), "rbe")) {
     if (file == nullptr) return;
     fill();
+    packing = packing_of({reinterpret_cast<const char*>(input.data()), stream.avail_in});
     packed = begins_a_stream();
     if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: of gzip alone
   }
@@ -44,6 +46,7 @@ struct ByteFile::Handle {
   std::FILE* file;
   bool packed = false;
   bool inside = false;  // of a stream whose end has not come
+  const Packing* packing = nullptr;
   std::string problem;
 
  private:
@@ -106,6 +109,9 @@ ByteFile::ByteFile(std::string path, std::string remedy)
     : path_(std::move(path)), remedy_(std::move(remedy)), handle_(std::make_unique<Handle>(path_)) {
   if (handle_->file == nullptr || std::filesystem::is_directory(path_))
     throw Error(fmt::format("cannot read {}: check the path and its permissions", path_));
+  if (handle_->packing != nullptr && !handle_->packed)
+    throw Error(fmt::format("{}: found {} content, of which only gzip is read as it is; {}", path_,
+                            handle_->packing->name, handle_->packing->remedy(path_)));
 }
 
 ByteFile::~ByteFile() = default;
