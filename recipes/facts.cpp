@@ -27,7 +27,13 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
     const std::string kind = text(options, "kind");
     if (const AnalyticEntry* analytic = find_analytic(kind)) {
       const AnalyticEntry::Info info = analytic->inspect(options);
-      return Task{info.dimension, info.train_size, info.test_size, info.files, kClassesOfAnalytic};
+      return Task{.parameters = info.dimension,
+                  .train_size = info.train_size,
+                  .test_size = info.test_size,
+                  .files = info.files,
+                  .classes = kClassesOfAnalytic,
+                  .doubts = info.doubts,
+                  .splits = info.splits};
     }
     const DatasetEntry& entry = *find_dataset(kind);
     const DataInfo info = entry.inspect(options);
@@ -37,7 +43,7 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
                 .files = info.files,
                 .classes = entry.in_process || shape.tokens ? 0 : shape.classes,
                 .tokens = shape.tokens,
-                .images = shape.height > 1 && shape.width > 1,
+                .shape = shape,
                 .doubts = info.doubts,
                 .splits = info.splits};
   });
@@ -49,9 +55,7 @@ const Facts::Model& Facts::model(const nlohmann::json& model, const nlohmann::js
     const ProcessModel found =
         entry->describe != nullptr
             ? entry->describe(model)
-            : ProcessModel{
-                  entry->layout(model, find_dataset(text(dataset, "kind"))->inspect(dataset).shape),
-                  {}};
+            : ProcessModel{entry->layout(model, this->dataset(dataset).shape), {}};
     std::vector<std::string> tensors;
     for (const LayoutTensor& tensor : found.layout.parameters)
       tensors.push_back(tensor.segment.name);

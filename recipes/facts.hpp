@@ -25,7 +25,7 @@ class Facts {
     std::vector<std::string> files;
     int classes = 0;      // 0: not known before the run
     bool tokens = false;  // its examples are sequences
-    bool images = false;
+    DataShape shape = {};
     std::vector<DataInfo::Doubt> doubts = {};
     std::vector<std::string> splits = {};  // what was read, in words
   };

@@ -72,7 +72,7 @@ struct PlannedRun {
   nlohmann::json settings;
   struct Read {
     std::map<std::string, std::string> files;  // and the SHA-256 that `digest` is of
-    std::vector<std::string> splits;           // of files of arrays, in words
+    std::vector<std::string> splits;           // of data from files, in words
   } read;
 
   int workers = 1;

@@ -129,7 +129,8 @@ void Resolver::look_at_augmentation(const Facts::Task& facts) {
           "task.feature_shift gives each worker's examples a noise of their own, and all workers "
           "share theirs",
           "use partition = \"iid\" or another one, or remove feature_shift");
-  if (!process && !facts.images && task.contains("augmentation"))
+  const bool images = facts.shape.height > 1 && facts.shape.width > 1;
+  if (!process && !images && task.contains("augmentation"))
     error("task.augmentation", "task.augmentation changes images, and the examples are none",
           "remove augmentation, or use a data set of images");
 }

@@ -29,7 +29,7 @@ struct TypeEntry {
   std::size_t element_bytes;
 };
 // In the order of TensorType.
-constexpr std::array<TypeEntry, 10> kTypes{{{TensorType::f32, "F32", 4},
+constexpr std::array<TypeEntry, 13> kTypes{{{TensorType::f32, "F32", 4},
                                             {TensorType::i64, "I64", 8},
                                             {TensorType::u8, "U8", 1},
                                             {TensorType::f64, "F64", 8},
@@ -38,7 +38,11 @@ constexpr std::array<TypeEntry, 10> kTypes{{{TensorType::f32, "F32", 4},
                                             {TensorType::i8, "I8", 1},
                                             {TensorType::u64, "U64", 8},
                                             {TensorType::u32, "U32", 4},
-                                            {TensorType::u16, "U16", 2}}};
+                                            {TensorType::u16, "U16", 2},
+                                            {TensorType::f16, "F16", 2},
+                                            {TensorType::bf16, "BF16", 2},
+                                            {TensorType::other, "", 1}}};
+constexpr std::string_view kBoolean = "BOOL";
 
 const TypeEntry& entry_of(TensorType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
@@ -54,10 +58,11 @@ TensorHeader parse_tensor(const std::string& name, const json& entry) {
   const std::string& type = entry.at("dtype").get_ref<const std::string&>();
   const auto known = std::find_if(kTypes.begin(), kTypes.end(),
                                   [&](const TypeEntry& each) { return each.name == type; });
-  if (known == kTypes.end())
-    throw BadSafetensors(
-        fmt::format("tensor {} is of type {}, not an integer, F32 or F64", name, type));
-  tensor.type = known->type;
+  tensor.boolean = type == kBoolean;
+  tensor.type = tensor.boolean          ? TensorType::u8
+                : known != kTypes.end() ? known->type
+                                        : TensorType::other;
+  if (tensor.type == TensorType::other) tensor.other = type;
   for (const json& extent : entry.at("shape").get_ref<const json::array_t&>())
     tensor.shape.push_back(static_cast<std::int64_t>(whole_number(extent, name)));
   const auto& range = entry.at("data_offsets").get_ref<const json::array_t&>();
@@ -70,6 +75,10 @@ TensorHeader parse_tensor(const std::string& name, const json& entry) {
 }  // namespace
 
 std::string_view tensor_type_name(TensorType type) { return entry_of(type).name; }
+std::string_view type_name(const TensorHeader& tensor) {
+  if (tensor.boolean) return kBoolean;
+  return tensor.type == TensorType::other ? tensor.other : tensor_type_name(tensor.type);
+}
 std::size_t element_bytes(TensorType type) { return entry_of(type).element_bytes; }
 
 std::optional<std::uint64_t> bytes_of(const TensorHeader& tensor) {
@@ -93,7 +102,7 @@ std::string safetensors_header(const std::map<std::string, std::string>& metadat
     const std::optional<std::uint64_t> bytes = bytes_of(tensor);
     ACID_ASSERT(bytes, "tensor {}", name);
     ACID_ASSERT(!header.contains(name), "two tensors are called {}", name);
-    header[name] = {{"dtype", entry_of(tensor.type).name},
+    header[name] = {{"dtype", type_name(tensor)},
                     {"shape", tensor.shape},
                     {"data_offsets", {offset, offset + *bytes}}};
     offset += *bytes;
@@ -167,7 +176,7 @@ void SafetensorsFile::check_layout(std::uint64_t data_begin) const {
   for (const auto& [name, tensor] : tensors_) {
     if (tensor.begin > tensor.end || tensor.end > size_)
       throw BadSafetensors(fmt::format("tensor {} lies outside the file", name));
-    if (bytes_of(tensor) != tensor.end - tensor.begin)
+    if (tensor.type != TensorType::other && bytes_of(tensor) != tensor.end - tensor.begin)
       throw BadSafetensors(fmt::format("tensor {} does not have the size of its shape", name));
     ranges.emplace_back(tensor.begin, tensor.end);
   }

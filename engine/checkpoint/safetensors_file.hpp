@@ -15,9 +15,10 @@ namespace acid {
 
 // The safetensors container, which models and checkpoints share: the header's length (64 bits,
 // little-endian), a JSON header, the data. Padded with spaces, so that data start at a multiple
-// of 8. Acid writes f32, i64 and u8; a data set may be of any of these.
+// of 8. Acid writes f32, i64 and u8; a data set may be of any of these but `other`, which is what
+// it does not read: such a tensor can lie beside those that are asked for.
 
-enum class TensorType { f32, i64, u8, f64, i32, i16, i8, u64, u32, u16 };
+enum class TensorType { f32, i64, u8, f64, i32, i16, i8, u64, u32, u16, f16, bf16, other };
 std::string_view tensor_type_name(TensorType type);  // as in the header: "F32"
 std::size_t element_bytes(TensorType type);
 
@@ -26,7 +27,9 @@ struct TensorHeader {
   std::vector<std::int64_t> shape;
   std::uint64_t begin = 0, end = 0;  // in bytes
   bool boolean = false;              // of type u8, each 0 or 1
+  std::string other = {};            // what a file calls the type `other`
 };
+std::string_view type_name(const TensorHeader& tensor);  // "BOOL" too, and that of any other
 
 /// What its elements take; nothing when that is not representable.
 std::optional<std::uint64_t> bytes_of(const TensorHeader& tensor);
@@ -49,9 +52,10 @@ class MissingSafetensors : public BadSafetensors {
 };
 
 /// A file to read from; nothing it says is believed before it is checked: the tensors fill the data
-/// without gap or overlap and have the size that their shape says. What is wrong with the file is a
-/// BadSafetensors, a MissingSafetensors when there is none; that it cannot be read at the moment is
-/// a StoreError, which says nothing about the file. Threads: all members may be called from any.
+/// without gap or overlap and, but for those of type `other`, have the size that their shape says.
+/// What is wrong with the file is a BadSafetensors, a MissingSafetensors when there is none; that
+/// it cannot be read at the moment is a StoreError, which says nothing about the file. Threads: all
+/// members may be called from any.
 class SafetensorsFile {
  public:
   /// With `sha256`, first makes sure that the file has that digest.

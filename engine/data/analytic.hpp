@@ -25,6 +25,8 @@ struct AnalyticEntry {
     std::int64_t train_size = 0;  // 0: epochs have no meaning
     std::int64_t test_size = 0;
     std::vector<std::string> files;
+    std::vector<DataInfo::Doubt> doubts = {};  // as in DataInfo
+    std::vector<std::string> splits = {};
   };
   /// Reads no data but a LIBSVM file, which states its dimension nowhere.
   Info (*inspect)(const nlohmann::json& options);

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/base/regular_file.hpp"
+#include "engine/data/packing.hpp"
 
 namespace acid {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::size_t kReadBytesAtMost = 1 << 30;  // zlib counts in unsigned in
 struct ByteFile::Handle {
   explicit Handle(const std::string& path) : file(path) {
     fill();
+    packing = packing_of({reinterpret_cast<const char*>(input.data()), stream.avail_in});
     packed = begins_a_stream();
     if (packed) inside = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: of gzip alone
   }
@@ -39,6 +41,7 @@ struct ByteFile::Handle {
   const RegularFile file;
   bool packed = false;
   bool inside = false;  // of a stream whose end has not come
+  const Packing* packing = nullptr;
   std::string problem;
 
  private:
@@ -97,9 +100,11 @@ std::size_t ByteFile::Handle::read(std::span<std::uint8_t> out) {
 }
 
 ByteFile::ByteFile(std::string path, std::string remedy)
-    : path_(std::move(path)),
-      remedy_(std::move(remedy)),
-      handle_(std::make_unique<Handle>(path_)) {}
+    : path_(std::move(path)), remedy_(std::move(remedy)), handle_(std::make_unique<Handle>(path_)) {
+  if (handle_->packing != nullptr && !handle_->packed)
+    throw Error(fmt::format("{}: found {} content, of which only gzip is read as it is; {}", path_,
+                            handle_->packing->name, handle_->packing->remedy(path_)));
+}
 
 ByteFile::~ByteFile() = default;
 ByteFile::ByteFile(ByteFile&&) noexcept = default;

@@ -8,7 +8,8 @@
 
 namespace acid {
 
-/// A data file read front to back; gzip content is decompressed on the way. Every failure throws
+/// A data file read front to back; gzip content is decompressed on the way, and that of other
+/// compressions refused. Every failure throws
 /// Error naming the file, the byte offset (in the decompressed content), what was expected there,
 /// what was found, and what to do. One thread at a time.
 class ByteFile {

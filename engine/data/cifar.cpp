@@ -6,6 +6,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/byte_file.hpp"
+#include "engine/data/survey.hpp"
 
 namespace acid {
 namespace {
@@ -82,23 +83,29 @@ std::shared_ptr<const Split> read_split(std::span<const std::string> paths,
                                       std::move(records.labels), format.statistics);
 }
 
+Dataset read_cifar(const std::vector<std::string>& paths, const CifarFormat& format) {
+  const auto all = std::span(paths);
+  Dataset data;
+  data.shape = shape_of(format);
+  data.train = read_split(all.first(format.train_files.size()), format);
+  data.test = read_split(all.subspan(format.train_files.size()), format);
+  return data;
+}
+
 }  // namespace
 
 DataInfo inspect_cifar(const nlohmann::json& options, const CifarFormat& format) {
-  DataInfo info{shape_of(format), 0, 0, locate(options, format)};
-  for (std::size_t i = 0; i < info.files.size(); ++i) {
-    const bool is_train = i < format.train_files.size();
-    (is_train ? info.train_size : info.test_size) += count_records(info.files[i], format);
-  }
+  const std::vector<std::string> paths = locate(options, format);
+  const Dataset data = read_cifar(paths, format);
+  DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
+  survey(info, sample_of(*data.train, data.shape, paths.front(), kNormalisedBytes),
+         sample_of(*data.test, data.shape, paths.back(), kNormalisedBytes));
   return info;
 }
 
 Dataset load_cifar(const nlohmann::json& options, const CifarFormat& format) {
   const std::vector<std::string> paths = locate(options, format);
-  Dataset data;
-  data.shape = shape_of(format);
-  data.train = read_split(std::span(paths).first(format.train_files.size()), format);
-  data.test = read_split(std::span(paths).subspan(format.train_files.size()), format);
+  Dataset data = read_cifar(paths, format);
   for (const std::string& path : paths) data.files.push_back({path, sha256_file(path)});
   return data;
 }

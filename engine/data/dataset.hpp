@@ -32,7 +32,7 @@ struct FileDigest {
   std::string sha256;
 };
 
-/// What can be known without reading or drawing the examples; used to plan.
+/// What is known of a data set before a run draws from it; used to plan.
 struct DataInfo {
   DataShape shape;
   std::int64_t train_size = 0;
@@ -45,7 +45,7 @@ struct DataInfo {
     std::string what, remedy;
   };
   std::vector<Doubt> doubts = {};
-  /// What was read, a line for each split: "train: 1000 examples of 3 × 32 × 32, uint8, …".
+  /// What was read, a line for each split of data from files (engine/data/survey.hpp).
   std::vector<std::string> splits = {};
 };
 

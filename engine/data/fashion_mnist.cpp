@@ -14,7 +14,7 @@ constexpr auto kFashionMnistFields = std::to_array<Field>({
 });
 
 DataInfo inspect_fashion_mnist(const nlohmann::json& options) {
-  return inspect_idx(options, kFashionMnistName);
+  return inspect_idx(options, kFashionMnistName, kFashionMnistStatistics);
 }
 
 Dataset load_fashion_mnist(const nlohmann::json& options) {

@@ -1,5 +1,6 @@
 #include "engine/data/idx.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -8,6 +9,7 @@
 #include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/byte_file.hpp"
+#include "engine/data/survey.hpp"
 
 namespace acid {
 namespace {
@@ -22,11 +24,36 @@ constexpr std::array<std::string_view, 4> kNames{
     "t10k-labels-idx1-ubyte"};
 constexpr const char* kIdxRemedy = "download the file again, or point task.dataset.root elsewhere";
 
+// EMNIST's letters are from 1 to 26.
+constexpr const char* kMoreClasses =
+    " (other classes than ten, as in EMNIST, whose letters count from 1 and whose images are "
+    "transposed, are for kind = \"npy\": see docs/DATA.md)";
+
 struct Images {
   std::int64_t count = 0;
   int height = 0;
   int width = 0;
 };
+
+// Other sets, and other sources of the same one, have other names.
+std::string words_of_others(const fs::path& root) {
+  constexpr std::size_t kTold = 8;
+  const auto is_asked_for = [](std::string_view name) {
+    if (name.ends_with(".gz")) name.remove_suffix(3);
+    return std::ranges::find(kNames, name) != kNames.end();
+  };
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator entry(root, error), end; !error && entry != end;
+       entry.increment(error))
+    if (std::string name = entry->path().filename().string();
+        name.find("idx") != name.npos && !is_asked_for(name))
+      others.push_back(std::move(name));
+  if (others.empty()) return "";
+  std::ranges::sort(others);
+  others.resize(std::min(others.size(), kTold));
+  return fmt::format("; it has {}: unpack and rename what is of this set", fmt::join(others, ", "));
+}
 
 // The paths in the order of kNames; the plain file wins over the .gz beside it.
 std::vector<std::string> locate(const nlohmann::json& options, std::string_view data_set) {
@@ -45,8 +72,8 @@ std::vector<std::string> locate(const nlohmann::json& options, std::string_view 
   if (!missing.empty())
     throw UsageError(
         fmt::format("{} does not have these files of {}:{}\nput them there, or set "
-                    "task.dataset.root to the folder that has them",
-                    root.string(), data_set, missing));
+                    "task.dataset.root to the folder that has them{}",
+                    root.string(), data_set, missing, words_of_others(root)));
   return paths;
 }
 
@@ -108,7 +135,7 @@ std::vector<std::int32_t> read_labels(ByteFile& file, std::int64_t count) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (labels[i] >= kClasses)
       file.fail(begin + static_cast<std::int64_t>(i), "a label from 0 to 9",
-                fmt::format("{}", labels[i]));
+                fmt::format("{}{}", labels[i], kMoreClasses));
   return {labels.begin(), labels.end()};
 }
 
@@ -126,22 +153,7 @@ std::shared_ptr<const Split> read_split(ByteFile& image_file, const Images& imag
                                       std::span(&statistics, 1));
 }
 
-}  // namespace
-
-DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set) {
-  const std::vector<std::string> paths = locate(options, data_set);
-  ByteFile train_file(paths[0], kIdxRemedy), test_file(paths[2], kIdxRemedy);
-  const Images train = read_image_header(train_file), test = read_image_header(test_file);
-  expect_same_size(train, test, test_file);
-  ByteFile train_labels(paths[1], kIdxRemedy), test_labels(paths[3], kIdxRemedy);
-  read_label_header(train_labels, train.count);
-  read_label_header(test_labels, test.count);
-  return {{1, train.height, train.width, kClasses}, train.count, test.count, paths};
-}
-
-Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
-                 const ChannelStatistics& statistics) {
-  const std::vector<std::string> paths = locate(options, data_set);
+Dataset read_idx(const std::vector<std::string>& paths, const ChannelStatistics& statistics) {
   ByteFile train_file(paths[0], kIdxRemedy), test_file(paths[2], kIdxRemedy);
   const Images train = read_image_header(train_file), test = read_image_header(test_file);
   expect_same_size(train, test, test_file);
@@ -149,6 +161,29 @@ Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
   data.shape = {1, train.height, train.width, kClasses};
   data.train = read_split(train_file, train, paths[1], statistics);
   data.test = read_split(test_file, test, paths[3], statistics);
+  return data;
+}
+
+}  // namespace
+
+DataInfo inspect_idx(const nlohmann::json& options, std::string_view data_set,
+                     const ChannelStatistics& statistics) {
+  const std::vector<std::string> paths = locate(options, data_set);
+  const Dataset data = read_idx(paths, statistics);
+  DataInfo info{data.shape, data.train->size(), data.test->size(), paths};
+  const auto sample = [&](const Split& split, std::size_t images) {
+    Sample of_split = sample_of(split, data.shape, paths[images], kNormalisedBytes);
+    of_split.labels = paths[images + 1];
+    return of_split;
+  };
+  survey(info, sample(*data.train, 0), sample(*data.test, 2));
+  return info;
+}
+
+Dataset load_idx(const nlohmann::json& options, std::string_view data_set,
+                 const ChannelStatistics& statistics) {
+  const std::vector<std::string> paths = locate(options, data_set);
+  Dataset data = read_idx(paths, statistics);
   for (const std::string& path : paths) data.files.push_back({path, sha256_file(path)});
   return data;
 }

@@ -10,6 +10,7 @@
 #include "engine/data/image_scaling.hpp"
 #include "engine/data/labelled_arrays.hpp"
 #include "engine/data/splits.hpp"
+#include "engine/data/survey.hpp"
 
 namespace acid {
 namespace {
@@ -102,12 +103,54 @@ DecodedPart decode(const ImageList::Part& part, const DataShape& shape, int thre
   return decoded;
 }
 
+int threads_of(const nlohmann::json& options) {
+  const nlohmann::json& asked = options.at("decode_threads");
+  return asked.is_null() ? static_cast<int>(std::thread::hardware_concurrency()) : asked.get<int>();
+}
+
+/// Some images of a part, decoded for a survey.
+struct DecodedSome {
+  DecodedSome(const ImageList::Part& part, const DataShape& shape, const nlohmann::json& options,
+              std::int64_t every)
+      : all(part), step(every) {
+    ImageList::Part some{part.folder, {}, {}};
+    for (std::size_t k = 0; k < part.names.size(); k += static_cast<std::size_t>(step)) {
+      some.names.push_back(part.names[k]);
+      some.labels.push_back(part.labels[k]);
+    }
+    type = fmt::format("{}{}", kBytes, words_of_statistics(options));
+    images = std::make_shared<ByteImages>(shape, decode(some, shape, threads_of(options)).pixels,
+                                          some.labels, statistics_of(options, shape.channels));
+  }
+  Sample sample() const {
+    return {.inputs = all.folder,
+            .labels = all.folder,
+            .type = type,
+            .size = std::ssize(all.names),
+            .label = [this](std::int64_t e) { return all.labels[static_cast<std::size_t>(e)]; },
+            .copy = [this](std::int64_t e,
+                           std::span<float> out) { images->copy_features(e / step, out); }};
+  }
+  const ImageList::Part& all;
+  std::int64_t step;
+  std::string type;
+  std::shared_ptr<const ByteImages> images;
+};
+
+// All names, but only some images: to decode them takes too long for a plan.
 DataInfo inspect_image_folder(const nlohmann::json& options) {
+  constexpr std::int64_t kDecoded = 128;
   const ImageList list = list_images(text(options, "root"));
   const DataShape shape = shape_of(options, list);
   expect_memory(shape, list);
-  return {
+  DataInfo info{
       shape, std::ssize(list.train.names), std::ssize(list.test.names), {text(options, "root")}};
+  const std::int64_t most = kDecoded * shape.features();
+  const std::int64_t step = survey_step(info.train_size, info.test_size, shape.features(), most);
+  const DecodedSome train(list.train, shape, options, step);
+  const DecodedSome test(list.test, shape, options, step);
+  survey(info, train.sample(), test.sample(), most);
+  return info;
 }
 
 Dataset load_image_folder(const nlohmann::json& options) {
@@ -116,9 +159,7 @@ Dataset load_image_folder(const nlohmann::json& options) {
   Dataset data;
   data.shape = shape_of(options, list);
   expect_memory(data.shape, list);
-  const nlohmann::json& asked = options.at("decode_threads");
-  const int threads =
-      asked.is_null() ? static_cast<int>(std::thread::hardware_concurrency()) : asked.get<int>();
+  const int threads = threads_of(options);
   DecodedPart train = decode(list.train, data.shape, threads);
   DecodedPart test = decode(list.test, data.shape, threads);
   data.files.push_back({root, digest_of(list, train.digests, test.digests)});

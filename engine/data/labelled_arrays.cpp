@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/data/survey.hpp"
+
 namespace acid {
 namespace {
 
@@ -44,8 +46,10 @@ DataShape shape_of(const MappedArray& inputs, bool channels_last) {
 std::vector<std::int32_t> labels_of(const MappedArray& labels, const MappedArray& inputs) {
   constexpr std::int64_t kLargest = 999'999;
   constexpr const char* kLabelsRemedy = "save whole numbers from 0, one for each example";
-  const bool is_column = labels.shape().size() == 2 && labels.shape()[1] == 1;
-  if (labels.shape().size() != 1 && !is_column)
+  const auto is_one = [](std::int64_t extent) { return extent == 1; };
+  const bool is_row =
+      std::ranges::count_if(labels.shape(), is_one) + 1 >= std::ssize(labels.shape());
+  if (labels.shape().empty() || !is_row)
     labels.fail(
         fmt::format("expected labels of one dimension, found the shape {}", shape_text(labels)),
         "of one-hot rows, save labels.argmax(axis=1)");
@@ -55,10 +59,14 @@ std::vector<std::int32_t> labels_of(const MappedArray& labels, const MappedArray
                 "save both from the same examples");
   return labels.visit([&]<class Number>(std::span<const Number> values) {
     std::vector<std::int32_t> out;
-    if constexpr (std::is_floating_point_v<Number>)
-      labels.fail("expected labels that are integers, found floating point",
-                  "save labels.astype(\"int64\")");
-    for (const Number value : values) {
+    for (const Number number : values) {
+      using Value = std::conditional_t<is_real_v<Number>, double, Number>;
+      const auto value = static_cast<Value>(number);
+      if (is_real_v<Number> && !(std::trunc(static_cast<double>(value)) == value))
+        labels.fail(fmt::format("expected labels that are whole numbers, found {} for example {}",
+                                value, out.size()),
+                    "save the number of each example's class; what is no class but a number to "
+                    "come near to needs a model of your own, of kind 'python'");
       if (value < 0 || value > kLargest)
         labels.fail(fmt::format("expected labels from 0 to {}, found {} for example {}", kLargest,
                                 value, out.size()),
@@ -79,13 +87,13 @@ void expect_below(const MappedArray& array, const std::vector<std::int32_t>& lab
 
 void expect_finite(const MappedArray& inputs) {
   inputs.visit([&]<class Number>(std::span<const Number> values) {
-    if constexpr (std::is_floating_point_v<Number>) {
+    if constexpr (is_real_v<Number>) {
       const auto found = std::ranges::find_if(
           values, [](Number value) { return !std::isfinite(static_cast<float>(value)); });
       if (found == values.end()) return;
       const std::int64_t width = inputs.size() / inputs.shape()[0];
-      inputs.fail(fmt::format("expected finite numbers, found {} in example {}", *found,
-                              (found - values.begin()) / width),
+      inputs.fail(fmt::format("expected finite numbers, found {} in example {}",
+                              static_cast<double>(*found), (found - values.begin()) / width),
                   "remove or replace such inputs");
     }
   });
@@ -149,85 +157,29 @@ struct Checked {
   std::vector<std::int32_t> train, test;  // labels
 };
 
-/// Of every class, how many examples it has.
-std::vector<std::int64_t> class_sizes(const std::vector<std::int32_t>& labels, int classes) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(classes));
-  for (const std::int32_t label : labels) ++sizes[static_cast<std::size_t>(label)];
-  return sizes;
-}
-
-/// "3", "3, 7 and 8", "3, 7, 8 and 5 more".
-std::string some_of(const std::vector<int>& classes) {
-  constexpr std::size_t kShown = 4;
-  const std::size_t shown = classes.size() <= kShown + 1 ? classes.size() : kShown;
-  std::string text;
-  for (std::size_t k = 0; k < shown; ++k)
-    text += fmt::format("{}{}", k == 0 ? "" : k + 1 == classes.size() ? " and " : ", ", classes[k]);
-  if (shown < classes.size()) text += fmt::format(" and {} more", classes.size() - shown);
-  return text;
-}
-
-/// "train: 1000 examples of 3 channels × 32 × 32 (U8, divided by 255), the first from 0 to 1, its
-/// mean 0.43; 10 classes of 98 to 104 examples".
-std::string words_of(const char* split, const MappedArray& inputs,
-                     const std::vector<std::int32_t>& labels, const DataShape& shape) {
-  const double unit = unit_of(inputs);
-  const auto width = static_cast<std::size_t>(inputs.size() / inputs.shape()[0]);
-  double least = INFINITY, most = -INFINITY, sum = 0;
-  inputs.visit([&](auto values) {
-    for (const auto value : values.first(width)) {
-      const double number = static_cast<double>(value) / unit;
-      least = std::min(least, number);
-      most = std::max(most, number);
-      sum += number;
-    }
+/// "U8, divided by 255, then normalised".
+std::string type_of(const nlohmann::json& options, const MappedArray& inputs) {
+  const bool converted = inputs.visit([]<class Number>(std::span<const Number>) {
+    return is_real_v<Number> && !std::is_same_v<Number, float>;
   });
-  std::vector<std::int64_t> sizes = class_sizes(labels, shape.classes);
-  std::erase(sizes, 0);
-  const auto [smallest, largest] = std::ranges::minmax(sizes);
-  return fmt::format(
-      "{}: {} examples of {} ({}{}), the first from {:.3g} to {:.3g} with mean {:.3g}; {} of {} "
-      "classes, of {} to {} examples",
-      split, labels.size(),
-      shape.height == 1 ? fmt::format("{} features", shape.width)
-                        : fmt::format("{} × {} × {} (channels × height × width)", shape.channels,
-                                      shape.height, shape.width),
-      inputs.is_boolean() ? "BOOL" : tensor_type_name(inputs.type()),
-      unit > 1 ? ", divided by 255" : "", least, most, sum / static_cast<double>(width),
-      sizes.size(), shape.classes, smallest, largest);
+  return fmt::format("{}{}{}{}", inputs.type_name(), converted ? ", converted to F32" : "",
+                     unit_of(inputs) > 1 ? ", divided by 255" : "", words_of_statistics(options));
 }
 
-std::vector<DataInfo::Doubt> doubts_about(const Checked& checked, const LabelledArrays& arrays,
-                                          bool channels_last) {
+// Images may have their channels where the recipe does not say they are.
+void doubt_layout(DataInfo& info, const nlohmann::json& options, const MappedArray& inputs) {
   constexpr std::int64_t kMostChannels = 4;
-  std::vector<DataInfo::Doubt> doubts;
-  const std::vector<std::int64_t>& shape = arrays.train_inputs.shape();
-  if (!channels_last && shape.size() == 4 && shape[3] <= kMostChannels && shape[1] > kMostChannels)
-    doubts.push_back(
-        {fmt::format("{}: the shape {} is read as {} channels of {} × {}, and looks like "
-                     "{} × {} with {} channels",
-                     arrays.train_inputs.name(), shape_text(arrays.train_inputs), shape[1],
-                     shape[2], shape[3], shape[1], shape[2], shape[3]),
-         "set task.dataset.layout = \"channels-last\""});
-  const std::vector<std::int64_t> sizes = class_sizes(checked.train, checked.shape.classes);
-  std::vector<int> empty;
-  for (int c = 0; c < checked.shape.classes; ++c)
-    if (sizes[static_cast<std::size_t>(c)] == 0) empty.push_back(c);
-  const auto held = checked.shape.classes - static_cast<int>(empty.size());
-  if (held == 1)
-    doubts.push_back({fmt::format("{}: all labels are {}, so that nothing can be learnt",
-                                  arrays.train_labels.name(), checked.train.front()),
-                      "save the labels of all classes"});
-  else if (empty == std::vector{0})
-    doubts.push_back({fmt::format("{}: labels begin with 1, so that class 0 of {} has no example",
-                                  arrays.train_labels.name(), checked.shape.classes),
-                      "save labels - 1"});
-  else if (!empty.empty())
-    doubts.push_back(
-        {fmt::format("{}: of {} classes, {} {} no training example", arrays.train_labels.name(),
-                     checked.shape.classes, some_of(empty), empty.size() == 1 ? "has" : "have"),
-         "number the classes that there are from 0 on, or set task.dataset.classes"});
-  return doubts;
+  const std::vector<std::int64_t>& shape = inputs.shape();
+  if (shape.size() != 4) return;
+  const bool last = text(options, "layout") == "channels-last";
+  const std::size_t read = last ? 3 : 1, other = last ? 1 : 3;
+  if (shape[read] <= kMostChannels || shape[other] > kMostChannels) return;
+  info.doubts.push_back(
+      {fmt::format("{}: the shape {} is read as {} channels of {} × {}, and looks like {} × {} "
+                   "with {} channels",
+                   inputs.name(), shape_text(inputs), shape[read], shape[last ? 1 : 2],
+                   shape[last ? 2 : 3], shape[last ? 2 : 1], shape[last ? 3 : 2], shape[other]),
+       last ? "remove task.dataset.layout" : "set task.dataset.layout = \"channels-last\""});
 }
 
 Checked check(const nlohmann::json& options, const LabelledArrays& arrays) {
@@ -273,17 +225,6 @@ std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int 
   return statistics;
 }
 
-DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
-  const Checked checked = check(options, arrays);
-  return {checked.shape,
-          std::ssize(checked.train),
-          std::ssize(checked.test),
-          {},
-          doubts_about(checked, arrays, text(options, "layout") == "channels-last"),
-          {words_of("train", arrays.train_inputs, checked.train, checked.shape),
-           words_of("test", arrays.test_inputs, checked.test, checked.shape)}};
-}
-
 Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
   Checked checked = check(options, arrays);
   expect_finite(arrays.train_inputs);
@@ -297,6 +238,26 @@ Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays)
   data.test = std::make_shared<ArrayExamples>(arrays.test_inputs, std::move(checked.test),
                                               data.shape, channels_last, statistics);
   return data;
+}
+
+const char* words_of_statistics(const nlohmann::json& options) {
+  const bool given = !options.at("mean").is_null() || !options.at("deviation").is_null();
+  return given ? ", then normalised" : "";
+}
+
+DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays) {
+  const Dataset data = load_arrays(options, arrays);
+  DataInfo info{data.shape, data.train->size(), data.test->size(), {}};
+  doubt_layout(info, options, arrays.train_inputs);
+  const auto sample = [&](const Split& split, const MappedArray& inputs,
+                          const MappedArray& labels) {
+    Sample of_split = sample_of(split, data.shape, inputs.name(), type_of(options, inputs));
+    of_split.labels = labels.name();
+    return of_split;
+  };
+  survey(info, sample(*data.train, arrays.train_inputs, arrays.train_labels),
+         sample(*data.test, arrays.test_inputs, arrays.test_labels));
+  return info;
 }
 
 }  // namespace acid

@@ -53,8 +53,11 @@ constexpr std::array<Field, Count + kArrayFields.size()> with_array_fields(
 /// as many.
 std::vector<ChannelStatistics> statistics_of(const nlohmann::json& options, int channels);
 
-/// Both throw Error naming the file, the example and what to do: inspect for shapes and labels,
-/// load also for inputs that are not finite. Files are the caller's to name.
+/// ", then normalised" where either is given.
+const char* words_of_statistics(const nlohmann::json& options);
+
+/// Both throw Error naming the file, the example and what to do: shapes and labels that do
+/// not fit, inputs that are not finite. Files are the caller's to name.
 DataInfo inspect_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
 Dataset load_arrays(const nlohmann::json& options, const LabelledArrays& arrays);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,10 @@ class LibsvmReader {
       : path_(std::move(path)), rest_(content) {}
 
   SparseRows read() {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+    if (rest_.starts_with("\xFF\xFE") || rest_.starts_with("\xFE\xFF"))
+      throw Error(fmt::format("{}: expected plain text, found UTF-16; save it as UTF-8", path_));
     while (!rest_.empty()) {
       line_text_ = rest_.substr(0, rest_.find('\n'));
       rest_.remove_prefix(std::min(rest_.size(), line_text_.size() + 1));
@@ -63,8 +68,16 @@ class LibsvmReader {
     if (text.starts_with('+')) text.remove_prefix(1);  // from_chars takes no plus sign
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (end != text.data() + text.size()) return std::nullopt;
+    if constexpr (std::is_same_v<Number, float>)  // 1e-50 is the float next to it, as everywhere
+      if (error == std::errc::result_out_of_range) return nearest(text);
+    if (error != std::errc()) return std::nullopt;
     return value;
+  }
+
+  // Of numbers that are too small or too large for a float: 0, a subnormal one or infinity.
+  static float nearest(std::string_view text) {
+    return std::strtof(std::string(text).c_str(), nullptr);
   }
 
   void read_line() {
@@ -85,7 +98,10 @@ class LibsvmReader {
   std::int32_t read_entry(std::string_view word, std::int32_t previous) {
     const std::size_t colon = word.find(':');
     if (colon == std::string_view::npos) fail("index:value", word);
+    if (word.starts_with("qid:")) fail("a data set of two classes, without queries", word);
     const auto index = parse<std::int32_t>(word.substr(0, colon));
+    if (index == 0)
+      fail("an index above 0 (they start at 1: save with zero_based=False in scikit-learn)", word);
     if (!index || *index <= previous)
       fail(fmt::format("an index above {} (they start at 1 and increase)", previous), word);
     const auto value = parse<float>(word.substr(colon + 1));
@@ -99,7 +115,10 @@ class LibsvmReader {
     for (const FirstSeen& known : labels_)
       if (known.label == label) return;
     if (label != -1 && label != 0 && label != 1 && label != 2)
-      fail("a label of two classes: -1 and +1, 0 and 1, or 1 and 2", word);
+      fail(
+          "a label of two classes: -1 and +1, 0 and 1, or 1 and 2 (more are for arrays: kind = "
+          "\"npy\")",
+          word);
     if (labels_.size() == 2)
       fail(fmt::format("one of two labels, {:g} (line {}) or {:g} (line {})", labels_[0].label,
                        labels_[0].line, labels_[1].label, labels_[1].line),

@@ -8,6 +8,7 @@
 #include "engine/data/analytic.hpp"
 #include "engine/data/sparse_rows.hpp"
 #include "engine/data/splits.hpp"
+#include "engine/data/survey.hpp"
 
 namespace acid {
 namespace {
@@ -277,12 +278,20 @@ AnalyticEntry::Info inspect_logistic(const nlohmann::json& options) {
   if (!from_file(options))
     return {
         integer(options, "dimension") + 1, integer(options, "train"), integer(options, "test"), {}};
-  const SparseRows rows = read_file(options);
-  const std::int64_t held_out = test_share(options, rows.size());
-  return {rows.columns() + 1,
-          rows.size() - held_out,
-          held_out == 0 ? rows.size() : held_out,
-          {text(options, "path")}};
+  const std::string path = text(options, "path");
+  const Examples examples = split_rows(read_file(options), options);
+  DataInfo info{{1, 1, static_cast<int>(examples.train->columns()), 2},
+                examples.train->size(),
+                examples.test->size(),
+                {path}};
+  const auto sample = [&](const SparseRows& rows) {
+    return sample_of(rows, info.shape, path, "LIBSVM");
+  };
+  Sample test = sample(*examples.test);
+  test.trained = examples.test == examples.train;
+  survey(info, sample(*examples.train), test);
+  return {info.shape.width + 1, info.train_size, info.test_size,
+          info.files,           info.doubts,     info.splits};
 }
 
 std::unique_ptr<Objective> make_logistic(const nlohmann::json& options, int workers, int batch_size,

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/base/regular_file.hpp"
+#include "engine/data/packing.hpp"
 
 namespace acid {
 namespace {
@@ -22,7 +23,8 @@ struct NpyType {
   TensorType type;
 };
 // Of one byte, NumPy writes '|' for the order.
-constexpr std::array<NpyType, 11> kNpyTypes{{{"<f4", TensorType::f32},
+constexpr std::array<NpyType, 12> kNpyTypes{{{"<f2", TensorType::f16},
+                                             {"<f4", TensorType::f32},
                                              {"<f8", TensorType::f64},
                                              {"|b1", TensorType::u8},
                                              {"|u1", TensorType::u8},
@@ -110,13 +112,22 @@ class NpyDictionary {
     boolean_ = descr == "|b1";
     for (const NpyType& known : kNpyTypes)
       if (known.descr == descr) return known.type;
-    std::string_view what;
-    if (descr == "|O") what = " (Python objects)";
-    if (descr.starts_with('>')) what = " (big-endian)";
-    throw Error(
-        fmt::format("{}: expected booleans, integers, float32 or float64, found '{:.20}'{}; "
-                    "save array.astype(\"float32\") or array.astype(\"int64\") instead",
-                    path_, descr, what));
+    throw Error(fmt::format(
+        "{}: expected booleans, integers, float16, float32 or float64, found '{:.20}'{}", path_,
+        descr, advice_on(descr)));
+  }
+  static std::string_view advice_on(std::string_view descr) {
+    if (descr == "|O")
+      return " (Python objects); save numpy.array(list(array), dtype=\"float32\") where all its "
+             "elements are arrays of one shape";
+    if (descr.find('U') == 1 || descr.find('S') == 1)
+      return " (texts); of the names of classes, save numpy.unique(array, return_inverse=True)[1], "
+             "of training and tests together";
+    if (descr.find('c') == 1)
+      return " (complex numbers); save numpy.stack([array.real, array.imag], axis=1)";
+    if (descr.starts_with('>'))
+      return " (big-endian); save array.astype(array.dtype.newbyteorder(\"<\"))";
+    return "; save array.astype(\"float32\") or array.astype(\"int64\") instead";
   }
   bool read_boolean() {
     if (next_is("True")) return true;
@@ -161,11 +172,18 @@ std::uint64_t little_endian(std::string_view bytes) {
 TensorHeader npy_header(const std::string& path, std::string_view first_bytes) {
   constexpr const char* kSaveAgain = "save the array again with numpy.save";
   constexpr std::size_t kVersionEnd = 8;
-  if (!first_bytes.starts_with(kNpyMagic))
-    throw Error(fmt::format(
-        "{}: expected a .npy file, which begins with \\x93NUMPY, found {}; {}", path,
-        first_bytes.starts_with("PK") ? "a zip archive such as .npz" : "something else",
-        first_bytes.starts_with("PK") ? "save each of its arrays with numpy.save" : kSaveAgain));
+  if (!first_bytes.starts_with(kNpyMagic)) {
+    const Packing* packing = packing_of(first_bytes);
+    const bool zip = packing != nullptr && packing->name == "zip";
+    throw Error(fmt::format("{}: expected a .npy file, which begins with \\x93NUMPY, found {}; {}",
+                            path,
+                            zip                  ? "a zip archive such as .npz"
+                            : packing != nullptr ? fmt::format("{} content", packing->name)
+                                                 : "something else",
+                            zip                  ? "save each of its arrays with numpy.save"
+                            : packing != nullptr ? packing->remedy(path)
+                                                 : kSaveAgain));
+  }
   const auto ends = [&] {
     return Error(fmt::format("{}: expected a header, found the end of the file at byte {}; {}",
                              path, first_bytes.size(), kSaveAgain));
@@ -217,6 +235,9 @@ MappedArray MappedArray::safetensors(const std::string& path, const std::string&
         fmt::format("it has no tensor '{}', but {}", tensor,
                     names.empty() ? "none at all" : fmt::format("'{}'", fmt::join(names, "', '"))));
   } catch (const BadSafetensors& error) {
+    if (const Packing* packing = packing_of_file(path))
+      throw Error(fmt::format("cannot read the safetensors file {}: it has {} content; {}", path,
+                              packing->name, packing->remedy(path)));
     throw Error(
         fmt::format("cannot read the safetensors file {}: {}; save it again with the "
                     "library safetensors, or name another one",
@@ -228,6 +249,10 @@ MappedArray MappedArray::safetensors(const std::string& path, const std::string&
 
 MappedArray::MappedArray(const std::string& path, std::string name, TensorHeader header)
     : name_(std::move(name)), header_(std::move(header)) {
+  if (header_.type == TensorType::other)
+    fail(fmt::format("it is of type {}, and acid reads booleans, integers, F16, BF16, F32 and F64",
+                     type_name()),
+         "save it as one of these, such as tensor.to(torch.float32)");
   if (header_.begin % element_bytes(header_.type) != 0)
     fail(fmt::format("the array begins at byte {}, which is no multiple of its elements' {} bytes",
                      header_.begin, element_bytes(header_.type)),

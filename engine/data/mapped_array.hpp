@@ -11,6 +11,7 @@
 
 #include "engine/base/error.hpp"
 #include "engine/checkpoint/safetensors_file.hpp"
+#include "engine/data/half.hpp"
 
 namespace acid {
 
@@ -21,9 +22,9 @@ namespace acid {
 class MappedArray {
  public:
   /// A file that numpy.save wrote, https://numpy.org/doc/stable/reference/generated/
-  /// numpy.lib.format.html: versions 1 to 3; booleans, integers, float32 and float64,
-  /// little-endian. Nothing the header says is believed before it is checked. Throws Error naming
-  /// the file, what is wrong with it and what to do.
+  /// numpy.lib.format.html: versions 1 to 3; booleans, integers, float16, float32 and
+  /// float64, little-endian. Nothing the header says is believed before it is checked. Throws Error
+  /// naming the file, what is wrong with it and what to do.
   static MappedArray npy(const std::string& path);
   /// A tensor of a safetensors file; the same errors, and one that names its tensors when there is
   /// none of that name.
@@ -34,6 +35,7 @@ class MappedArray {
   TensorType type() const { return header_.type; }
   /// Of type u8, each 0 or 1.
   bool is_boolean() const { return header_.boolean; }
+  std::string_view type_name() const { return acid::type_name(header_); }
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
   std::int64_t size() const;  // elements
 
@@ -79,6 +81,8 @@ constexpr TensorType MappedArray::tensor_type() {
   if constexpr (std::is_same_v<Number, std::uint16_t>) return TensorType::u16;
   if constexpr (std::is_same_v<Number, std::uint32_t>) return TensorType::u32;
   if constexpr (std::is_same_v<Number, std::uint64_t>) return TensorType::u64;
+  if constexpr (std::is_same_v<Number, Float16>) return TensorType::f16;
+  if constexpr (std::is_same_v<Number, BFloat16>) return TensorType::bf16;
 }
 
 template <class Look>
@@ -102,7 +106,12 @@ decltype(auto) MappedArray::visit(Look look) const {
       return look(values<std::uint16_t>());
     case TensorType::u32:
       return look(values<std::uint32_t>());
+    case TensorType::f16:
+      return look(values<Float16>());
+    case TensorType::bf16:
+      return look(values<BFloat16>());
     case TensorType::u64:
+    case TensorType::other:  // the constructor refuses it
       break;
   }
   return look(values<std::uint64_t>());

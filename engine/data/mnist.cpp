@@ -14,7 +14,9 @@ constexpr auto kMnistFields = std::to_array<Field>({
      "dataset = { kind = \"mnist\", root = \"mnist\" }"},
 });
 
-DataInfo inspect_mnist(const nlohmann::json& options) { return inspect_idx(options, kMnistName); }
+DataInfo inspect_mnist(const nlohmann::json& options) {
+  return inspect_idx(options, kMnistName, kMnistStatistics);
+}
 
 Dataset load_mnist(const nlohmann::json& options) {
   return load_idx(options, kMnistName, kMnistStatistics);

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
+#include "engine/data/survey.hpp"
 
 namespace acid {
 namespace {
@@ -49,8 +49,8 @@ std::int64_t test_count(const nlohmann::json& options, std::int64_t sequences) {
 
 }  // namespace
 
-DataInfo inspect_sequences(const nlohmann::json& options, const std::string& file,
-                           std::int64_t count, int vocabulary) {
+DataInfo sizes_of_sequences(const nlohmann::json& options, const std::string& file,
+                            std::int64_t count, int vocabulary) {
   const std::int64_t length = integer(options, "sequence");
   const std::int64_t sequences = (count - 1) / length;
   if (sequences < 2)
@@ -68,7 +68,7 @@ DataInfo inspect_sequences(const nlohmann::json& options, const std::string& fil
 
 Dataset make_sequences(const nlohmann::json& options, const std::string& file,
                        std::shared_ptr<const Tokens> tokens, int vocabulary) {
-  const DataInfo info = inspect_sequences(options, file, tokens->size(), vocabulary);
+  const DataInfo info = sizes_of_sequences(options, file, tokens->size(), vocabulary);
   const std::int64_t all = info.train_size + info.test_size;
   const std::int64_t blocks = std::min(kTestBlocks, info.test_size);
   std::vector<std::int32_t> train, test;
@@ -84,8 +84,28 @@ Dataset make_sequences(const nlohmann::json& options, const std::string& file,
   data.shape = info.shape;
   data.train = std::make_shared<Sequences>(tokens, length, std::move(train));
   data.test = std::make_shared<Sequences>(std::move(tokens), length, std::move(test));
-  data.files = {{file, sha256_file(file)}};
   return data;
+}
+
+DataInfo inspect_sequences(const nlohmann::json& options, const std::string& file,
+                           const std::shared_ptr<const Tokens>& tokens, int vocabulary,
+                           const std::string& type,
+                           std::string (*quote)(std::span<const std::int64_t> tokens)) {
+  constexpr std::int64_t kQuoted = 32;
+  const Dataset data = make_sequences(options, file, tokens, vocabulary);
+  DataInfo info = sizes_of_sequences(options, file, tokens->size(), vocabulary);
+  const auto sample = [&](const Split& split) {
+    Sample of_split = sample_of(split, data.shape, file, type);
+    of_split.quote = [&](std::int64_t example) {
+      std::vector<float> features(static_cast<std::size_t>(data.shape.width));
+      split.copy_features(example, features);
+      features.resize(std::min<std::size_t>(features.size(), kQuoted));
+      return quote(std::vector<std::int64_t>(features.begin(), features.end()));
+    };
+    return of_split;
+  };
+  survey(info, sample(*data.train), sample(*data.test));
+  return info;
 }
 
 }  // namespace acid

@@ -39,10 +39,15 @@ inline constexpr Field kTestShareField = {
 /// one further on for labels, so that each token but the first is the label of one sequence. Those
 /// for the test come last in each of ten equal stretches of the file, or of as many as there are.
 /// Throws UsageError for less than a sequence for training and one for the test.
-DataInfo inspect_sequences(const nlohmann::json& options, const std::string& file,
-                           std::int64_t count, int vocabulary);
-/// The data set of these, whose tokens are below `vocabulary`.
+DataInfo sizes_of_sequences(const nlohmann::json& options, const std::string& file,
+                            std::int64_t count, int vocabulary);
+/// The data set of these, whose tokens are below `vocabulary`; its file is the caller's to digest.
 Dataset make_sequences(const nlohmann::json& options, const std::string& file,
                        std::shared_ptr<const Tokens> tokens, int vocabulary);
+/// What can be said of it. `type`: how a token lies in the file; `quote`: the first ones in words.
+DataInfo inspect_sequences(const nlohmann::json& options, const std::string& file,
+                           const std::shared_ptr<const Tokens>& tokens, int vocabulary,
+                           const std::string& type,
+                           std::string (*quote)(std::span<const std::int64_t> tokens));
 
 }  // namespace acid

@@ -53,8 +53,8 @@ class SparseRows final : public Split {
 
 /// Reads a LIBSVM text file, plain or .gz: `label index:value …` per line, indices from 1 and
 /// increasing, `#` starts a comment. Labels are -1/+1, 0/1 or 1/2; the larger becomes class 1, the
-/// smaller class 0. The largest index is the number of columns. Throws Error naming file, line,
-/// expected and found.
+/// smaller class 0. The largest index is the number of columns. A value too small for a float is 0
+/// or the subnormal number next to it. Throws Error naming file, line, expected and found.
 SparseRows read_libsvm(const std::string& path);
 
 }  // namespace acid

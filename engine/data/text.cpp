@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/byte_file.hpp"
 #include "engine/data/sequences.hpp"
@@ -39,17 +40,31 @@ std::string checked_text_file(const nlohmann::json& options) {
   return file;
 }
 
+// One that is compressed is read as the text that it holds.
+std::shared_ptr<const Bytes> bytes_of_text(const std::string& file) {
+  return std::make_shared<Bytes>(ByteFile(file, "unpack it").read_rest());
+}
+
+// Bytes that are no ASCII letters as \xNN, so that the line is text whatever the file is.
+std::string quote_text(std::span<const std::int64_t> bytes) {
+  std::string text = "\"";
+  for (const std::int64_t byte : bytes)
+    text += byte == '\n'                 ? "\\n"
+            : byte >= ' ' && byte <= '~' ? std::string(1, static_cast<char>(byte))
+                                         : fmt::format("\\x{:02x}", byte);
+  return text + "\"";
+}
+
 DataInfo inspect_text(const nlohmann::json& options) {
   const std::string file = checked_text_file(options);
-  // One that is compressed is read as the text that it holds.
-  const std::string content = ByteFile(file, "unpack it").read_rest();
-  return inspect_sequences(options, file, std::ssize(content), kByteValues);
+  return inspect_sequences(options, file, bytes_of_text(file), kByteValues, "bytes", quote_text);
 }
 
 Dataset load_text(const nlohmann::json& options) {
   const std::string file = checked_text_file(options);
-  return make_sequences(
-      options, file, std::make_shared<Bytes>(ByteFile(file, "unpack it").read_rest()), kByteValues);
+  Dataset data = make_sequences(options, file, bytes_of_text(file), kByteValues);
+  data.files = {{file, sha256_file(file)}};
+  return data;
 }
 
 }  // namespace

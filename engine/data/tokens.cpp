@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/digest.hpp"
 #include "engine/base/error.hpp"
 #include "engine/data/mapped_array.hpp"
 #include "engine/data/sequences.hpp"
@@ -51,7 +52,7 @@ class MappedTokens final : public Tokens {
 template <class Number>
 void require_in_vocabulary(const MappedArray& array, std::span<const Number> tokens,
                            int vocabulary) {
-  if constexpr (std::is_floating_point_v<Number>) {
+  if constexpr (is_real_v<Number>) {
     array.fail(
         fmt::format("expected whole numbers for tokens, found {}", tensor_type_name(array.type())),
         "save them with array.astype(numpy.uint16), or uint32");
@@ -84,14 +85,22 @@ MappedArray checked_tokens(const nlohmann::json& options) {
 }
 
 DataInfo inspect_tokens(const nlohmann::json& options) {
-  return inspect_sequences(options, text(options, "file"), checked_tokens(options).size(),
-                           vocabulary_of(options));
+  const MappedArray array = checked_tokens(options);
+  return inspect_sequences(
+      options, text(options, "file"), std::make_shared<MappedTokens>(array), vocabulary_of(options),
+      std::string(array.type_name()), [](std::span<const std::int64_t> tokens) {
+        return fmt::format("{} …",
+                           fmt::join(tokens.first(std::min<std::size_t>(8, tokens.size())), " "));
+      });
 }
 
 Dataset load_tokens(const nlohmann::json& options) {
-  return make_sequences(options, text(options, "file"),
-                        std::make_shared<MappedTokens>(checked_tokens(options)),
-                        vocabulary_of(options));
+  const std::string file = text(options, "file");
+  Dataset data =
+      make_sequences(options, file, std::make_shared<MappedTokens>(checked_tokens(options)),
+                     vocabulary_of(options));
+  data.files = {{file, sha256_file(file)}};
+  return data;
 }
 
 }  // namespace

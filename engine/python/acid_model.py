@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import sysconfig
+import time
 import traceback
 import types
 
@@ -308,6 +309,20 @@ def label_of(example):
     return example[-1] if isinstance(example, (tuple, list)) else None
 
 
+def whole_numbers(labels, floats=True):
+    """As a list; an empty one where they are no classes."""
+    try:
+        labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+        labels = [label.item() if hasattr(label, "item") else label for label in labels]
+        found = [int(label) for label in labels]
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return []
+    if not floats and any(isinstance(label, float) for label in labels):
+        return []
+    fits = found and min(found) >= 0 and max(found) <= 10_000_000
+    return found if fits and all(a == b for a, b in zip(found, labels)) else []
+
+
 class Examples:
     """One of the two sets: arrays whose rows are examples, or an object with len() and [i]."""
 
@@ -364,32 +379,149 @@ class Examples:
             return rows[0]
         return tuple(rows) if self.form == "tuple" else dict(zip(self.form, rows))
 
-    def labels(self):
-        """A class for each example, as a list."""
-        found = None
+    def listed_labels(self):
+        """Where they lie beside the examples: a list or an array; None where they do not."""
         if self.items is not None:
             for name in ("targets", "labels"):
                 found = getattr(self.items, name, None)
                 if found is not None:
-                    break
-            if found is None:
-                found = [label_of(self.items[i]) for i in range(self.size)]
+                    return found
         elif self.form != "one":
-            last = self.parts[-1]
+            named = {} if self.form == "tuple" else dict(zip(self.form, self.parts))
+            last = label_of(named)
+            if last is None:
+                last = self.parts[-1]
             if len(last.shape) == 2 and last.shape[1] == 1:
                 last = last.reshape(-1)
             if len(last.shape) == 1 and self.kit.is_integer(last):
-                found = last
-        try:
-            labels = [int(label) for label in found]
-        except (TypeError, ValueError):
-            labels = []
-        if len(labels) != self.size or min(labels) < 0 or max(labels) > 10_000_000:
+                return last
+        return None
+
+    def labels(self):
+        """A class for each example, as a list."""
+        found = self.listed_labels()
+        if found is None and self.items is not None:
+            found = [label_of(self.items[i]) for i in range(self.size)]
+        labels = whole_numbers(found)
+        if len(labels) != self.size:
             raise ModelError(f"{self.what} tells no class of its examples, which the partition "
                              "goes by: let its last array, the last part of an example, or what a "
                              "dict calls 'label' be whole numbers from 0, one per example, or use "
                              "partition = \"iid\"", self.function)
         return labels
+
+
+SURVEYED_NUMBERS, SURVEYED_EXAMPLES = 1 << 20, (16, 2048)  # that plan looks at
+SURVEYED_SECONDS = 2
+MOST_CLASSES = 10_000  # more are numbers of something else
+
+
+def numbers_of(array):
+    """Flat, as a list; None where it has none."""
+    try:
+        return [float(value) for value in array.reshape(-1).tolist()]
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def input_and_label(batch):
+    """Of a batch of one example or an example: what is most likely its input, and its label."""
+    if isinstance(batch, dict):
+        label = label_of(batch)
+        return next((part for part in batch.values() if part is not label), None), label
+    if isinstance(batch, (tuple, list)) and batch:
+        return batch[0], batch[-1] if len(batch) > 1 else None
+    return batch, None
+
+
+class Survey:
+    """What acid plan tells of the two sets, from some examples of each."""
+
+    def __init__(self, sets):
+        widest = max(self._width(examples) for examples in sets.values())
+        rows = min(max(SURVEYED_NUMBERS // widest, SURVEYED_EXAMPLES[0]), SURVEYED_EXAMPLES[1])
+        self.step = -(-max(examples.size for examples in sets.values()) // rows)
+        self.trained = set()
+        self.told = {name: self._look(examples) for name, examples in sets.items()}
+
+    @staticmethod
+    def _example(examples, i):
+        if examples.items is not None:
+            return input_and_label(examples.items[i])
+        rows = [part[i] for part in examples.parts]
+        if examples.form == "one":
+            return rows[0], None
+        return input_and_label(tuple(rows) if examples.form == "tuple"
+                               else dict(zip(examples.form, rows)))
+
+    def _width(self, examples):
+        shape = getattr(self._example(examples, 0)[0], "shape", ())
+        return max(math.prod(shape), 1)
+
+    def _look(self, examples):
+        told = {"form": "", "first": "", "looked_at": 0, "features": 0, "constant": 0, "least": 0,
+                "most": 0, "magnitude": 0, "whole": True, "not_finite": 0, "repeats": 0,
+                "trained": 0, "classes": [], "labelled": 0}
+        seen, labels, first, changes = set(), [], None, []
+        until = time.monotonic() + SURVEYED_SECONDS
+        for i in range(0, examples.size, self.step):
+            if i > 0 and time.monotonic() > until:
+                break
+            value, label = self._example(examples, i)
+            labels.append(label)
+            if i == 0:
+                told["form"] = self._form(value)
+            numbers = numbers_of(value)
+            if numbers is None or not numbers or (first and len(numbers) != len(first)):
+                continue  # texts, or sequences of different lengths
+            finite = [number for number in numbers if math.isfinite(number)]
+            if first is None:
+                first, changes = numbers, [False] * len(numbers)
+                told.update(features=len(numbers), least=math.inf, most=-math.inf)
+                if finite:
+                    told["first"] = (f"from {min(finite):.3g} to {max(finite):.3g} with mean "
+                                     f"{sum(finite) / len(finite):.3g}")
+            told["looked_at"] += 1
+            told["not_finite"] += len(finite) < len(numbers)
+            if finite:
+                told["least"] = min(told["least"], min(finite))
+                told["most"] = max(told["most"], max(finite))
+                told["magnitude"] += sum(map(abs, finite)) / len(finite)
+            told["whole"] = (told["whole"] and "int" not in told["form"]  # those may be tokens
+                             and all(number.is_integer() for number in finite))
+            changes = [a or b != c for a, b, c in zip(changes, numbers, first)]
+            key = hash(tuple(numbers))
+            told["repeats"] += key in seen
+            told["trained"] += key in self.trained
+            seen.add(key)
+        self.trained = seen
+        told["constant"] = len(changes) - sum(changes)
+        if told["looked_at"]:
+            told["magnitude"] /= told["looked_at"]
+        if not math.isfinite(told["least"]):
+            told.update(least=0, most=0)
+        self._count_classes(told, examples, labels)
+        return told
+
+    @staticmethod
+    def _count_classes(told, examples, labels):
+        listed = examples.listed_labels()
+        found = whole_numbers(labels if listed is None else listed, floats=False)
+        if not found or max(found) >= MOST_CLASSES:
+            return
+        told["classes"] = [0] * max(max(found) + 1, 2)
+        for label in found:
+            told["classes"][label] += 1
+        told["labelled"] = len(found)
+        told["first"] = ", ".join(filter(None, [f"label {found[0]}", told["first"]]))
+
+    @staticmethod
+    def _form(value):
+        shape = getattr(value, "shape", None)
+        if shape is None:
+            return type(value).__name__
+        kind = str(getattr(value, "dtype", type(value).__name__)).split(".")[-1]
+        return f"{'shape ' + ' × '.join(map(str, shape)) if shape else 'one number'} ({kind})"
 
 
 def describe(value):
@@ -844,6 +976,8 @@ class Host:
             if self.kit is None:
                 self.kit = TorchArrays(memory) if "torch" in sys.modules else NumpyArrays(memory)
             self.sets = users_examples(self.kit, user, data["options"])
+            if data.get("survey"):
+                answer["survey"] = Survey(self.sets).told
         elif data:
             self.sets = acids_examples(self.kit, data)
             self.model.tokens = data.get("tokens", False)

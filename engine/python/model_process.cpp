@@ -267,7 +267,8 @@ json describe_model(const json& options) {
 json describe_dataset(const json& options) {
   const SharedMemory memory;
   json request = start_request(options, memory, 0, 1);
-  request["data"] = {{"file", options.at("file")}, {"options", options.at("options")}};
+  request["data"] = {
+      {"file", options.at("file")}, {"options", options.at("options")}, {"survey", true}};
   request["file"] = nullptr;
   return ModelProcess(options, memory, 1).ask(request);
 }

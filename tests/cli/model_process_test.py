@@ -295,6 +295,42 @@ def check_own_data(lab):
     lab.acid("verify", "@latest")
 
 
+# What dataset() does before it returns what, and what a plan says of it: the line of the training
+# set and warnings. Numbers by NumPy.
+TOLD = [
+    ("", "(inputs, labels), (-inputs[1:], labels[1:])",
+     "train: 96 examples of shape 2 (float32), from -0.71 to 2.59; 3 classes of 32 each; the "
+     "first: label 0, from -0.0396 to 0.0377 with mean -0.000956", []),
+    ("", "[[(s * x, int(y)) for x, y in zip(inputs, labels)] for s in (1, -1)]",
+     "train: 96 examples of shape 2 (float32), from -0.71 to 2.59; 3 classes of 32 each; the "
+     "first: label 0, from", []),
+    ("", "[{'label': labels, 'x': s * inputs} for s in (1, -1)]",
+     "train: 96 examples of shape 2 (float32), from -0.71 to 2.59; 3 classes of 32 each", []),
+    ("labels += 1", "(inputs, labels), (-inputs, labels)", "4 classes of 0, 32, 32, 32",
+     ["labels begin with 1"]),
+    ("inputs[3, 1] = np.nan", "(inputs, labels), (-inputs[4:], labels[4:])", "from -0.71 to 2.59",
+     ["1 of 96 examples looked at have numbers that are not finite"]),
+    ("", "(inputs, inputs[:, :1]), (-inputs, inputs[:, :1])",
+     "from -0.71 to 2.59; the first: from -0.0396", []),  # a regression
+    ("", "(inputs, labels), (inputs, labels)", "from -0.71", ["96 of 96 test examples"]),
+    ("", "[[('a', 0), ('b', 1)] * 48] * 2", "train: 96 examples of str; 2 classes of 48 each", []),
+]
+
+
+def check_told(lab):
+    """A plan says what the two sets hold, and what of it is most likely a mistake."""
+    for before, form, line, warnings in TOLD:
+        own = OWN_DATA.format(form=form).replace("    return", f"    {before}\n    return", 1)
+        lab.write("told.py", own)
+        told = lab.planned(lab.recipe("told.toml", "told.py", dataset=OWN))
+        expect_in(line, told["splits"][0])
+        expect(len(told["warnings"]) == len(warnings), f"{form}: {told['warnings']}")
+        for warning in warnings:
+            expect_in(warning, lab.messages)
+    lab.write("told.py", OWN_DATA.format(form="[type('', (list,), {'__getitem__': 3})([1])] * 2"))
+    expect_in("TypeError: 'int' object is not callable", lab.acid("plan", "told.toml", code=2))
+
+
 def check_jax(lab):
     """The example, where JAX is there."""
     if importlib.util.find_spec("jax") is None:
@@ -322,6 +358,7 @@ def numpy_part(lab):
     check_digest(lab)
     check_drivers(lab)
     check_own_data(lab)
+    check_told(lab)
     check_jax(lab)
     check_unrepeatable(lab)
 

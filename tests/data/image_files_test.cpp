@@ -118,6 +118,39 @@ TEST_CASE("Missing IDX files are listed with the folder and the key to change") 
   CHECK_THROWS_AS(dataset("mnist").inspect({{"root", folder.path("nowhere")}}), UsageError);
 }
 
+TEST_CASE("IDX files of another set are told what to do, by a plan too") {
+  const IdxFolder folder;
+  std::string letters = idx_labels(12);
+  letters.back() = 26;
+  folder.write(kTrainLabels, letters);
+  for (const std::string& message : {folder.inspect_error(), folder.load_error()})
+    CHECK_THAT(message, ContainsSubstring(folder.path(kTrainLabels)) &&
+                            ContainsSubstring("a label from 0 to 9") &&
+                            ContainsSubstring("letters count from 1") &&
+                            ContainsSubstring("docs/DATA.md"));
+  const ScratchFolder other;
+  other.write("emnist-letters-train-images-idx3-ubyte.gz", "");
+  other.write("train-images-idx3-ubyte.bz2", "");
+  CHECK_THAT(message_of([&] {
+               dataset("mnist").inspect({{"root", other.root()}});
+             }),
+             ContainsSubstring("it has emnist-letters-train-images-idx3-ubyte.gz, "
+                               "train-images-idx3-ubyte.bz2: unpack and rename"));
+}
+
+TEST_CASE("What IDX and CIFAR files hold is told by a plan") {
+  const IdxFolder folder;
+  const DataInfo info = dataset("mnist").inspect(folder.options());
+  CHECK_THAT(
+      info.splits[0],
+      ContainsSubstring("train: 12 examples of 1 × 4 × 5 (channels × height × width; U8, "
+                        "divided by 255, then normalised), from -0.42") &&
+          ContainsSubstring("; 10 classes of 2, 2, 1, 1, 1, 1, 1, 1, 1, 1; the first: label 0"));
+  const Cifar10Folder cifar;
+  CHECK_THAT(dataset("cifar10").inspect({{"root", cifar.root()}}).splits[1],
+             ContainsSubstring("test: 11 examples of 3 × 32 × 32"));
+}
+
 TEST_CASE("A wrong IDX magic number is reported at byte 0") {
   const IdxFolder folder;
   folder.write(kTrainImages, idx_labels(12));

@@ -67,6 +67,24 @@ TEST_CASE("LIBSVM errors name the line, what was expected and what was found") {
   CHECK_THAT(error_of("1 1:1 2:2x\n"), ContainsSubstring("'2:2x'"));
 }
 
+// What numpy.float32 makes of the numbers.
+TEST_CASE("A LIBSVM value that is too small for a float is 0 or the subnormal float next to it") {
+  const SparseRows rows = read("1 1:1e-50 2:-1e-40 3:1e-400 4:+3e-46\n2 1:1\n");
+  CHECK(features(rows, 0, 4) == std::vector<float>{0, -1e-40F, 0, 0});
+  CHECK_THAT(error_of("1 1:1e-50x\n"), ContainsSubstring("finite value"));
+  CHECK_THAT(error_of("1 1:-1e400\n"), ContainsSubstring("finite value"));
+}
+
+TEST_CASE("What is often no LIBSVM file of two classes is told what it is") {
+  CHECK(read("\xEF\xBB\xBF-1 1:1\n1 1:2\n").size() == 2);
+  CHECK_THAT(error_of("1 qid:3 1:1\n"), ContainsSubstring("without queries"));
+  CHECK_THAT(error_of("1 0:1 1:1\n"), ContainsSubstring("zero_based=False"));
+  CHECK_THAT(error_of("3 1:1\n"), ContainsSubstring("kind = \"npy\""));
+  CHECK_THAT(error_of("\xFF\xFE"
+                      "1\n"),
+             ContainsSubstring("UTF-16"));
+}
+
 TEST_CASE("LIBSVM files without exactly two known classes are refused") {
   CHECK_THAT(error_of("7 1:1\n"), ContainsSubstring(":1:") && ContainsSubstring("0 and 1"));
   CHECK_THAT(error_of("0 1:1\n1 1:1\n2 1:1\n"), ContainsSubstring(":3:") &&

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An IDX file of MNIST's size whose values are k mod 10 or, of images, zero.
+/// An IDX file of MNIST's size whose labels are k mod 10 and whose images are dark, each another.
 void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
   std::ofstream out(file, std::ios::binary);
   const bool images = magic == 0x803;
@@ -19,6 +19,11 @@ void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
                                            : std::vector<std::uint32_t>{magic, count})
     for (const int shift : {24, 16, 8, 0}) out.put(static_cast<char>(number >> shift & 0xff));
   for (std::uint32_t k = 0; !images && k < count; ++k) out.put(static_cast<char>(k % 10));
+  const std::string number(reinterpret_cast<const char*>(&count), 2);
+  for (std::uint32_t k = 0; images && k < count; ++k) {
+    out.seekp(16 + std::streamoff{k} * 28 * 28);
+    out << number << static_cast<char>(k) << static_cast<char>(k >> 8);
+  }
   out.close();
   if (images) fs::resize_file(file, 16 + std::uintmax_t{count} * 28 * 28);
 }
