@@ -55,7 +55,10 @@ std::vector<LayoutTensor> tensors_told(const nlohmann::json& told) {
   std::vector<LayoutTensor> tensors;
   for (const nlohmann::json& one : told) {
     Segment segment{one.at(0), one.at(1), count(tensors), 1};
-    for (const std::int64_t extent : segment.shape) segment.size *= extent;
+    for (const std::int64_t extent : segment.shape)
+      if (extent < 0 || __builtin_mul_overflow(segment.size, extent, &segment.size))
+        throw Error(fmt::format("a process tells of a tensor '{}' with a shape that none has: {}",
+                                segment.name, one.at(1).dump()));
     tensors.push_back({std::move(segment), Init::zeros, 1});
   }
   return tensors;

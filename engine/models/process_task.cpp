@@ -129,6 +129,7 @@ class ProcessObjective final : public Objective {
   void probe(ProcessTask& task) {
     Arena<float> first(dimension(), memory_), second(dimension(), memory_);
     std::vector<float> buffers[2];
+    const ModelProcess& process = lanes_[0].process;
     double losses[2] = {};
     for (int k = 0; k < 2; ++k) {
       buffers[k].assign(start_buffers_.span().begin(), start_buffers_.span().end());
@@ -143,22 +144,24 @@ class ProcessObjective final : public Objective {
     const json evaluated = ask_for_evaluation(0, EvaluationSet::test, 0,
                                               std::min({kRowsOfProbe, at_once(), test_size_}),
                                               start_x_.span(), start_buffers_.span());
-    has_accuracy_ = !evaluated.at("correct").is_null();
-    evaluated_names_ = names_in(evaluated);
-    task.environment = told_.at("versions");
+    process.understand([&] {
+      has_accuracy_ = !evaluated.at("correct").is_null();
+      evaluated_names_ = names_in(evaluated);
+      task.environment = told_.at("versions");
+      task.environment["interface"] = told_.at("interface");
+      for (const auto& file : told_.at("files")) files_.push_back({file.at(0), file.at(1)});
+    });
     task.environment["program_sha256"] = sha256_file(model_program());
-    task.environment["interface"] = told_.at("interface");
     task.environment["repeatable"] = repeatable;
     task.environment["start_sha256"] =
         sha256_hex(sha256_hex(start_x_.span()) + sha256_hex(start_buffers_.span()));
-    for (const auto& file : told_.at("files")) files_.push_back({file.at(0), file.at(1)});
     task.files = files_;
     if (!repeatable)
       task.warning = fmt::format(
           "the gradients of {} are not repeatable: the first one, asked for twice, came out {}; "
           "the run cannot be verified. Draw random numbers from torch, NumPy or random, which are "
           "seeded before each gradient, and keep no state between gradients",
-          lanes_[0].process.file(), differs(first.span(), second.span(), losses));
+          process.file(), differs(first.span(), second.span(), losses));
   }
 
  private:
@@ -221,7 +224,11 @@ class ProcessObjective final : public Objective {
                         lanes_[lane].process.file()));
       }
     }
-    layout_ = layout_told(told_);
+    lanes_[0].process.understand([&] {
+      layout_ = layout_told(told_);
+      train_size_ = told_.at("train");
+      test_size_ = told_.at("test");
+    });
     start_x_ = Arena<float>(static_cast<std::size_t>(layout_.parameter_count()), memory_);
     start_buffers_ = Arena<float>(static_cast<std::size_t>(layout_.buffer_count()), memory_);
     const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(options_.batch_size, 1));
@@ -238,15 +245,13 @@ class ProcessObjective final : public Objective {
 
   // Who has which examples.
   void deal(bool in_process) {
-    const std::int64_t train_size = told_.at("train");
-    test_size_ = told_.at("test");
-    Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size) : 0, memory_);
+    Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size_) : 0, memory_);
     const std::string partition = text(options_.partition, "kind");
     if (in_process && partition != "shared" && partition != "iid") {
       lanes_[0].process.ask({{"do", "labels"}, {"at", offset_of(own.data())}});
       classes_ = static_cast<int>(std::ranges::max(own.span())) + 1;
     }
-    held_ = hold_out(train_size, options_.validation, validation_key(options_.dataset));
+    held_ = hold_out(train_size_, options_.validation, validation_key(options_.dataset));
     const LabelsOnly labels(in_process ? own.span() : train_->labels.span(), held_.train);
     shards_ = make_shards(labels, classes_, options_.workers, options_.partition, options_.seeds);
     holdings_ = count_holdings(shards_, labels, labels_each_ > 1 ? 1 : classes_, options_.workers);
@@ -299,11 +304,13 @@ class ProcessObjective final : public Objective {
                                           {"check", check}});
     bring_back(lane.g, g);
     bring_back(lane.buffers, buffers);
-    if (check)
-      for (const json& name : answer.at("without_gradient"))
-        for (LayoutTensor& tensor : layout_.parameters)
-          if (tensor.segment.name == name) tensor.segment.has_no_gradient = true;
-    return number_told(answer.at("loss"));
+    return lane.process.understand([&] {
+      if (check)
+        for (const json& name : answer.at("without_gradient"))
+          for (LayoutTensor& tensor : layout_.parameters)
+            if (tensor.segment.name == name) tensor.segment.has_no_gradient = true;
+      return number_told(answer.at("loss"));
+    });
   }
 
   static std::vector<std::string> names_in(const json& evaluated) {
@@ -330,6 +337,10 @@ class ProcessObjective final : public Objective {
                                   std::int64_t rows, std::span<const float> x,
                                   std::span<const float> buffers) {
     const json answer = ask_for_evaluation(lane_index, set, first, rows, x, buffers);
+    return lanes_[0].process.understand([&] { return part_told(answer, rows); });
+  }
+
+  PartialEvaluation part_told(const json& answer, std::int64_t rows) const {
     const json& correct = answer.at("correct");
     const std::int64_t labels = rows * labels_each_;
     const auto weight = static_cast<double>(labels);
@@ -355,7 +366,7 @@ class ProcessObjective final : public Objective {
   Arena<float> start_x_, start_buffers_;
   int classes_ = 1;
   std::int64_t labels_each_ = 1;  // of an example
-  std::int64_t test_size_ = 0;
+  std::int64_t train_size_ = 0, test_size_ = 0;
   HeldOut held_;
   Shards shards_;  // by place in held_.train, as is sample_
   std::vector<std::vector<std::int64_t>> holdings_;

@@ -7,7 +7,6 @@ and whatever the user's file imports: torch, NumPy, JAX.
 """
 
 import faulthandler
-import fcntl
 import hashlib
 import json
 import math
@@ -16,6 +15,7 @@ import os
 import platform
 import random
 import re
+import resource
 import select
 import signal
 import socket
@@ -27,7 +27,10 @@ import traceback
 import types
 
 PROTOCOL = 1
+OLDEST_PYTHON = (3, 9)
+MOST_BYTES = 1 << 26  # of an answer
 TRACEBACK_LINES = 12
+MESSAGE_CHARACTERS = 800
 
 
 class ModelError(Exception):
@@ -78,6 +81,13 @@ def place_of(function):
     return (code.co_filename, code.co_firstlineno) if code is not None else None
 
 
+def shortened(text):
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    half = MESSAGE_CHARACTERS // 2
+    return f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
+
+
 def describe_error(error, user_path):
     """What acid shows: the message, the line in the user's own code, and how it was reached."""
     found = {"file": user_path, "line": 0, "function": "", "traceback": ""}
@@ -87,24 +97,25 @@ def describe_error(error, user_path):
         about = error.about
     else:
         found["message"] = "".join(traceback.format_exception_only(type(error), error)).strip()
+    found["message"] = shortened(found["message"])
     if isinstance(error, SyntaxError) and error.filename and is_local(error.filename):
         found.update(file=error.filename, line=error.lineno or 0,
                      message=f"{type(error).__name__}: {error.msg}",
-                     source=(error.text or "").strip())
+                     source=shortened((error.text or "").strip()))
         return found
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if is_local(frame.filename)]
     if own:
         last = own[-1]
         found.update(file=last.filename, line=last.lineno or 0, function=last.name,
-                     source=last.line or "")
+                     source=shortened(last.line or ""))
         first = frames.index(own[0])
         lines = "".join(traceback.format_list(frames[first:])).rstrip().split("\n")
         if len(lines) > TRACEBACK_LINES:
             half = TRACEBACK_LINES // 2
             left_out = f"  … {len(lines) - TRACEBACK_LINES} lines …"
             lines = lines[:half] + [left_out] + lines[-half:]
-        found["traceback"] = "\n".join(lines)
+        found["traceback"] = "\n".join(map(shortened, lines))
     elif about is not None and place_of(about):
         found["file"], found["line"] = place_of(about)
         found["function"] = getattr(about, "__name__", "")
@@ -925,7 +936,8 @@ class Host:
     def __init__(self, connection, memory_descriptor):
         self.connection = connection
         self.memory_descriptor = memory_descriptor
-        self.encoder = json.JSONEncoder(allow_nan=False)
+        self.encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+        self.process = os.getpid()
         self.model = self.sets = self.kit = None
         self.labels_each = 1  # of an example
         self.path = ""
@@ -937,6 +949,8 @@ class Host:
                 answer = getattr(self, "do_" + request["do"])(request)
             except BaseException as error:
                 answer = {"error": describe_error(error, self.path)}
+            if os.getpid() != self.process:  # a fork of the user's that came back
+                os._exit(0)
             sys.stdout.flush()
             self._send(answer)
 
@@ -951,7 +965,10 @@ class Host:
         return json.loads(data[4:])
 
     def _send(self, answer):
-        text = self.encoder.encode(answer).encode()
+        text = self.encoder.encode(answer).encode("utf-8", "replace")  # names of files may be bytes
+        if len(text) > MOST_BYTES:
+            return self._send({"error": {"file": self.path, "message": f"an answer of {len(text)} "
+                                         f"bytes is more than acid reads, {MOST_BYTES}"}})
         self.connection.sendall(struct.pack("<I", len(text)) + text)
 
     def do_start(self, request):
@@ -959,6 +976,10 @@ class Host:
         if request["protocol"] != PROTOCOL:
             raise ModelError(f"acid speaks version {request['protocol']} of the protocol, this "
                              f"process version {PROTOCOL}")
+        if sys.version_info < OLDEST_PYTHON:
+            raise ModelError(f"{sys.executable} is Python {platform.python_version()}, and acid "
+                             f"needs {'.'.join(map(str, OLDEST_PYTHON))}: name a newer one with "
+                             "interpreter")
         THREADS = request["threads"]
         memory = mmap.mmap(self.memory_descriptor, request["memory_bytes"])
         seed_everything(request["seed"])
@@ -1039,25 +1060,156 @@ class Host:
         os._exit(0)
 
 
-def die_with_acid(lifeline):
-    """Its other end is closed when acid ends, however it does: then a signal ends this process,
-    also in the middle of something."""
-    signal.signal(signal.SIGIO, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGIO, signal.SIGQUIT})
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+# ---- what keeps it ------------------------------------------------------------------------------
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU)  # acid alone obeys these
+SECONDS_TO_TIDY = 0.5  # for what the user's code started, between being asked to end and made to
+
+
+def prctl(option, value):
+    try:
+        import ctypes
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    except (ImportError, AttributeError, OSError):
+        pass  # then a process that leaves its parent is lost sight of
+
+
+def adopt_orphans():
+    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def die_with_parent(parent):
+    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def children():
+    own = os.getpid()
+    try:
+        with open(f"/proc/{own}/task/{own}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:  # of a kernel without it
+        pass
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parent = file.read().rpartition(b")")[2].split()[1]
+        except OSError:
+            continue
+        if int(parent) == own:
+            found.append(int(name))
+    return found
+
+
+def end_children(at_once):
+    """Until none is left. A child that ends leaves its own to this process. One is killed at once,
+    the others may tidy up first: what they shared lies in files."""
+    asked, patience = set(), time.monotonic() + SECONDS_TO_TIDY
+    while True:
+        for child in children():
+            if child == at_once or time.monotonic() > patience:
+                os.kill(child, signal.SIGKILL)
+            elif child not in asked:
+                asked.add(child)
+                os.kill(child, signal.SIGTERM)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.002)
+
+
+def end_as(status):
+    """As the process with that status of wait() did."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+def keep(lifeline, descriptors):
+    """Forks a child, in which it returns the reading end of a pipe that hangs up when this process
+    ends, however it does. This process keeps the child: when it ends, or `lifeline` hangs up, all
+    that came of it is ended too, whatever group or session it is in. `descriptors` are the
+    child's."""
+    heard, bell = os.pipe()
+    os.set_blocking(heard, False)
+    os.set_blocking(bell, False)
+    signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    of_child, own = os.pipe()
+    adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for each in (heard, bell, own, lifeline):
+            os.close(each)
+        os.setpgid(0, 0)  # what strikes one keeper's group leaves the other's
+        return of_child
+    for each in (*descriptors, of_child):
+        os.close(each)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGQUIT, lambda *_: os.kill(child, signal.SIGQUIT))
     poll = select.poll()
     poll.register(lifeline, 0)
-    if poll.poll(0):
-        os._exit(0)
+    poll.register(heard, select.POLLIN)
+    status = None
+    while status is None:
+        ready = dict(poll.poll())
+        if lifeline in ready:
+            break
+        os.read(heard, 4096)
+        ended = True
+        while ended:
+            ended, how = os.waitpid(-1, os.WNOHANG)
+            if ended == child:
+                status = how
+                break
+    end_children(child)
+    end_as(status or 0)
+
+
+def hear_no_stop():
+    """acid lets a gradient be computed to its end. What the user's code starts is not concerned:
+    a handler, other than a mask, is of this process alone."""
+    for number in STOPS:
+        signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+    def back():
+        for number in STOPS:
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
+
+    os.register_at_fork(after_in_child=back)
 
 
 def main():
     connection, memory, lifeline, words = (int(argument) for argument in sys.argv[1:5])
-    die_with_acid(lifeline)
+    os.write(words, b"acid_model.py\n")  # so far so good
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, signal.SIGQUIT})
+    # Two keepers, for one may be killed: then the other ends everything.
+    for _ in range(2):
+        parent = os.getpid()
+        lifeline = keep(lifeline, (connection, memory, words))
+    os.close(lifeline)
+    die_with_parent(parent)
+    hear_no_stop()
+    for each in (connection, memory, words):
+        os.set_inheritable(each, False)
     faulthandler.enable(file=words, all_threads=False)
     faulthandler.register(signal.SIGQUIT, file=words, all_threads=False)  # acid asks where it is
-    os.dup2(2, 1)  # what the user prints is for people
     sys.argv = sys.argv[:1]
     sys.path.pop(0)  # acid's own folder is nothing to import from
     Host(socket.socket(fileno=connection), memory).serve()

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,10 @@ namespace {
 using nlohmann::json;
 
 constexpr int kProtocol = 1;
+constexpr std::size_t kReadAtOnce = 1 << 16;
 constexpr double kSecondsToEnd = 2;
+constexpr double kSecondsToClear = 5;        // for its keepers to end all that it started
+constexpr std::uint32_t kMostBytes = 1 << 26;  // of an answer
 constexpr double kSecondsToSay = 0.5;  // where it is, of a process that takes too long
 
 double now_seconds() {
@@ -77,6 +81,23 @@ std::string message_of(const json& error) {
   return text;
 }
 
+/// JSON, and nothing where it is none. In texts, what is no UTF-8 does not matter.
+json parsed(const std::string& text) {
+  json found = json::parse(text, nullptr, false);
+  if (!found.is_discarded()) return found;
+  const std::string valid = json::parse(json(text).dump(-1, ' ', false,
+                                                        json::error_handler_t::replace));
+  static const std::regex half("\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}");  // of a character
+  return json::parse(std::regex_replace(valid, half, "?"), nullptr, false);
+}
+
+/// Whether something outside is likely to have ended it: nobody's mistake.
+bool was_killed(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  constexpr std::array kOwnFaults = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
+  return std::ranges::find(kOwnFaults, WTERMSIG(status)) == kOwnFaults.end();
+}
+
 std::string words_for(const json& request) {
   const std::string what = request.value("do", "");
   if (what == "gradient")
@@ -89,10 +110,11 @@ std::string words_for(const json& request) {
 
 ModelProcess::ModelProcess(const json& options, const SharedMemory& memory, int threads)
     : file_(text(options, "file")),
+      interpreter_(text(options, "interpreter")),
       timeout_seconds_(number(options, "timeout_seconds")),
       memory_(memory),
       words_(::memfd_create("acid words", MFD_CLOEXEC)) {
-  start(text(options, "interpreter"), threads);
+  start(threads);
 }
 
 ModelProcess::~ModelProcess() {
@@ -105,7 +127,7 @@ ModelProcess::~ModelProcess() {
   }
 }
 
-void ModelProcess::start(const std::string& interpreter, int threads) {
+void ModelProcess::start(int threads) {
   int sockets[2], pipe[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     throw Error(
@@ -119,27 +141,31 @@ void ModelProcess::start(const std::string& interpreter, int threads) {
   const Descriptor far_lifeline(pipe[0]);
   lifeline_ = Descriptor(pipe[1]);
 
-  std::vector<std::string> command = {interpreter, model_program()};
+  std::vector<std::string> command = {interpreter_, model_program()};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // it is for people
   for (const int each : {far.get(), memory_.descriptor(), far_lifeline.get(), words_.get()}) {
     posix_spawn_file_actions_adddup2(&actions, each, each);  // so that it stays open there
     command.push_back(std::to_string(each));
   }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // A group of its own: a terminal's Ctrl-C is for acid, which finishes the gradient in hand.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  // A session of its own: a terminal's Ctrl-C is for acid, which finishes the gradient in hand.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   std::vector<std::string> variables = environment_of_process(threads);
-  const int failure = ::posix_spawnp(&pid_, interpreter.c_str(), &actions, &attributes,
+  const int failure = ::posix_spawnp(&pid_, interpreter_.c_str(), &actions, &attributes,
                                      pointers(command).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (failure == 0) return;
+  if (failure == 0) {
+    has_ended_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    return;
+  }
   pid_ = -1;
   throw Error(fmt::format("cannot start '{}' for {}: {}; set interpreter to a Python that is there",
-                          interpreter, file_, std::strerror(failure)));
+                          interpreter_, file_, std::strerror(failure)));
 }
 
 json ModelProcess::ask(const json& request) {
@@ -149,47 +175,63 @@ json ModelProcess::ask(const json& request) {
 
 void ModelProcess::send(const json& request) {
   asked_ = request;
+  deadline_ = now_seconds() + timeout_seconds_;
   const std::string text = request.dump();
   const auto length = static_cast<std::uint32_t>(text.size());
   std::string frame(sizeof length, '\0');
   std::memcpy(frame.data(), &length, sizeof length);
   frame += text;
   for (std::size_t sent = 0; sent < frame.size();) {
+    wait_for(POLLOUT);
     const ssize_t some = uninterrupted([&] {
-      return ::send(socket_.get(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+      return ::send(socket_.get(), frame.data() + sent, frame.size() - sent,
+                    MSG_NOSIGNAL | MSG_DONTWAIT);
     });
+    if (some < 0 && errno == EAGAIN) continue;
     if (some < 0) fail_dead();
     sent += static_cast<std::size_t>(some);
   }
 }
 
 json ModelProcess::receive() {
-  const double deadline = now_seconds() + timeout_seconds_;
   std::uint32_t length = 0;
-  read_exactly(reinterpret_cast<char*>(&length), sizeof length, deadline);
-  std::string text(length, '\0');
-  read_exactly(text.data(), length, deadline);
-  json answer = json::parse(text, nullptr, false);
+  read_exactly(reinterpret_cast<char*>(&length), sizeof length);
+  if (length > kMostBytes)
+    fail_answer(fmt::format("it announced {} bytes, and acid reads {} at most", length, kMostBytes));
+  std::string text;  // it grows with what comes
+  for (std::size_t have = 0; have < length; have = text.size()) {
+    text.resize(std::min<std::size_t>(length, have + kReadAtOnce));
+    read_exactly(text.data() + have, text.size() - have);
+  }
+  const json answer = parsed(text);
   asked_ = nullptr;
-  if (!answer.is_object())
-    throw Error(fmt::format("the process of {} answered what is no JSON object", file_));
-  if (answer.contains("error")) throw Error(message_of(answer["error"]));
+  if (!answer.is_object()) fail_answer("it is no JSON object");
+  if (answer.contains("error"))
+    throw Error(understand([&] { return message_of(answer["error"]); }));
   has_answered_ = true;
   return answer;
 }
 
-void ModelProcess::read_exactly(char* to, std::size_t bytes, double deadline_seconds) {
+void ModelProcess::read_exactly(char* to, std::size_t bytes) {
   while (bytes > 0) {
-    pollfd wait{socket_.get(), POLLIN, 0};
-    const double left = deadline_seconds - now_seconds();
-    const int ready = uninterrupted(
-        [&] { return ::poll(&wait, 1, static_cast<int>(std::clamp(left * 1000, 0.0, 1e9))); });
-    if (ready == 0) fail_late();
+    wait_for(POLLIN);
     const ssize_t some = uninterrupted([&] { return ::recv(socket_.get(), to, bytes, 0); });
     if (some <= 0) fail_dead();
     to += some;
     bytes -= static_cast<std::size_t>(some);
   }
+}
+
+// Until the socket can be read or written. Something else may hold its other end open when the
+// process has ended.
+void ModelProcess::wait_for(short events) {
+  std::array<pollfd, 2> waits = {{{socket_.get(), events, 0}, {has_ended_.get(), POLLIN, 0}}};
+  const double left = deadline_ - now_seconds();
+  const int ready = uninterrupted([&] {
+    return ::poll(waits.data(), waits.size(), static_cast<int>(std::clamp(left * 1000, 0.0, 1e9)));
+  });
+  if (ready == 0) fail_late();
+  if (waits[0].revents == 0) fail_dead();
 }
 
 // The process writes down where each thread is when it is asked by a signal, and when it crashes:
@@ -219,30 +261,50 @@ void ModelProcess::fail_late() {
 
 void ModelProcess::fail_dead() {
   const std::string what = words_for(asked_);
+  char first = 0;
+  const bool began = has_answered_ || ::pread(words_.get(), &first, 1, 0) == 1;
   const int status = end(kSecondsToEnd);
   const std::string how = WIFSIGNALED(status) ? fmt::format("signal {} ({})", WTERMSIG(status),
                                                             ::strsignal(WTERMSIG(status)))
                                               : fmt::format("exit code {}", WEXITSTATUS(status));
+  if (!began && !was_killed(status))
+    throw Error(fmt::format("'{}' ended with {} before it executed a line for {}: set interpreter "
+                            "to a Python, version 3.9 or newer",
+                            interpreter_, how, file_));
   throw Error(fmt::format("{}: its process ended with {} during {}{}", file_, how, what, was_at()),
-              has_answered_ ? Exit::lost : Exit::run_failed);
+              has_answered_ || was_killed(status) ? Exit::lost : Exit::run_failed);
+}
+
+void ModelProcess::fail_answer(const std::string& how) const {
+  throw Error(fmt::format("the process of {} gave no answer that docs/GRADIENT_PROCESS.md speaks "
+                          "of: {}; nothing but the program that acid starts may write to its socket",
+                          file_, how));
+}
+
+// The status of waitpid(), once it has ended; absent after that time.
+std::optional<int> ModelProcess::status_within(double seconds) {
+  const double deadline = now_seconds() + seconds;
+  int status = 0;
+  for (double pause = 0.0005; uninterrupted([&] { return ::waitpid(pid_, &status, WNOHANG); }) == 0;
+       pause = std::min(2 * pause, 0.02)) {
+    if (now_seconds() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  }
+  return status;
 }
 
 // Waits for its end, and after that time brings it about. The status of waitpid().
 int ModelProcess::end(double patience_seconds) {
-  int status = 0;
-  if (pid_ < 0) return status;
-  const double deadline = now_seconds() + patience_seconds;
-  for (double pause = 0.0005; ::waitpid(pid_, &status, WNOHANG) == 0;
-       pause = std::min(2 * pause, 0.02)) {
-    if (now_seconds() >= deadline) {
-      ::kill(-pid_, SIGKILL);
-      uninterrupted([&] { return ::waitpid(pid_, &status, 0); });
-      break;
-    }
-    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  if (pid_ < 0) return 0;
+  std::optional<int> status = status_within(patience_seconds);
+  lifeline_.close();
+  if (!status) status = status_within(kSecondsToClear);
+  if (!status) {  // no program of ours, or one that was stopped
+    ::kill(-pid_, SIGKILL);
+    status = status_within(kSecondsToEnd);
   }
   pid_ = -1;
-  return status;
+  return status.value_or(0);
 }
 
 std::string model_program() { return program_folder() + "/acid_model.py"; }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "engine/base/fields.hpp"
@@ -37,7 +38,8 @@ inline constexpr std::array kProcessFields = {
 
 /// A process of acid_model.py with a person's file: what it is asked over a socket, in the words of
 /// docs/GRADIENT_PROCESS.md, it answers with arrays in shared memory. It ends when this object
-/// does, or when this process ends, however it does. One thread at a time.
+/// does, or when this process ends, however it does, and with it all that it started. One thread at
+/// a time.
 class ModelProcess {
  public:
   /// Starts it, and does not wait. `options` have the fields above; the libraries that it loads are
@@ -49,27 +51,41 @@ class ModelProcess {
 
   /// Asks, and waits for the answer. Throws Error: what the person's code raised, with file and
   /// line; that it took too long, with the line that it was at; or that the process died, with
-  /// Exit::lost once it has answered a first time, for another may do better.
+  /// Exit::lost where another may do better: it has answered before, or something killed it.
   nlohmann::json ask(const nlohmann::json& request);
   /// The two halves of it.
   void send(const nlohmann::json& request);
   nlohmann::json receive();
 
+  /// Reads of an answer what docs/GRADIENT_PROCESS.md says is there: Error where it is not.
+  template <class Read>
+  auto understand(Read read) const {
+    try {
+      return read();
+    } catch (const nlohmann::json::exception& error) {
+      fail_answer(error.what());
+    }
+  }
+
   const std::string& file() const { return file_; }
 
  private:
-  void start(const std::string& interpreter, int threads);
-  void read_exactly(char* to, std::size_t bytes, double deadline_seconds);
+  void start(int threads);
+  void read_exactly(char* to, std::size_t bytes);
+  void wait_for(short events);
   [[noreturn]] void fail_late();
   [[noreturn]] void fail_dead();
+  [[noreturn]] void fail_answer(const std::string& how) const;
   std::string was_at() const;
+  std::optional<int> status_within(double seconds);
   int end(double patience_seconds);
 
-  const std::string file_;
+  const std::string file_, interpreter_;
   const double timeout_seconds_;
   const SharedMemory& memory_;
-  Descriptor socket_, lifeline_, words_;
+  Descriptor socket_, lifeline_, words_, has_ended_;
   pid_t pid_ = -1;
+  double deadline_ = 0;  // of the answer
   bool has_answered_ = false;
   nlohmann::json asked_;  // the request that has no answer yet
 };

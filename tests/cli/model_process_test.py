@@ -119,14 +119,16 @@ class Lab:
                 continue
         return found
 
-    def expect_alone(self):
+    def expect_alone(self, after="it"):
         """Nothing that was started is left; what is being killed gets a moment."""
         for _ in range(100):
-            left = self.processes("acid")
+            left = self.processes("")
             if not left:
                 return
             time.sleep(0.05)
-        raise SystemExit(f"FAILED: left running: {left}")
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        raise SystemExit(f"FAILED: left running after {after}: {left}")
 
 
 # ---- NumPy --------------------------------------------------------------------------------------
@@ -504,7 +506,143 @@ def check_recipes(lab):
               lab.acid("run", "broken.toml", "--set", 'task.partition="sorted"', code=1))
 
 
+# Children of every kind: of pools, in groups and sessions of their own, one that holds the socket and
+# one that hears no signal.
+PARENT = GOOD.replace("def dataset():", """
+import concurrent.futures, multiprocessing, os, signal, subprocess, sys, time
+def dataset():
+    global pool
+    pool = concurrent.futures.ProcessPoolExecutor(1)
+    pool.submit(abs, 1).result()
+    with multiprocessing.Pool(1) as other:
+        other.map(abs, [1])
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            DEAF
+            time.sleep(1000)
+        os._exit(0)
+""".lstrip()).replace(RETURNS, """
+    times.append(1)
+    if len(times) > 2:  # in a run, after what it tries first
+        LATER
+""" + RETURNS) + "times = []\n"
+SLOW = "open('begun', 'w').close(); time.sleep(0.05)"
+
+
+def kill(name, which):
+    """Those of the processes with that name, in the order in which they were started."""
+    def strike(lab, _):
+        for pid in sorted(lab.processes(name))[which]:
+            os.kill(pid, signal.SIGKILL)
+    return strike
+
+
+def send(number):
+    return lambda _, process: process.send_signal(number)
+
+
+ALL = slice(None)
+# What a gradient does, the command's more, its exit code, what is said, and what is done to it.
+ENDINGS = {
+    "its end": ("pass", [], 0, "", None),
+    "an error": ("raise KeyError(3)", [], 1, "KeyError: 3", None),
+    "its death": ("os._exit(3)", [], 1, "exit code 3 during gradient 0", None),
+    "a timeout": ("time.sleep(1000)", ["--set", "task.model.timeout_seconds=1.5"], 1, "took longer", None),
+    "^C": (SLOW, [], 130, "", send(signal.SIGINT)),
+    "SIGTERM": (SLOW, [], 130, "", send(signal.SIGTERM)),
+    "SIGKILL of acid": (SLOW, [], -9, "", send(signal.SIGKILL)),
+    "SIGKILL of acid-worker": (SLOW, [], 1, "SIGKILL", kill("acid-worker", ALL)),
+    "SIGKILL of the first keeper": (SLOW, [], 1, "signal 9", kill("acid_model", slice(0, 1))),
+    "SIGKILL of its keeper": ("os.kill(os.getppid(), 9)", [], 1, "signal 9", None),
+}
+
+
+def check_endings(lab):
+    """Nothing that a model started outlives acid, and acid waits for nothing of it."""
+    recipe = lab.recipe("parent.toml", "parent.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    for name, (later, more, code, said, strike) in ENDINGS.items():
+        deaf = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if name == "its end" else "pass"
+        lab.write("parent.py", PARENT.replace("LATER", later).replace("DEAF", deaf))
+        begun = lab.folder / "begun"
+        begun.unlink(missing_ok=True)
+        process = lab.start("run", recipe, "--force", "--set", "execution.max_restarts=0", *more)
+        while strike and not begun.exists() and process.poll() is None:
+            time.sleep(0.01)
+        if strike:
+            strike(lab, process)
+        try:
+            _, messages = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            messages = "nothing in 30 s"
+        if name != "SIGKILL of acid":  # which ends later than it
+            expect(not lab.processes("sleep"), f"there are processes when acid has ended: {name}")
+        lab.expect_alone(name)
+        expect(process.returncode == code, f"{name}: exit code {process.returncode}\n{messages}")
+        expect_in(said, messages)
+
+
+def check_killed_at_start(lab):
+    """Nobody's fault: a plan says so, a run starts again."""
+    recipe = lab.recipe("killed.toml", "killed.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    strike = "    if os.path.exists('strike'): os.unlink('strike'); os.kill(os.getpid(), 9)\n"
+    lab.write("killed.py", "import os\n" + GOOD.replace(START, strike + START))
+    lab.write("strike", "")
+    messages = lab.acid("plan", recipe, code=1)
+    expect_in("signal 9 (Killed) during its start; the recipe is not at fault", messages)
+    expect("correct" not in messages, messages)
+    count = "    with open('starts', 'a') as file: file.write('x')\n"
+    strike = "    if os.path.getsize('starts') == int(os.environ['AT']): os.kill(os.getpid(), 9)\n"
+    lab.write("killed.py", "import os\n" + GOOD.replace(START, count + strike + START))
+    starts = lab.folder / "starts"
+    os.environ["AT"] = "99"
+    starts.write_text("")
+    lab.acid("plan", recipe)
+    os.environ["AT"] = str(starts.stat().st_size + 1)  # after the plan
+    starts.write_text("")
+    lab.acid("run", recipe)
+    expect_in("signal 9 (Killed) during its start; restarting", lab.messages)
+
+
+# What stands in gradient(), and what is said, within seconds.
+ANSWERS = [
+    ("write(struct.pack('<I', 2**32 - 1))", "it announced 4294967295 bytes"),
+    ("write(struct.pack('<I', 5) + b'hello')", "it is no JSON object"),
+    ("write(struct.pack('<I', 2) + b'{}')", "key 'without_gradient' not found"),
+    ("raise ValueError(b'caf\\xe9'.decode('utf-8', 'surrogateescape'))", "ValueError: caf"),
+    ("raise ValueError(10**8 * 'x')", "characters …"),
+    ("if os.fork() == 0: return 1.0, {'w': x['w']}", None),  # a child that comes back
+]
+WRITES = """
+import os, socket, struct
+def write(data):
+    for descriptor in range(3, 30):
+        try:
+            socket.socket(fileno=os.dup(descriptor)).send(data)
+        except OSError:
+            pass
+"""
+
+
+def check_answers(lab):
+    """What a process says is not trusted."""
+    recipe = lab.recipe("answers.toml", "answers.py", dataset=OWN, workers=1, algorithm="ar-sgd",
+                        more="timeout_seconds = 20.0")
+    for line, said in ANSWERS:
+        lab.write("answers.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}") + WRITES)
+        began = time.time()
+        lab.acid("run", recipe, code=1 if said else 0)
+        expect(time.time() - began < 10, f"{line}: {time.time() - began} s")
+        expect_in(said or "", lab.messages)
+        expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
+
+
 def errors_part(lab):
+    check_endings(lab)
+    check_killed_at_start(lab)
+    check_answers(lab)
     check_broken(lab)
     check_death(lab)
     check_recipes(lab)
