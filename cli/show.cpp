@@ -16,7 +16,8 @@ struct ShowOptions {
 
 Exit show(const Session& session, const ShowOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
-  const RunDetail detail = run_detail(store, resolve_run(store, options.run));
+  RunDetail detail = run_detail(store, resolve_run(store, options.run));
+  look_at_files(store, detail);
   if (options.format.json)
     print_json(to_json(detail));
   else
