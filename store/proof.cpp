@@ -29,7 +29,7 @@ constexpr const char* kAttempts =
     " iif(a.outcome IS NULL, a.heartbeat, a.ended), coalesce(a.outcome, 'interrupted'),"
     " iif(a.outcome IS NULL, 'process ' || a.pid || ' on host ' || a.host || ' was gone',"
     " a.message), a.valid_until_tick, a.valid_until_chunk, a.gradients, a.normalised_time,"
-    " a.seconds, a.bytes, a.environment, a.seeds, c.number, a.changed"
+    " a.seconds, a.bytes, a.environment, a.seeds, a.resumed_from, c.number, a.changed"
     " FROM attempts a LEFT JOIN checkpoints c ON c.id = a.resumed_from WHERE a.run = ?1"
     " ORDER BY a.number";
 constexpr const char* kFiles =
@@ -79,7 +79,7 @@ constexpr const char* kModels =
     " JOIN artifacts f ON f.attempt = a.id AND a.valid_until_tick IS NULL"
     " WHERE a.run = ?1 ORDER BY a.number, f.position";
 constexpr const char* kVerifications =
-    "SELECT a.number, v.time, v.host, v.equal, v.message, c.number, v.environment, v.proof"
+    "SELECT a.number, v.time, v.host, v.equal, v.message, v.checkpoint, c.number, v.environment, v.proof"
     " FROM attempts a JOIN verifications v ON v.attempt = a.id"
     " LEFT JOIN checkpoints c ON c.id = v.checkpoint WHERE a.run = ?1 ORDER BY v.id";
 
@@ -101,7 +101,7 @@ const std::array kLeftParts{
 
 void add_series(const Connection& connection, std::int64_t run, RowDigest& digest) {
   Statement series(connection,
-                   "SELECT s.id, coalesce(a.valid_until_tick, s.last_tick) FROM attempts a"
+                   "SELECT s.id, coalesce(a.valid_until_tick, 9223372036854775807) FROM attempts a"
                    " JOIN series s ON s.attempt = a.id"
                    " WHERE a.run = ? AND coalesce(a.valid_until_tick, 1) > 0"
                    " ORDER BY a.number, s.worker, s.metric");
