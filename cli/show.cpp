@@ -18,11 +18,17 @@ struct ShowOptions {
   Format format;
 };
 
+RunDetail looked_at(const Store& store, const std::string& id) {
+  RunDetail detail = run_detail(store, id);
+  look_at_files(store, detail);
+  return detail;
+}
+
 // Many runs are a list; all that is known of each is more than a person reads.
 Exit show_all(const Store& store, const AskedRuns& asked, const ShowOptions& options) {
   if (options.format.json) {
     nlohmann::json runs = nlohmann::json::array();
-    for (const std::string& id : asked.ids) runs.push_back(to_json(run_detail(store, id)));
+    for (const std::string& id : asked.ids) runs.push_back(to_json(looked_at(store, id)));
     print_json({{"schema_version", kJsonSchemaVersion}, {"runs", runs}});
     return Exit::ok;
   }
@@ -36,7 +42,7 @@ Exit show(const Session& session, const ShowOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked = resolve_shown(store, options.run);
   if (asked.ids.size() > 1) return show_all(store, asked, options);
-  const RunDetail detail = run_detail(store, resolve_run(store, options.run));
+  const RunDetail detail = looked_at(store, resolve_run(store, options.run));
   if (options.format.json)
     print_json(to_json(detail));
   else

@@ -95,7 +95,7 @@ std::vector<ExperimentSummary> list_experiments(const Store& store) {
     run.driver = select.text(8);
     run.topology = select.text(9);
     run.workers = static_cast<int>(select.integer(10, 1, kMostWorkers, "run " + run.id));
-    run.state = state_from_name(select.text(11));
+    run.state = stored_state(select, 11, "run " + run.id);
     if (run.state == RunState::running && dead.contains(run.id)) run.state = RunState::interrupted;
     experiments.back().runs.push_back(std::move(run));
   }

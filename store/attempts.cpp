@@ -121,7 +121,8 @@ RunVersion version_now(const Connection& connection, std::int64_t run) {
   RunVersion version;
   version.attempts = static_cast<std::size_t>(attempts.integer(0));
   if (version.attempts > 0)
-    version.state = attempts.is_null(1) ? RunState::interrupted : state_from_name(attempts.text(1));
+    version.state =
+        attempts.is_null(1) ? RunState::interrupted : stored_state(attempts, 1, "a run");
   Statement newest(connection,
                    "SELECT coalesce(max(c.number), 0) FROM checkpoints c"
                    " JOIN attempts a ON a.id = c.attempt WHERE a.run = ? AND c.superseded = 0");
@@ -192,7 +193,7 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
   const Connection& connection = impl_->connection();
   sqlite::once_unlocked([&] {
     Transaction transaction(connection, Transaction::Kind::write);
-    run_of(connection, attempt);
+    const std::int64_t run = run_of(connection, attempt);
     const Position& position = result.position;
     // Also when the supervisor gave it up for dead: what the attempt says of itself counts more.
     // One that failed may not know how far it was; then the last progress stands.
@@ -204,6 +205,7 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
               position.normalised_time, position.seconds, position.bytes, attempt)
         .run();
     insert_result(connection, attempt, result);
+    seal_left(connection, run);
     transaction.commit();
   });
 }
@@ -213,16 +215,18 @@ void Store::add_verification(const std::string& run_id, const Verification& veri
   sqlite::once_unlocked([&] {
     Transaction transaction(connection, Transaction::Kind::write);
     const std::int64_t run = run_number(connection, run_id, folder());
+    const ChangeOfLeft change(connection, run, kVerificationsPart);
     Statement(connection,
               "INSERT INTO verifications (attempt, time, host, equal, message, checkpoint,"
               " environment, proof) SELECT id, ?, ?, ?, ?, ?, ?, ? FROM attempts WHERE run = ?"
               " ORDER BY number DESC LIMIT 1")
         .bind(utc_now(), Lease::of_this_process().host, verification.equal, verification.message,
               verification.from, json_text(verification.environment),
-              verification.proof.empty() ? proof_of(connection, run) : verification.proof, run)
+              verification.proof.empty() ? proof_of(left_of(connection, run)) : verification.proof,
+              run)
         .run();
     ACID_ASSERT(connection.changes() == 1, "run {} was never executed", run_id);
-    seal_what_is_not(connection, run);
+    change.made();
     transaction.commit();
   });
 }
@@ -232,14 +236,17 @@ void Store::mark_interrupted(const std::string& run_id, std::int64_t pid,
   const Connection& connection = impl_->connection();
   const Lease here = Lease::of_this_process();
   Transaction transaction(connection, Transaction::Kind::write);
+  const std::int64_t run = run_number(connection, run_id, folder());
+  const ChangeOfLeft change(connection, run, kExecutionPart);
   Statement(connection,
             "UPDATE attempts AS a SET outcome = 'interrupted', message = ?,"
             " ended = coalesce(ended, ?)"
-            " WHERE run = (SELECT number FROM runs WHERE id = ?) AND pid = ? AND host = ?"
+            " WHERE run = ? AND pid = ? AND host = ?"
             " AND boot_id = ? AND (outcome IS NULL OR (? AND outcome = 'interrupted' AND"
             " number = (SELECT max(number) FROM attempts WHERE run = a.run)))")
-      .bind(message, utc_now(), run_id, pid, here.host, here.boot_id, knows_better)
+      .bind(message, utc_now(), run, pid, here.host, here.boot_id, knows_better)
       .run();
+  if (connection.changes() > 0) change.made();
   transaction.commit();
 }
 

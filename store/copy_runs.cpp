@@ -5,6 +5,7 @@
 #include "engine/base/digest.hpp"
 #include "store/files.hpp"
 #include "store/impl.hpp"
+#include "store/proof.hpp"
 #include "store/queries.hpp"
 
 namespace acid {
@@ -54,13 +55,25 @@ void copy_rows(const Connection& from, const Connection& to, const std::string& 
 }
 
 std::vector<std::string> tables_of(const Connection& connection) {
-  // Without those of SQLite's own, whose names no other table may have.
+  // Without those of SQLite's own, whose names no other table may have, and the seal of the lists.
   Statement select(connection,
                    "SELECT name FROM sqlite_schema WHERE type = 'table'"
-                   " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name");
+                   " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'store_seal'"
+                   " ORDER BY name");
   std::vector<std::string> tables;
   while (select.step()) tables.push_back(select.text(0));
   return tables;
+}
+
+/// The copy may have fewer experiments and runs: that it has these is sealed anew, but only where
+/// it was as it was written that they are there.
+void seal_copies(const Connection& from, const Connection& to) {
+  Statement select(to, "SELECT number FROM experiments");
+  std::vector<std::int64_t> experiments;
+  while (select.step()) experiments.push_back(select.integer(0));
+  for (const std::int64_t experiment : experiments)
+    if (broken_experiment(from, experiment).empty()) seal_experiment(to, experiment);
+  if (lists_are_sealed(from)) seal_lists(to);
 }
 
 std::string numbers_of(const Connection& connection, const std::vector<std::string>& run_ids) {
@@ -108,6 +121,7 @@ void copy_runs(const Store& store, const AskedRuns& asked, const std::string& fo
     const std::string experiments = json_text(asked.experiments);
     for (const std::string& table : tables_of(from)) copy_rows(from, to, table, runs, experiments);
     to.execute("UPDATE checkpoints SET removed = created WHERE removed IS NULL");
+    seal_copies(from, to);
     copying.commit();
   }
   const Store copy(folder, Store::Access::read);

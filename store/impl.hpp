@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -11,6 +12,14 @@
 #include "store/store.hpp"
 
 namespace acid {
+
+/// Which seals hold, of what runs share: found once for many runs, as long as nothing is written.
+struct KnownSeals {
+  std::string moment;
+  /// By number: broken_experiment().
+  std::unordered_map<std::int64_t, std::vector<std::string>> experiments;
+  std::optional<bool> lists;
+};
 
 /// What a Store holds. For this folder only.
 struct Store::Impl {
@@ -22,10 +31,15 @@ struct Store::Impl {
   }
   const sqlite::Connection& connection() const { return reading ? *reading : writing->get(); }
   sqlite::Connection& connection() { return reading ? *reading : writing->get(); }
+  /// Empty when something was written meanwhile.
+  KnownSeals& known_seals() const;
 
   std::string folder;
   std::optional<sqlite::Connection> reading;  // exactly one of the two
   std::optional<WritingConnection> writing;
+
+ private:
+  mutable KnownSeals known_seals_;
 };
 
 /// An attempt that has not ended goes on while its process lives. Of a process that cannot be seen
@@ -77,6 +91,9 @@ std::vector<std::int64_t> stored_counts(const sqlite::Statement& row, int column
                                         std::string_view whose);
 std::vector<std::string> stored_texts(const sqlite::Statement& row, int column,
                                       std::string_view whose);
+
+/// A state by its name. Throws likewise.
+RunState stored_state(const sqlite::Statement& row, int column, std::string_view whose);
 
 /// The id of a run, which becomes the name of a folder and a file: 12 digits of a digest. Throws
 /// StoreError otherwise.

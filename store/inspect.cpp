@@ -81,6 +81,18 @@ std::vector<BadFile> bad_files(const std::string& folder, const Connection& conn
   return found;
 }
 
+std::vector<std::string> altered_files(const std::string& folder, const Connection& connection,
+                                       const std::string& run) {
+  std::vector<std::string> altered;
+  for (const NamedFile& file : named_files(connection)) {
+    if (file.superseded || file.run != run) continue;
+    if (const std::optional<BadFile> bad = check_file(folder, file);
+        bad && bad->harm != Harm::missing)
+      altered.push_back(bad->what);
+  }
+  return altered;
+}
+
 bool can_be_let_go_of(const BadFile& bad) {
   return bad.harm == Harm::altered && bad.file.kind == NamedFile::Kind::checkpoint &&
          !bad.file.live;
@@ -183,33 +195,41 @@ void look_at_files(const std::string& folder, const Connection& connection, Find
                         "repairing deletes it", true});
 }
 
-// Lists, comparisons and reports print what was asked for, and by which label.
-void look_at_words(const Connection& connection, Findings& findings) {
-  std::vector<std::pair<std::int64_t, std::string>> runs;
-  Statement select(connection, "SELECT number, id FROM runs ORDER BY number");
-  while (select.step()) runs.emplace_back(select.integer(0), select.text(1));
-  for (const auto& [number, id] : runs)
-    for (const std::string& broken : broken_seals(connection, number, /*all_sealed=*/false))
-      findings.push_back({fmt::format("run {}: {}", id, broken),
-                          "somebody altered the database; go back to a copy of the folder", false});
+// Only the newest verification of a run's newest attempt is of what there is now.
+bool differs_from_verified(const Connection& connection, std::int64_t run, const Left& left) {
+  Statement select(connection,
+                   "SELECT proof FROM verifications WHERE equal AND proof IS NOT NULL"
+                   " AND id = (SELECT max(v.id) FROM verifications v JOIN attempts a"
+                   "  ON a.id = v.attempt WHERE a.run = ?1"
+                   "  AND a.number = (SELECT max(number) FROM attempts WHERE run = ?1))");
+  return select.bind(run).step() && select.text(0) != proof_of(left);
 }
 
-// Only the newest verification of a run's newest attempt is of what there is now.
-void look_at_verified(const Connection& connection, Findings& findings) {
-  Statement select(connection,
-                   "SELECT a.run, r.id, v.proof FROM verifications v"
-                   " JOIN attempts a ON a.id = v.attempt JOIN runs r ON r.number = a.run"
-                   " WHERE v.equal AND v.proof IS NOT NULL"
-                   " AND v.id = (SELECT max(id) FROM verifications WHERE attempt = a.id)"
-                   " AND a.number = (SELECT max(number) FROM attempts WHERE run = a.run)"
-                   " ORDER BY a.run");
-  while (select.step())
-    if (proof_of(connection, select.integer(0)) != select.text(2))
-      findings.push_back(
-          {fmt::format("run {}: what it left is not what was verified", select.text(1)),
-           fmt::format("somebody altered the database; 'acid verify {}' finds what",
-                       select.text(1)),
-           false});
+// What lists, comparisons and reports print.
+void look_at_seals(const Connection& connection, Findings& findings) {
+  const auto found = [&](std::string what) {
+    findings.push_back({std::move(what), kAltered, false});
+  };
+  const auto rows = [&](const char* query) {
+    std::vector<std::pair<std::int64_t, std::string>> all;
+    for (Statement select(connection, query); select.step();)
+      all.emplace_back(select.integer(0), select.text(1));
+    return all;
+  };
+  {
+    const Transaction one_view(connection, Transaction::Kind::read);
+    if (!lists_are_sealed(connection)) found(kBrokenLists);
+    for (const auto& [number, id] : rows("SELECT number, id FROM experiments ORDER BY number"))
+      for (std::string& broken : broken_experiment(connection, number)) found(std::move(broken));
+  }
+  for (const auto& [number, id] : rows("SELECT number, id FROM runs ORDER BY number")) {
+    const Transaction one_view(connection, Transaction::Kind::read);
+    const Left left = left_of(connection, number);
+    std::vector<std::string> broken = broken_run(connection, number, left);
+    if (broken.empty() && differs_from_verified(connection, number, left))
+      broken.push_back(kNotWhatWasVerified);
+    for (const std::string& one : broken) found(fmt::format("run {}: {}", id, one));
+  }
 }
 
 // What is refused where it is read; and lists and comparisons read summaries instead of the values.
@@ -240,7 +260,9 @@ void end_stale_attempts(const Connection& connection, std::vector<std::string>& 
                 " message = 'process ' || pid || ' on host ' || host || ' was gone' WHERE id = ?");
   for (const OpenAttempt& attempt : open_attempts(connection)) {
     if (attempt.goes_on) continue;
+    const ChangeOfLeft change(connection, run_of(connection, attempt.id), kExecutionPart);
     end.bind(attempt.id).run();
+    change.made();
     done.push_back("ended as interrupted: " + describe(attempt));
   }
   transaction.commit();
@@ -280,6 +302,15 @@ void remove_orphans(const std::string& folder, const Connection& connection,
 
 }  // namespace
 
+void look_at_files(const Store& store, RunDetail& run) {
+  if (run.verifications.empty()) return;
+  const std::vector<std::string> altered =
+      altered_files(store.folder(), store.impl().connection(), run.summary.id);
+  if (altered.empty()) return;
+  for (VerificationRow& row : run.verifications)
+    if (row.altered.empty()) row.altered = altered.front();
+}
+
 Findings inspect_store(const Store& store) {
   const Connection& connection = store.impl().connection();
   Findings findings;
@@ -291,8 +322,7 @@ Findings inspect_store(const Store& store) {
   add(findings, "attempts", [&](Findings& into) { look_at_attempts(connection, into); });
   add(findings, "files", [&](Findings& into) { look_at_files(store.folder(), connection, into); });
   add(findings, "runs", [&](Findings& into) { look_at_runs(store, into); });
-  add(findings, "labels and recipes", [&](Findings& into) { look_at_words(connection, into); });
-  add(findings, "what was verified", [&](Findings& into) { look_at_verified(connection, into); });
+  add(findings, "seals", [&](Findings& into) { look_at_seals(connection, into); });
   if (!sound)
     for (StoreFinding& finding : findings) {
       // Rows that were lost would make orphans of files that are needed.

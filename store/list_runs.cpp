@@ -48,7 +48,7 @@ RunSummary summary_of_row(const Statement& row, const std::unordered_set<std::st
   run.seed = static_cast<std::uint64_t>(row.integer(5));
   run.digest = row.text(6);
   run.group = row.text(7);
-  run.state = state_from_name(row.text(8));
+  run.state = stored_state(row, 8, whose);
   run.message = row.text(9);
   run.driver = row.text(10);
   run.topology = row.text(11);

@@ -10,6 +10,7 @@
 
 #include "engine/base/folders.hpp"
 #include "store/folder_lock.hpp"
+#include "store/proof.hpp"
 #include "store/schema.hpp"
 #include "store/schema_sql.hpp"
 
@@ -21,13 +22,13 @@ using sqlite::Connection;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr std::array kMigrations{std::string_view(kSchemaSql),  std::string_view(kSchema2Sql),
-                                 std::string_view(kSchema3Sql), std::string_view(kSchema4Sql),
-                                 std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
-                                 std::string_view(kSchema7Sql), std::string_view(kSchema8Sql)};
+constexpr std::array kMigrations{
+    std::string_view(kSchemaSql),  std::string_view(kSchema2Sql), std::string_view(kSchema3Sql),
+    std::string_view(kSchema4Sql), std::string_view(kSchema5Sql), std::string_view(kSchema6Sql),
+    std::string_view(kSchema7Sql), std::string_view(kSchema8Sql), std::string_view(kSchema9Sql)};
 // Of the schema that all of them make together, so that a store is compared without executing them.
 constexpr std::string_view kSchemaDigest =
-    "b28b0539764e3cdf03113aa8c934efe5cadca05941539bd5ef2add9e7a38f1af";
+    "ba1c0aebbef5adac4aea14341b5bd61d137e618b2891953a0ff20803a7d7ce18";
 constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {
@@ -122,6 +123,7 @@ void migrate(const Connection& connection, std::span<const std::string_view> scr
   refuse_other_schema(connection, scripts.first(static_cast<std::size_t>(version)));
   for (std::int64_t next = version; next < target; ++next)
     connection.execute(std::string(scripts[static_cast<std::size_t>(next)]));
+  if (version > 0 && is_all(scripts)) seal_again(connection);
   connection.execute(
       fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, target));
   transaction.commit();

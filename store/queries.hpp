@@ -76,8 +76,8 @@ struct VerificationRow {
   std::optional<int> from;  // number of the checkpoint it started from
   nlohmann::json environment;
   /// What is not as it was then, of values, events and all else that the run left, its settings,
-  /// labels and recipes: "its label in experiment 1a2b3c4d5e6f is not as it was written". Empty:
-  /// nothing, so that what was verified is what is there.
+  /// labels and recipes: "its event log is not as it was written". Empty: nothing, so that what was
+  /// verified is what is there; of files only look_at_files() knows.
   std::string altered;
 };
 
@@ -163,12 +163,16 @@ const VerificationRow* decisive_verification(const RunDetail& run);
 
 /// A digest of what counts of all that a run's attempts left. Takes as long as reading it.
 std::string verified_state(const Store& store, const std::string& run_id);
-/// What of a run's settings, of its labels and of the recipes that asked for it was altered since
-/// acid wrote it, a sentence each. Empty: nothing, or an earlier acid wrote it and kept no digest.
+/// What of a run's settings, of its labels, of the recipes that asked for it, of which runs these
+/// have and, once it has ended, of what it left was altered since acid wrote it, a sentence each.
+/// Empty: nothing.
 std::vector<std::string> altered_words(const Store& store, const std::string& run_id);
 
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);
+/// Says in its verifications when a checkpoint or the final model is there and is not the file that
+/// was written. Reads these files; where there is no verification, none.
+void look_at_files(const Store& store, RunDetail& run);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);
 /// run_summaries(), but where several experiments share a run, it is the one's, by id, name and

@@ -134,7 +134,7 @@ std::optional<AttemptResult> newest_result(const Connection& connection,
   AttemptResult result;
   const std::string whose = "run " + run_id;
   if (select.is_null(1)) select.refuse(1, whose, "none, beside a result");
-  result.state = state_from_name(select.text(1));
+  result.state = stored_state(select, 1, whose);
   result.message = select.text(2);
   result.position = {select.integer(3, 0, kMostGradients, whose), select.real(4), select.real(5),
                      select.integer(6, 0, kMostBytes, whose)};
@@ -173,15 +173,15 @@ std::vector<LogLine> log_of(const Connection& connection, const std::string& run
 
 /// What cannot be counted as verified any more: see VerificationRow::altered.
 std::string altered_since(const std::string& proof, const std::string& now,
-                          const std::vector<std::string>& broken_seals) {
+                          const std::vector<std::string>& broken) {
   if (proof.empty()) return "an earlier acid verified it, which kept no digest of what it verified";
-  if (proof != now)
-    return "what the run left (values, events, log, digests, results) is not what was verified";
-  return broken_seals.empty() ? std::string() : broken_seals.front();
+  if (!broken.empty()) return broken.front();
+  return proof == now ? "" : kNotWhatWasVerified;
 }
 
-std::vector<VerificationRow> verifications_of(const Connection& connection, std::int64_t attempt,
+std::vector<VerificationRow> verifications_of(const Store& store, std::int64_t attempt,
                                               std::int64_t run) {
+  const Connection& connection = store.impl().connection();
   Statement select(connection,
                    "SELECT v.time, v.host, v.equal, v.message, c.number, v.environment, v.proof"
                    " FROM verifications v LEFT JOIN checkpoints c ON c.id = v.checkpoint"
@@ -199,8 +199,9 @@ std::vector<VerificationRow> verifications_of(const Connection& connection, std:
     if (!select.is_null(4)) row.from = static_cast<int>(select.integer(4));
     row.environment = stored_object(select, 5, "a verification");
     if (rows.empty()) {
-      now = proof_of(connection, run);
-      broken = broken_seals(connection, run, /*all_sealed=*/true);
+      const Left left = left_of(connection, run);
+      now = proof_of(left);
+      broken = broken_seals(store, run, left);
     }
     row.altered = altered_since(select.text(6), now, broken);
     rows.push_back(std::move(row));
@@ -220,12 +221,13 @@ std::int64_t number_of(const Store& store, const std::string& run_id) {
 
 std::string verified_state(const Store& store, const std::string& run_id) {
   const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
-  return proof_of(store.impl().connection(), number_of(store, run_id));
+  return proof_of(left_of(store.impl().connection(), number_of(store, run_id)));
 }
 
 std::vector<std::string> altered_words(const Store& store, const std::string& run_id) {
   const Transaction one_view(store.impl().connection(), Transaction::Kind::read);
-  return broken_seals(store.impl().connection(), number_of(store, run_id), /*all_sealed=*/false);
+  const std::int64_t run = number_of(store, run_id);
+  return broken_seals(store, run, left_of(store.impl().connection(), run));
 }
 
 RunVersion version_of(const RunDetail& run) {
@@ -255,8 +257,7 @@ RunDetail run_detail(const Store& store, const std::string& run_id) {
     detail.seeds = stored_object(newest, 1, whose);
     detail.file_digests = detail.attempts.back().file_digests;
     detail.holdings = holdings_of(connection, newest.integer(0), whose);
-    detail.verifications =
-        verifications_of(connection, newest.integer(0), number_of(store, run_id));
+    detail.verifications = verifications_of(store, newest.integer(0), number_of(store, run_id));
   }
   return detail;
 }

@@ -1,118 +1,227 @@
 #include <fmt/format.h>
 
-#include "engine/base/digest.hpp"
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "store/impl.hpp"
 #include "store/proof.hpp"
+#include "store/row_digest.hpp"
 
 namespace acid {
 namespace {
 
+using nlohmann::json;
 using sqlite::Connection;
 using sqlite::Statement;
 
 constexpr const char* kSealedOfRun =
-    "SELECT seal, id, digest, group_digest, algorithm, seed, driver, topology, workers,"
-    " budget_gradients, settings, plan FROM runs WHERE number = ?1";
-// Searches and comparisons came later: where there is none, seals are those of before.
+    "SELECT number, id, digest, group_digest, algorithm, seed, driver, topology, workers,"
+    " budget_gradients, settings, plan, created FROM runs WHERE number = ?1";
 constexpr const char* kSealedOfExperiment =
-    "SELECT seal, id, name, recipe_path, recipe_text, recipe_digest, overrides,"
-    " command_line || coalesce(char(10) || search, '')"
-    " || coalesce(char(10, 10) || comparison, '') FROM experiments WHERE number = ?1";
+    "SELECT number, id, name, recipe_path, recipe_text, recipe_digest, overrides, command_line,"
+    " created, search, comparison FROM experiments WHERE number = ?1";
+constexpr const char* kSealedOfMembers =
+    "SELECT m.position, r.digest FROM experiment_runs m JOIN runs r ON r.number = m.run"
+    " WHERE m.experiment = ?1 ORDER BY m.position";
 constexpr const char* kSealedOfMember =
-    "SELECT m.seal, e.id, m.position, r.digest,"
-    " m.label || iif(m.role = '', '', char(10) || m.role) FROM experiment_runs m"
+    "SELECT e.id, m.position, r.digest, m.label, m.role FROM experiment_runs m"
     " JOIN experiments e ON e.number = m.experiment JOIN runs r ON r.number = m.run"
     " WHERE m.experiment = ?1 AND m.position = ?2";
+// Newest attempt of run ?1.
+constexpr const char* kNewestAttempt =
+    "FROM attempts WHERE run = ?1 AND number = (SELECT max(number) FROM attempts WHERE run = ?1)";
 
-/// Of the row that a statement is at, whose first column is the seal it has.
-std::string seal_of(const Statement& row) {
-  std::string bytes;
-  row.append_row(bytes, 1);
-  return sha256_hex(std::string_view(bytes));
+template <class... Keys>
+std::string digest_of(const Connection& connection, std::initializer_list<const char*> queries,
+                      const Keys&... keys) {
+  RowDigest digest(connection);
+  for (const char* query : queries) digest.add(query, keys...);
+  return digest.hex();
 }
 
-class SealCheck {
- public:
-  SealCheck(const Connection& connection, bool all_sealed)
-      : connection_(connection), all_sealed_(all_sealed) {}
+std::string digest_of_run(const Connection& connection, std::int64_t run) {
+  return digest_of(connection, {kSealedOfRun}, run);
+}
+std::string digest_of_experiment(const Connection& connection, std::int64_t experiment) {
+  return digest_of(connection, {kSealedOfExperiment, kSealedOfMembers}, experiment);
+}
+std::string digest_of_member(const Connection& connection, std::int64_t experiment,
+                             std::int64_t position) {
+  return digest_of(connection, {kSealedOfMember}, experiment, position);
+}
+std::string digest_of_lists(const Connection& connection) {
+  return digest_of(connection, {"SELECT number, id FROM experiments ORDER BY number",
+                                "SELECT number, digest FROM runs ORDER BY number",
+                                "SELECT experiment, position, run FROM experiment_runs"
+                                " ORDER BY experiment, position"});
+}
 
-  template <class... Key>
-  void look(const char* query, const std::string& what, const Key&... key) {
-    Statement row(connection_, query);
-    if (!row.bind(key...).step()) return;
-    if (row.is_null(0) ? all_sealed_ : row.text(0) != seal_of(row))
-      broken.push_back(what + " is not as it was written");
-  }
+/// The first column of the only row; empty when it is NULL or there is no row.
+template <class... Keys>
+std::string stored(const Connection& connection, std::string_view query, const Keys&... keys) {
+  Statement select(connection, query);
+  select.bind(keys...);
+  return select.step() ? select.text(0) : "";
+}
+
+std::string seal_of_left(const Connection& connection, std::int64_t run) {
+  return stored(connection, fmt::format("SELECT seal {}", kNewestAttempt), run);
+}
+
+void store_seal_of_left(const Connection& connection, std::int64_t run, const std::string& seal) {
+  Statement(connection,
+            fmt::format("UPDATE attempts SET seal = ?2 WHERE id = (SELECT id {})", kNewestAttempt))
+      .bind(run, seal)
+      .run();
+}
+
+/// The newest attempt has never been ended: while nobody has verified it either, it has no seal.
+bool may_lack_seal(const Connection& connection, std::int64_t run) {
+  return !stored(connection,
+                 fmt::format("SELECT 1 {} AND outcome IS NULL AND NOT EXISTS"
+                             " (SELECT 1 FROM verifications v WHERE v.attempt = attempts.id)",
+                             kNewestAttempt),
+                 run)
+              .empty();
+}
+
+json parsed(const std::string& seal) {
+  json parts = json::parse(seal, nullptr, /*allow_exceptions=*/false);
+  return parts.is_object() ? parts : json::object();
+}
+
+std::string not_as_written(std::string_view what) {
+  return fmt::format("{} is not as it was written", what);
+}
+
+/// What of that which its attempts left is not as it was written.
+std::vector<std::string> broken_parts(const Connection& connection, std::int64_t run,
+                                      const Left& left) {
+  const std::string seal = seal_of_left(connection, run);
+  if (seal == json(left).dump()) return {};
   std::vector<std::string> broken;
-
- private:
-  const Connection& connection_;
-  const bool all_sealed_;
-};
+  if (seal.empty() && (may_lack_seal(connection, run) ||
+                       stored(connection, fmt::format("SELECT 1 {}", kNewestAttempt), run).empty()))
+    return broken;
+  const json parts = parsed(seal);
+  for (const auto& [part, digest] : left)
+    if (parts.value(part, json()) != json(digest))
+      broken.push_back(not_as_written(title_of_part(part)));
+  if (broken.empty() || broken.size() == left.size())
+    return {not_as_written("the seal of what it left")};
+  return broken;
+}
 
 }  // namespace
 
 void seal_run(const Connection& connection, std::int64_t run) {
-  Statement row(connection, kSealedOfRun);
-  row.bind(run).step();
-  const std::string seal = seal_of(row);
-  row.reset();
-  Statement(connection, "UPDATE runs SET seal = ? WHERE number = ?").bind(seal, run).run();
+  Statement(connection, "UPDATE runs SET seal = ? WHERE number = ?")
+      .bind(digest_of_run(connection, run), run)
+      .run();
 }
 
 void seal_experiment(const Connection& connection, std::int64_t experiment) {
-  Statement row(connection, kSealedOfExperiment);
-  row.bind(experiment).step();
-  const std::string seal = seal_of(row);
-  row.reset();
   Statement(connection, "UPDATE experiments SET seal = ? WHERE number = ?")
-      .bind(seal, experiment)
+      .bind(digest_of_experiment(connection, experiment), experiment)
       .run();
-  Statement count(connection,
-                  "SELECT coalesce(max(position), -1) FROM experiment_runs WHERE experiment = ?");
-  count.bind(experiment).step();
-  const std::int64_t last = count.integer(0);
-  Statement member(connection, kSealedOfMember);
-  Statement update(connection,
-                   "UPDATE experiment_runs SET seal = ? WHERE experiment = ? AND position = ?");
-  for (std::int64_t position = 0; position <= last; ++position) {
-    if (!member.bind(experiment, position).step()) continue;  // a run that was listed before
-    const std::string own = seal_of(member);
-    member.reset();
-    update.bind(own, experiment, position).run();
-  }
 }
 
-void seal_what_is_not(const Connection& connection, std::int64_t run) {
-  Statement unsealed(connection, "SELECT 1 FROM runs WHERE number = ? AND seal IS NULL");
-  if (unsealed.bind(run).step()) seal_run(connection, run);
-  unsealed.reset();
-  // An earlier acid wrote an experiment as a whole.
-  Statement older(connection,
-                  "SELECT number FROM experiments WHERE seal IS NULL AND number IN"
-                  " (SELECT experiment FROM experiment_runs WHERE run = ?)");
-  std::vector<std::int64_t> experiments;
-  for (older.bind(run); older.step();) experiments.push_back(older.integer(0));
-  for (const std::int64_t experiment : experiments) seal_experiment(connection, experiment);
+void seal_member(const Connection& connection, std::int64_t experiment, std::int64_t position) {
+  Statement(connection, "UPDATE experiment_runs SET seal = ? WHERE experiment = ? AND position = ?")
+      .bind(digest_of_member(connection, experiment, position), experiment, position)
+      .run();
 }
 
-std::vector<std::string> broken_seals(const Connection& connection, std::int64_t run,
-                                      bool all_sealed) {
-  SealCheck check(connection, all_sealed);
-  check.look(kSealedOfRun, "what was asked for (settings, plan, identity)", run);
+void seal_members(const Connection& connection, std::int64_t experiment) {
+  Statement select(connection, "SELECT position FROM experiment_runs WHERE experiment = ?");
+  std::vector<std::int64_t> positions;
+  for (select.bind(experiment); select.step();) positions.push_back(select.integer(0));
+  for (const std::int64_t position : positions) seal_member(connection, experiment, position);
+}
+
+void seal_lists(const Connection& connection) {
+  Statement(connection, "INSERT OR REPLACE INTO store_seal VALUES (1, ?)")
+      .bind(digest_of_lists(connection))
+      .run();
+}
+
+void seal_left(const Connection& connection, std::int64_t run) {
+  store_seal_of_left(connection, run, json(left_of(connection, run)).dump());
+}
+
+ChangeOfLeft::ChangeOfLeft(const Connection& connection, std::int64_t run, std::string part)
+    : connection_(connection), run_(run), part_(std::move(part)) {
+  killed_ = may_lack_seal(connection, run) && seal_of_left(connection, run).empty();
+  sound_ = parsed(seal_of_left(connection, run)).value(part_, json()) ==
+           json(part_of(connection, run, part_));
+}
+
+void ChangeOfLeft::made() const {
+  if (killed_) return seal_left(connection_, run_);
+  if (!sound_) return;
+  json parts = parsed(seal_of_left(connection_, run_));
+  parts[part_] = part_of(connection_, run_, part_);
+  store_seal_of_left(connection_, run_, parts.dump());
+}
+
+KnownSeals& Store::Impl::known_seals() const {
+  const std::string moment = fmt::format("{} {}", connection().pragma("data_version"),
+                                         stored(connection(), "SELECT total_changes()"));
+  if (moment != known_seals_.moment) known_seals_ = {moment, {}, {}};
+  return known_seals_;
+}
+
+bool lists_are_sealed(const Connection& connection) {
+  const std::string seal = stored(connection, "SELECT seal FROM store_seal");
+  if (!seal.empty()) return seal == digest_of_lists(connection);
+  return stored(connection, "SELECT 1 FROM experiments UNION ALL SELECT 1 FROM runs LIMIT 1")
+      .empty();
+}
+
+std::vector<std::string> broken_experiment(const Connection& connection, std::int64_t experiment) {
+  Statement select(connection, "SELECT id, seal FROM experiments WHERE number = ?");
+  if (!select.bind(experiment).step()) return {};
+  const std::string id = select.text(0);
+  std::vector<std::string> broken;
+  if (select.text(1) != digest_of_experiment(connection, experiment))
+    broken.push_back(not_as_written(
+        fmt::format("the recipe of experiment {} (text, digest, overrides, name) or the list of "
+                    "its runs",
+                    id)));
   Statement members(connection,
-                    "SELECT m.experiment, m.position, e.id FROM experiment_runs m"
-                    " JOIN experiments e ON e.number = m.experiment WHERE m.run = ?"
-                    " ORDER BY m.experiment");
-  members.bind(run);
-  while (members.step()) {
-    check.look(kSealedOfMember, fmt::format("its label in experiment {}", members.text(2)),
-               members.integer(0), members.integer(1));
-    check.look(
-        kSealedOfExperiment,
-        fmt::format("the recipe of experiment {} (text, digest, overrides, name)", members.text(2)),
-        members.integer(0));
+                    "SELECT m.position, m.seal, r.id FROM experiment_runs m"
+                    " JOIN runs r ON r.number = m.run WHERE m.experiment = ? ORDER BY m.position");
+  for (members.bind(experiment); members.step();)
+    if (members.text(1) != digest_of_member(connection, experiment, members.integer(0)))
+      broken.push_back(not_as_written(fmt::format(
+          "the label of run {} in experiment {} (or its role there)", members.text(2), id)));
+  return broken;
+}
+
+std::vector<std::string> broken_run(const Connection& connection, std::int64_t run,
+                                    const Left& left) {
+  std::vector<std::string> broken = broken_parts(connection, run, left);
+  if (stored(connection, "SELECT seal FROM runs WHERE number = ?", run) !=
+      digest_of_run(connection, run))
+    broken.insert(broken.begin(), not_as_written("what was asked for (settings, plan, identity)"));
+  return broken;
+}
+
+std::vector<std::string> broken_seals(const Store& store, std::int64_t run, const Left& left) {
+  const Connection& connection = store.impl().connection();
+  KnownSeals& known = store.impl().known_seals();
+  std::vector<std::string> broken = broken_run(connection, run, left);
+  Statement experiments(connection,
+                        "SELECT experiment FROM experiment_runs WHERE run = ? ORDER BY experiment");
+  for (experiments.bind(run); experiments.step();) {
+    const std::int64_t number = experiments.integer(0);
+    const auto [found, is_new] = known.experiments.try_emplace(number);
+    if (is_new) found->second = broken_experiment(connection, number);
+    broken.insert(broken.end(), found->second.begin(), found->second.end());
   }
-  return std::move(check.broken);
+  if (!known.lists) known.lists = lists_are_sealed(connection);
+  if (!*known.lists) broken.push_back(kBrokenLists);
+  return broken;
 }
 
 }  // namespace acid

@@ -1,5 +1,6 @@
 #include "store/store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -27,8 +28,12 @@ std::int64_t share_run(const sqlite::Connection& connection, const RunRecord& ru
   if (known.bind(run.digest).step()) {
     const std::int64_t number = known.integer(0);
     if (live.count(known.text(1)) > 0) return number;
-    Statement(connection, "UPDATE runs SET settings = ?, plan = ? WHERE number = ?")
-        .bind(json_text(run.settings), json_text(run.plan), number)
+    // The other columns are what its digest stands for, whatever somebody made of them.
+    Statement(connection,
+              "UPDATE runs SET settings = ?, plan = ?, group_digest = ?, algorithm = ?, seed = ?,"
+              " driver = ?, topology = ?, workers = ?, budget_gradients = ? WHERE number = ?")
+        .bind(json_text(run.settings), json_text(run.plan), run.group, run.algorithm, run.seed,
+              run.driver, run.topology, run.workers, run.budget_gradients, number)
         .run();
     seal_run(connection, number);
     return number;
@@ -99,6 +104,13 @@ std::vector<std::string> stored_texts(const Statement& row, int column, std::str
   return texts;
 }
 
+RunState stored_state(const Statement& row, int column, std::string_view whose) {
+  const std::string name = row.text(column);
+  const auto known = std::ranges::find(kStateNames, name);
+  if (known == kStateNames.end()) row.refuse(column, whose, fmt::format("'{}'", name));
+  return static_cast<RunState>(known - kStateNames.begin());
+}
+
 std::string stored_run_id(const Statement& row, int column) {
   constexpr std::size_t kDigits = 12;
   std::string id = row.text(column);
@@ -127,6 +139,7 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
   const sqlite::Connection& connection = impl_->connection();
   Transaction transaction(connection, Transaction::Kind::write);
   const std::string now = utc_now();
+  const bool lists_were_sound = lists_are_sealed(connection);
   // Replaced as a whole: it becomes the newest, and holds what its recipe compiles to now.
   Statement(connection, "DELETE FROM experiments WHERE id = ?").bind(experiment.id).run();
   Statement insert(connection,
@@ -150,6 +163,8 @@ void Store::add_experiment(const ExperimentRecord& experiment, const std::vector
               runs[position].label, runs[position].is_search ? "search" : "")
         .run();
   seal_experiment(connection, number);
+  seal_members(connection, number);
+  if (lists_were_sound) seal_lists(connection);
   transaction.commit();
 }
 

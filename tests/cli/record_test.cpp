@@ -10,6 +10,7 @@
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/sealed.hpp"
 
 namespace acid::test {
 namespace {
@@ -65,7 +66,7 @@ struct RecordedRun {
     return select.step() ? select.text(0) : "nothing";
   }
   void alter(const std::string& sql) const {
-    Store(folder.path("acid-store"), Store::Access::write).impl().connection().execute(sql);
+    write_as_acid(folder.path("acid-store"), sql);
   }
 };
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "store/impl.hpp"
 #include "tests/catch.hpp"
 #include "tests/crash/bench.hpp"
 #include "tests/crash/recipes.hpp"
+#include "tests/sealed.hpp"
 
 using namespace acid::test;
 
@@ -27,10 +27,9 @@ TEST_CASE("a run goes on with or without a log as it was begun, whatever the rec
     wait_at_most(bench, running, kPatienceSeconds);
     interrupted = bench.runs()[0]["state"] != "finished";
     if (by_an_older_acid)
-      acid::Store(bench.path("acid-store"), acid::Store::Access::write)
-          .impl()
-          .connection()
-          .execute("UPDATE attempts SET environment = json_remove(environment, '$.event_log')");
+      acid::test::write_as_acid(
+          bench.path("acid-store"),
+          "UPDATE attempts SET environment = json_remove(environment, '$.event_log')");
     const Result resumed = bench.run(events(!log));
     INFO((log ? "with a log: " : "without: ") << resumed.err);
     REQUIRE(resumed.code == 0);

@@ -156,7 +156,7 @@ TEST_CASE("a store whose schema is not acid's is refused, by whoever opens it, a
 }
 
 TEST_CASE("a store that says it is older than it is is not migrated") {
-  for (const int version : {0, 1, 2, 3}) {
+  for (const int version : {0, 1, 2, 3, 8}) {
     const Altered altered;
     altered.with(fmt::format("PRAGMA user_version = {}", version));
     CHECK_THAT(error_of(altered.temp.store(), Store::Access::write),

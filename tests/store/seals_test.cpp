@@ -1,6 +1,12 @@
 // What somebody changes in a store by hand: a verification counts no longer, and labels, recipes
 // and settings are not taken for what acid wrote.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "store/copy_runs.hpp"
 #include "store/maintenance.hpp"
+#include "store/open.hpp"
 #include "tests/catch.hpp"
 #include "tests/store/story.hpp"
 
@@ -47,35 +53,46 @@ std::vector<std::string> findings_in(const Store& store,
 TEST_CASE("a verification counts as long as nothing of what it proved has changed, and no longer") {
   Verified story;
   CHECK(story.altered().empty());
-  // Each alteration, and its undoing.
-  for (const auto& [sql, undone] : {
-           std::pair{"UPDATE points SET value = value * 2", "UPDATE points SET value = value / 2"},
-           std::pair{"UPDATE series SET last = last * 2, best = best * 2",
-                     "UPDATE series SET last = last / 2, best = best / 2"},
-           std::pair{"UPDATE ticks SET seconds = seconds + 1 WHERE tick = 4",
-                     "UPDATE ticks SET seconds = 0.4 WHERE tick = 4"},
-           std::pair{"UPDATE event_chunks SET first = first + 1",
-                     "UPDATE event_chunks SET first = first - 1"},
-           std::pair{"UPDATE log SET text = 'fine ' || text",
-                     "UPDATE log SET text = substr(text, 6)"},
-           std::pair{"UPDATE checkpoints SET last_tick = last_tick + 1",
-                     "UPDATE checkpoints SET last_tick = last_tick - 1"},
-           std::pair{"UPDATE results SET exchanges_drawn = 8",
-                     "UPDATE results SET exchanges_drawn = 7"},
-           std::pair{"UPDATE edges SET exchanges = 4", "UPDATE edges SET exchanges = 3"},
-           std::pair{"UPDATE worker_spans SET worker = 1 - worker + 10",
-                     "UPDATE worker_spans SET worker = 1 - worker + 10"},
-           std::pair{"UPDATE attempts SET environment = '{\"host\":\"there\"}'",
-                     "UPDATE attempts SET environment = '{\"host\":\"here\"}'"},
+  // Each alteration, its undoing, and what is said.
+  for (const auto& [sql, undone, found] : {
+           std::tuple{"UPDATE points SET value = value * 2", "UPDATE points SET value = value / 2",
+                      "the record of its values"},
+           std::tuple{"UPDATE series SET last = last * 2, best = best * 2",
+                      "UPDATE series SET last = last / 2, best = best / 2",
+                      "the record of its values"},
+           std::tuple{"UPDATE ticks SET seconds = seconds + 1 WHERE tick = 4",
+                      "UPDATE ticks SET seconds = 0.4 WHERE tick = 4", "where its samples lie"},
+           std::tuple{"UPDATE event_chunks SET first = first + 1",
+                      "UPDATE event_chunks SET first = first - 1", "its event log"},
+           std::tuple{"UPDATE log SET text = 'fine ' || text",
+                      "UPDATE log SET text = substr(text, 6)", "its log"},
+           std::tuple{"UPDATE checkpoints SET last_tick = last_tick + 1",
+                      "UPDATE checkpoints SET last_tick = last_tick - 1", "its checkpoints"},
+           std::tuple{"UPDATE results SET exchanges_drawn = 8",
+                      "UPDATE results SET exchanges_drawn = 7", "its results"},
+           std::tuple{"UPDATE edges SET exchanges = 4", "UPDATE edges SET exchanges = 3",
+                      "its edges"},
+           std::tuple{"UPDATE worker_spans SET worker = 1 - worker + 10",
+                      "UPDATE worker_spans SET worker = 1 - worker + 10", "its workers' time"},
+           std::tuple{"UPDATE attempts SET environment = '{\"host\":\"there\"}'",
+                      "UPDATE attempts SET environment = '{\"host\":\"here\"}'", "its attempts"},
+           std::tuple{"UPDATE verifications SET message = message || ' of it'",
+                      "UPDATE verifications SET message = 'all'", "its verifications"},
        }) {
     INFO(sql);
-    CHECK_THAT(story.altered_by(sql), ContainsSubstring("is not what was verified"));
-    CHECK(findings_in(story.store, "is not what was verified").size() == 1);
+    CHECK_THAT(story.altered_by(sql),
+               ContainsSubstring(found) && ContainsSubstring("is not as it was written"));
+    CHECK(findings_in(story.store, found).size() == 1);
     CHECK(story.altered_by(undone).empty());
   }
-  CHECK(findings_in(story.store, "verified").empty());
+  CHECK(findings_in(story.store).empty());
+  // Neither a seal nor a proof that is gone is one that holds.
   CHECK_THAT(story.altered_by("UPDATE verifications SET proof = NULL"),
              ContainsSubstring("an earlier acid"));
+  CHECK(findings_in(story.store).size() == 1);
+  Verified other;
+  CHECK_THAT(other.altered_by("UPDATE attempts SET seal = NULL"), ContainsSubstring("the seal"));
+  CHECK(findings_in(other.store).size() == 1);
 }
 
 TEST_CASE("what acid itself changes later leaves a verification as it is") {
@@ -97,7 +114,7 @@ TEST_CASE("labels, recipes and settings that somebody changed are found, and nam
   CHECK(altered_words(story.store, id).empty());
   for (const auto& [sql, undone, found] :
        {std::tuple{"UPDATE experiment_runs SET label = label || 'x'",
-                   "UPDATE experiment_runs SET label = 'ad-psgd'", "its label in experiment"},
+                   "UPDATE experiment_runs SET label = 'ad-psgd'", "the label of run"},
         std::tuple{"UPDATE experiments SET recipe_text = recipe_text || ' '",
                    "UPDATE experiments SET recipe_text = substr(recipe_text, 1,"
                    " length(recipe_text) - 1)",
@@ -111,23 +128,177 @@ TEST_CASE("labels, recipes and settings that somebody changed are found, and nam
     CHECK_THAT(words.front(), ContainsSubstring(found));
     const auto findings = findings_in(story.store);
     REQUIRE(findings.size() == 1);
-    CHECK_THAT(findings.front(), ContainsSubstring(id) && ContainsSubstring(found));
+    CHECK_THAT(findings.front(), ContainsSubstring(found));
     CHECK(story.altered_by(undone).empty());
   }
 }
 
-TEST_CASE("rows of an earlier acid have no seal, say nothing, and get one when they are verified") {
+TEST_CASE("a run that leaves an experiment, and text that moves to the next column, are found") {
+  for (const auto& [sql, found] :
+       {std::pair{"DELETE FROM experiment_runs WHERE position = 1", "the list of its runs"},
+        std::pair{"UPDATE experiments SET command_line = command_line || char(10) || search,"
+                  " search = NULL",
+                  "the recipe of experiment"},
+        std::pair{"UPDATE experiments SET search = search || char(10, 10) || comparison,"
+                  " comparison = NULL",
+                  "the recipe of experiment"},
+        std::pair{"UPDATE experiment_runs SET label = label || char(10) || role, role = ''"
+                  " WHERE role <> ''",
+                  "the label of run"},
+        std::pair{"DELETE FROM experiments", "the list of experiments"},
+        std::pair{"DELETE FROM store_seal", "the list of experiments"}}) {
+    INFO(sql);
+    const TempFolder temp;
+    RunRecord tried = make_run(2), other = make_run(3);
+    tried.is_search = true;
+    Store store(temp.store(), Store::Access::write);
+    ExperimentRecord experiment = make_experiment("searched");
+    experiment.search = {{"tried", 1}};
+    experiment.comparison = {{"primary", "eval_loss"}};
+    store.add_experiment(experiment, {make_run(1), other, tried});
+    for (const std::string& id : {make_run(1).id, other.id, tried.id}) {
+      store.end_attempt(begin(store, id), ended_as(RunState::finished));
+      store.add_verification(id, {.equal = true, .message = "", .from = {}, .environment = {}});
+    }
+    CHECK(inspect_store(store).empty());
+    store.impl().connection().execute(sql);
+    CHECK_FALSE(findings_in(store, found).empty());
+    // Also of the run that is not in the experiment any more.
+    std::string said;
+    for (const std::string& id : {other.id, tried.id}) {
+      const std::string one = run_detail(store, id).verifications.back().altered;
+      CHECK((id != other.id || found == std::string("the label of run") || !one.empty()));
+      said += one;
+    }
+    CHECK_THAT(said, ContainsSubstring("is not as it was written"));
+    // Nor does acid make it sound by what it writes next.
+    store.add_experiment(make_experiment("next"), {make_run(4)});
+    CHECK_FALSE(findings_in(store, found).empty());
+  }
+}
+
+TEST_CASE("a run that ended and was never verified is sealed, and one that was killed when it is") {
+  Story story;
+  story.begin();
+  story.steps(1, 2);
+  story.kill();
+  const auto run_it = [&](const char* sql) { story.store.impl().connection().execute(sql); };
+  CHECK(findings_in(story.store).empty());
+  run_it("UPDATE log SET text = 'x'");
+  CHECK(findings_in(story.store).empty());
+  SECTION("by its own end") {
+    story.store.end_attempt(story.attempt_id(), ended_as(RunState::interrupted));
+  }
+  SECTION("by the one who repairs the store") { repair_store(story.store); }
+  SECTION("by the one who verifies it") {
+    story.store.add_verification(story.run.id,
+                                 {.equal = true, .message = "", .from = {}, .environment = {}});
+    repair_store(story.store);
+  }
+  CHECK(findings_in(story.store).empty());
+  run_it("UPDATE ticks SET seconds = seconds + 1 WHERE tick = 1");
+  CHECK(findings_in(story.store).size() == 1);
+  CHECK_THAT(altered_words(story.store, story.run.id).at(0), ContainsSubstring("samples lie"));
+}
+
+TEST_CASE("what was altered stays altered, whatever acid itself changes beside it") {
   Verified story;
-  story.execute(
-      "UPDATE runs SET seal = NULL; UPDATE experiments SET seal = NULL;"
-      " UPDATE experiment_runs SET seal = NULL");
-  CHECK(altered_words(story.store, story.run.id).empty());
-  CHECK_FALSE(story.altered().empty());
+  story.execute("UPDATE log SET text = 'x'; UPDATE verifications SET host = 'y'");
   story.store.add_verification(story.run.id,
-                               {.equal = true, .message = "again", .from = {}, .environment = {}});
-  CHECK(story.altered().empty());
-  CHECK_THAT(story.altered_by("UPDATE experiment_runs SET label = 'x'"),
-             ContainsSubstring("its label"));
+                               {.equal = true, .message = "", .from = {}, .environment = {}});
+  CHECK(findings_in(story.store, "its log").size() == 1);
+  CHECK(findings_in(story.store, "its verifications").size() == 1);
+}
+
+TEST_CASE("a copy of some runs has seals of what it has, and none for what was altered before") {
+  const TempFolder temp;
+  Store store(temp.store(), Store::Access::write);
+  const std::vector<RunRecord> runs{make_run(1), make_run(2), make_run(3)};
+  store.add_experiment(make_experiment("whole"), runs);
+  store.add_experiment(make_experiment("part"), {runs[0]});
+  for (const RunRecord& run : runs) {
+    store.end_attempt(begin(store, run.id), ended_as(RunState::finished));
+    store.add_verification(run.id, {.equal = true, .message = "", .from = {}, .environment = {}});
+  }
+  int copies = 0;
+  const auto copied_after = [&](const char* sql) {
+    store.impl().connection().execute(sql);
+    const std::string folder = fmt::format("{}/copy-{}", temp.path(), ++copies);
+    copy_runs(store, AskedRuns({runs[0].id, runs[1].id}), folder);
+    return Store(folder, Store::Access::write);
+  };
+  Store copy = copied_after("");
+  CHECK(inspect_store(copy).empty());
+  CHECK(run_detail(copy, runs[0].id).verifications.back().altered.empty());
+  copy.impl().connection().execute("DELETE FROM experiment_runs WHERE position = 1");
+  CHECK(findings_in(copy).size() == 2);
+  for (const auto& [sql, found] :
+       {std::pair{"UPDATE runs SET plan = '{}' WHERE seed = 1", "what was asked for"},
+        std::pair{"DELETE FROM experiment_runs WHERE position = 2", "the list of its runs"},
+        std::pair{"UPDATE verifications SET message = 'x'", "its verifications"}})
+    CHECK_FALSE(findings_in(copied_after(sql), found).empty());
+}
+
+class StoreOfVersion8 {
+ public:
+  StoreOfVersion8() {
+    Store(temp_.store() + "-new", Store::Access::write);  // for the folders
+    std::filesystem::rename(temp_.store() + "-new", temp_.store());
+    std::filesystem::remove(temp_.store() + "/store.db");
+    const sqlite::Connection db(temp_.store() + "/store.db", "", sqlite::Connection::Mode::write);
+    migrate(db, migrations().first(8));
+    std::ifstream rows(SOURCE_ROOT "/tests/store/version_8.sql");
+    db.execute("PRAGMA foreign_keys = OFF");
+    db.execute(std::string(std::istreambuf_iterator<char>(rows), {}));
+  }
+  Store after(const std::string& sql = "") const {
+    sqlite::Connection(temp_.store() + "/store.db", "", sqlite::Connection::Mode::write)
+        .execute(sql);
+    return Store(temp_.store(), Store::Access::write);
+  }
+
+ private:
+  TempFolder temp_;
+};
+
+TEST_CASE("seals of an earlier acid are looked at once, when its store comes to this version") {
+  {
+    const StoreOfVersion8 earlier;
+    Store store = earlier.after();
+    CHECK(inspect_store(store).empty());
+    for (const RunSummary& run : list_runs(store))
+      for (const VerificationRow& row : run_detail(store, run.id).verifications)
+        CHECK(row.altered.empty());
+    store.impl().connection().execute("DELETE FROM experiment_runs WHERE position = 0");
+    CHECK(findings_in(store).size() == 2);
+  }
+  for (const auto& [sql, found] :
+       {std::pair{"UPDATE points SET value = 2 WHERE series = 1 AND tick = 2",
+                  "is not what was verified"},
+        std::pair{"UPDATE experiments SET name = 'x'", "the recipe of experiment"},
+        std::pair{"UPDATE experiment_runs SET label = 'x' WHERE position = 0", "the label of run"},
+        std::pair{"UPDATE runs SET plan = '{}' WHERE number = 2", "what was asked for"},
+        std::pair{"UPDATE runs SET seal = 'x' WHERE number = 2", "what was asked for"}}) {
+    INFO(sql);
+    const StoreOfVersion8 earlier;
+    const Store store = earlier.after(sql);
+    CHECK(findings_in(store, found).size() == 1);
+    bool verified = true;
+    for (const RunSummary& run : list_runs(store))
+      for (const VerificationRow& row : run_detail(store, run.id).verifications)
+        verified = verified && row.altered.empty();
+    CHECK_FALSE(verified);
+  }
+  // What had no seal is taken as it is found, and has one from then on.
+  const StoreOfVersion8 earlier;
+  Store store = earlier.after(
+      "UPDATE runs SET seal = NULL; UPDATE experiments SET seal = NULL;"
+      "UPDATE experiment_runs SET seal = NULL");
+  CHECK(inspect_store(store).empty());
+  store.impl().connection().execute("UPDATE experiment_runs SET label = 'x' WHERE position = 0");
+  CHECK(findings_in(store, "the label of run").size() == 1);
+  store.impl().connection().execute("UPDATE runs SET seal = NULL");
+  CHECK(findings_in(store, "what was asked for").size() == 3);
 }
 
 }  // namespace acid::test
