@@ -90,6 +90,16 @@ constexpr const char* kText = R"(batch_size = 2
 model = { kind = "transformer-lm", width = 16, heads = 2, layers = 1 }
 partition = "contiguous")";
 
+constexpr const char* kHubs = "[[algorithms]]\nkind = \"halos\"\nhubs = 2\n";
+constexpr const char* kLattice =
+    "[[algorithms]]\nkind = \"ad-psgd\"\ncodec = { kind = \"lattice\", spacing = 0.01 }\n";
+// In a program of a person's, whose processes go with the run's, however it ends.
+constexpr const char* kPython = R"(batch_size = 4
+model = { kind = "python", file = ")" SOURCE_ROOT R"(/docs/examples/numpy_model.py",
+          options = { features = 16, hidden = 8, classes = 4 } })";
+constexpr const char* kVectors = "{ kind = \"gaussian-mixture\", dimension = 16, classes = 4 }";
+constexpr const char* kSearch = "[search]\noptimizer.learning_rate = [0.01, 0.02]\nseeds = [9]\n";
+
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
@@ -124,6 +134,19 @@ std::vector<Variant> virtual_variants() {
                          .rest = kNetwork,
                          .gradients = 8'000})},
   };
+  for (const char* algorithms : {kHubs, kLattice})
+    variants.push_back({algorithms, recipe({.algorithms = algorithms,
+                                            .optimizer = "learning_rate = 0.01",
+                                            .rest = kNetwork})});
+  variants.push_back({"a search", recipe({.algorithms = algorithm("ad-psgd", 1),
+                                          .dataset = kLogistic,
+                                          .rest = kSearch,
+                                          .gradients = 15'000,
+                                          .batch = "batch_size = 8\nvalidation = 0.25"})});
+  variants.push_back({"a program in Python", recipe({.algorithms = algorithm("a2cid2", 1),
+                                                     .dataset = kVectors,
+                                                     .gradients = 2'000,
+                                                     .batch = kPython})});
   if (!there_is_torch()) return variants;
   variants.push_back({"a2cid2 on images that are changed at random",
                       recipe({.algorithms = algorithm("a2cid2", 1),
@@ -147,6 +170,15 @@ std::vector<Variant> threads_variants() {
       {"a server", recipe({.algorithms = algorithm("a-psgd"),
                            .optimizer = "learning_rate = 0.01",
                            .rest = kThreads})},
+      {"hubs",
+       recipe({.algorithms = kHubs, .optimizer = "learning_rate = 0.01", .rest = kThreads})},
+      {"a lattice",
+       recipe({.algorithms = kLattice, .optimizer = "learning_rate = 0.01", .rest = kThreads})},
+      {"a program in Python", recipe({.algorithms = algorithm("a2cid2", 1),
+                                      .dataset = kVectors,
+                                      .rest = kThreads,
+                                      .gradients = 2'000,
+                                      .batch = kPython})},
       {"ad-psgd", recipe({.algorithms = algorithm("ad-psgd", 2), .rest = kThreads})},
       {"ar-sgd", recipe({.algorithms = algorithm("ar-sgd"), .rest = kThreads})},
       {"d-psgd on logistic", recipe({.algorithms = algorithm("d-psgd"),
@@ -165,7 +197,8 @@ std::vector<Variant> mpi_variants() {
             {.algorithms = algorithm(kind, rate), .rest = kMpi, .gradients = 9'000, .workers = 3}),
         2};
   };
-  return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0)};
+  return {variant("a2cid2", 1), variant("ar-sgd", 0), variant("ad-psgd", 2), variant("d-psgd", 0),
+          variant("a-psgd", 0)};
 }
 
 std::string plain_recipe() {
