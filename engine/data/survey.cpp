@@ -117,6 +117,7 @@ class Doubts {
   void look_at_inputs(const SplitFacts& split) {
     constexpr double kMostByte = 255;
     constexpr std::int64_t kFeaturesOfImages = 64;
+    constexpr double kLargeInImages = 10;
     if (split.not_finite > 0)
       add(split.inputs,
           fmt::format("{} of {} {} looked at have numbers that are not finite", split.not_finite,
@@ -134,12 +135,15 @@ class Doubts {
           fmt::format("{} of {} {} looked at have the inputs of an earlier one", split.repeats,
                       split.looked_at, split.unit),
           "remove what is there twice, unless inputs repeat by their nature");
-    if (!info_.shape.tokens && split.whole && split.least >= 0 && split.most > kMostByte / 2 &&
-        split.most <= kMostByte && split.features >= kFeaturesOfImages)
+    const bool bytes = split.whole && split.least >= 0 && split.most > kMostByte / 2 &&
+                       split.most <= kMostByte && split.features >= kFeaturesOfImages;
+    const bool image = info_.shape.height > 1;
+    if (!info_.shape.tokens && (bytes || (image && split.magnitude > kLargeInImages)))
       add(split.inputs,
-          fmt::format("inputs are whole numbers up to {:.0f}, like bytes that nobody scaled",
-                      split.most),
-          "divide them by 255, or save them as uint8, which acid divides");
+          fmt::format("inputs are from {:.3g} to {:.3g}, as bytes are that nobody scaled",
+                      split.least, split.most),
+          "divide them by 255, or save them as uint8, which acid divides; a mean and deviation of "
+          "the recipe are of what is divided then");
   }
 
   // Borders of images may be black in all of them.

@@ -428,8 +428,10 @@ MOST_CLASSES = 10_000  # more are numbers of something else
 
 
 def numbers_of(array):
-    """Flat, as a list; None where it has none."""
+    """Flat, as a list; None where it has none, or too many."""
     try:
+        if math.prod(array.shape) > SURVEYED_NUMBERS:
+            return None
         return [float(value) for value in array.reshape(-1).tolist()]
     except (AttributeError, TypeError, ValueError):
         return None

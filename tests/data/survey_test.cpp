@@ -113,10 +113,21 @@ TEST_CASE("tests that are training examples or on another scale are doubted") {
     for (float& value : input) value = std::round(value * 256);
   const Doubts found = doubts_of(look(train, test, kVectors));
   REQUIRE(found.size() == 2);
-  CHECK_THAT(found[0], ContainsSubstring("b: inputs are whole numbers up to 25") &&
-                           ContainsSubstring("like bytes that nobody scaled"));
+  CHECK_THAT(found[0], ContainsSubstring("b: inputs are from 0 to 25") &&
+                           ContainsSubstring("as bytes are that nobody scaled"));
   CHECK_THAT(found[1], ContainsSubstring("b: test inputs are from 0 to 25") &&
                            ContainsSubstring("training inputs from 0"));
+}
+
+TEST_CASE("images that are far from normalised are doubted") {
+  Rows train = rows(20, 64), test = rows(20, 64, 1000);
+  for (Rows* part : {&train, &test})
+    for (auto& input : part->inputs)
+      for (float& value : input) value = (255 * value - 0.5F) / 0.25F;
+  const Doubts found = doubts_of(look(train, test, {1, 8, 8, 2}));
+  REQUIRE(found.size() == 2);
+  CHECK_THAT(found[0], ContainsSubstring("a: inputs are from -2 to 1"));
+  CHECK(look(train, test, kVectors).doubts.empty());  // vectors are of any size
 }
 
 TEST_CASE("classes that tests lack are doubted where they are enough to have them") {
