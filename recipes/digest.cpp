@@ -43,7 +43,7 @@ void add_imports(nlohmann::json& canonical, const nlohmann::json& task, Facts& f
   if (const DatasetEntry* entry = find_dataset(text(dataset, "kind")); entry && entry->in_process)
     add("dataset", facts.dataset(dataset).files);
   if (model.is_object() && find_model(text(model, "kind"))->describe != nullptr)
-    add("model", facts.model(model, dataset).files);
+    add("model", facts.model(task).files);
 }
 
 }  // namespace

@@ -49,12 +49,13 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
   });
 }
 
-const Facts::Model& Facts::model(const nlohmann::json& model, const nlohmann::json& dataset) {
-  return once(models_, {model, dataset}, [&] {
+const Facts::Model& Facts::model(const nlohmann::json& task) {
+  const nlohmann::json &model = task.at("model"), &dataset = task.at("dataset");
+  return once(models_, {model, dataset, looks_at_classes(task.at("partition"))}, [&] {
     const ModelEntry* entry = find_model(text(model, "kind"));
     const ProcessModel found =
         entry->describe != nullptr
-            ? entry->describe(model)
+            ? entry->describe(task)
             : ProcessModel{entry->layout(model, this->dataset(dataset).shape), {}};
     std::vector<std::string> tensors;
     for (const LayoutTensor& tensor : found.layout.parameters)

@@ -37,8 +37,8 @@ class Facts {
     std::vector<std::string> tensors;  // names of its parameters
     std::vector<std::string> files;    // of a person's own program
   };
-  /// A model on a data set.
-  const Model& model(const nlohmann::json& model, const nlohmann::json& dataset);
+  /// The model of a task on its data set.
+  const Model& model(const nlohmann::json& task);
   const Topology& topology(int workers, const nlohmann::json& options);
   /// workers ≥ 2, rate > 0.
   const Spectral& spectral(int workers, const nlohmann::json& topology, double rate);

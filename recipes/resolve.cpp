@@ -35,7 +35,7 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null() && !look_at_process(task)) return;
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
-                 [&] { return facts_.model(task["model"], task["dataset"]); });
+                 [&] { return facts_.model(task); });
   look_at_augmentation(*facts);
   look_at_partition(*facts);
   const json& batch = task["batch_size"];

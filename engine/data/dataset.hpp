@@ -126,6 +126,8 @@ struct PartitionEntry {
   bool by_class = false;  // has no meaning for sequences
 };
 std::span<const PartitionEntry> partition_catalog();
+/// Whether it deals by classes, or what it deals is told by class; `partition` is resolved options.
+bool looks_at_classes(const nlohmann::json& partition);
 
 /// Example indices per worker. `shared` returns one list for all (see Shards::of). The others give
 /// every example to exactly one worker, and, but for `classes` and `quantity`, sizes that differ by

@@ -181,6 +181,11 @@ std::vector<List> deal_quantity(const Split& train, std::size_t workers, double 
 
 std::span<const PartitionEntry> partition_catalog() { return kCatalog; }
 
+bool looks_at_classes(const nlohmann::json& partition) {
+  const std::string kind = text(partition, "kind");
+  return kind != "shared" && kind != "iid";
+}
+
 Shards make_shards(const Split& train, int classes, int workers, const nlohmann::json& partition,
                    const Seeds& seeds) {
   ACID_ASSERT(workers >= 1, "{} workers", workers);

@@ -64,8 +64,9 @@ struct ModelEntry {
   /// take such inputs (a cnn on flat data).
   Network (*build)(const nlohmann::json& options, const DataShape& shape);
   Layout layout(const nlohmann::json& options, const DataShape& shape) const;
-  /// Not null where `build` is, this or the next. Starts the process, throws what it says is wrong.
-  ProcessModel (*describe)(const nlohmann::json& options) = nullptr;
+  /// Not null where `build` is, this or the next. Starts the process of a resolved task's model and
+  /// has it compute on a few of the task's examples; throws what it says is wrong.
+  ProcessModel (*describe)(const nlohmann::json& task) = nullptr;
   /// Loads LibTorch; throws UsageError for a file that cannot be trained on such data.
   StoredModel (*read)(const nlohmann::json& options, const DataShape& shape) = nullptr;
   /// It reads sequences of tokens; layout() refuses other data, and tokens where this is false.

@@ -246,8 +246,7 @@ class ProcessObjective final : public Objective {
   // Who has which examples.
   void deal(bool in_process) {
     Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size_) : 0, memory_);
-    const std::string partition = text(options_.partition, "kind");
-    if (in_process && partition != "shared" && partition != "iid") {
+    if (in_process && looks_at_classes(options_.partition)) {
       lanes_[0].process.ask({{"do", "labels"}, {"at", offset_of(own.data())}});
       classes_ = static_cast<int>(std::ranges::max(own.span())) + 1;
     }

@@ -1,17 +1,114 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/error.hpp"
 #include "engine/models/layout.hpp"
+#include "engine/models/process_task.hpp"
 #include "engine/python/model_process.hpp"
+#include "engine/worker/arena.hpp"
 
 namespace acid {
 namespace {
 
-ProcessModel describe_python(const nlohmann::json& options) {
-  const nlohmann::json told = describe_model(options);
-  ProcessModel model{.layout = layout_told(told), .files = {}};
-  for (const auto& file : told.at("files")) model.files.push_back(file.at(0));
-  return model;
-}
+using nlohmann::json;
+
+constexpr std::int64_t kRows = 8;  // to try with, at first
+
+/// A model's process that is tried out before there is a run: one gradient and one evaluation of a
+/// few examples, its own or, where acid has the data, of zeros.
+class Trial {
+ public:
+  explicit Trial(const json& task) : task_(task), process_(task.at("model"), memory_, 1) {}
+
+  ProcessModel describe() {
+    const json told = process_.ask(start_request(task_.at("model"), memory_, 0, 1));
+    ProcessModel model;
+    process_.understand([&] {
+      model.layout = layout_told(told);
+      for (const auto& file : told.at("files")) model.files.push_back(file.at(0));
+    });
+    x_ = vector(model.layout.parameter_count());
+    g_ = vector(model.layout.parameter_count());
+    buffers_ = vector(model.layout.buffer_count());
+    own_data_ = find_dataset(text(task_.at("dataset"), "kind"))->in_process;
+    try {
+      try_out();
+    } catch (const ModelFileError&) {
+      throw;
+    } catch (const Error& error) {  // zeros may be nothing to compute with
+      if (own_data_ || error.code() == Exit::lost) throw;
+    }
+    return model;
+  }
+
+ private:
+  Arena<float> vector(std::int64_t size) const {
+    return Arena<float>(static_cast<std::size_t>(size), memory_);
+  }
+  template <class T>
+  std::size_t at(const Arena<T>& values) const {
+    return memory_.offset_of(values.data()).value_or(0);
+  }
+
+  void try_out() {
+    json request = start_request(task_.at("model"), memory_, 0, 1);
+    request["file"] = nullptr;
+    const json& dataset = task_.at("dataset");
+    request["data"] = own_data_ ? json{{"file", dataset.at("file")},
+                                       {"options", dataset.at("options")}}
+                                : zeros(dataset);
+    const json told = process_.ask(request);
+    const std::int64_t train =
+        process_.understand([&] { return told.at("train").get<std::int64_t>(); });
+    if (own_data_ && looks_at_classes(task_.at("partition"))) {
+      const Arena<std::int64_t> labels(static_cast<std::size_t>(train), memory_);
+      process_.ask({{"do", "labels"}, {"at", at(labels)}});
+    }
+    process_.ask({{"do", "begin"}, {"x", at(x_)}, {"buffers", at(buffers_)}});
+    const json& batch = task_.at("batch_size");
+    const std::int64_t all = batch.is_number_integer() ? batch.get<std::int64_t>() : kRows;
+    if (all > kRows) {
+      try {
+        return compute(kRows, train);
+      } catch (const Error&) {  // some have a batch's size written down
+        if (process_.has_ended()) throw;
+      }
+    }
+    compute(all, train);
+  }
+
+  json zeros(const json& dataset) {
+    const DataShape shape = find_dataset(text(dataset, "kind"))->inspect(dataset).shape;
+    inputs_ = vector(kRows * shape.features());
+    labels_ = Arena<std::int64_t>(static_cast<std::size_t>(kRows * shape.labels()), memory_);
+    const json part = {{"size", kRows}, {"inputs", at(inputs_)}, {"labels", at(labels_)}};
+    return {{"shape", {shape.channels, shape.height, shape.width}},
+            {"tokens", shape.tokens},
+            {"train", part},
+            {"test", part}};
+  }
+
+  void compute(std::int64_t rows, std::int64_t train) {
+    Arena<std::int64_t> examples(static_cast<std::size_t>(rows), memory_);
+    for (std::int64_t row = 0; row < rows; ++row) examples.data()[row] = row % train;
+    json request = {{"do", "gradient"},  {"worker", 0},
+                    {"step", 0},         {"seed", 0},
+                    {"set", "train"},    {"rows", rows},
+                    {"x", at(x_)},       {"examples", at(examples)},
+                    {"g", at(g_)},       {"buffers", at(buffers_)},
+                    {"check", own_data_}};
+    process_.ask(request);
+    request["do"] = "evaluate";
+    process_.ask(request);
+  }
+
+  const json& task_;
+  const SharedMemory memory_;
+  ModelProcess process_;
+  bool own_data_ = false;
+  Arena<float> x_, g_, buffers_, inputs_;
+  Arena<std::int64_t> labels_;
+};
 
 }  // namespace
 
@@ -20,7 +117,7 @@ ModelEntry python_model() {
           .summary = "what a Python file computes in a process of its own: PyTorch, NumPy, JAX",
           .fields = kProcessFields,
           .build = nullptr,
-          .describe = &describe_python};
+          .describe = [](const json& task) { return Trial(task).describe(); }};
 }
 
 }  // namespace acid

@@ -88,15 +88,60 @@ def shortened(text):
     return f"{text[:half]} … {len(text) - 2 * half} characters … {text[-half:]}"
 
 
-def describe_error(error, user_path):
+# What an exception of a library says of values of a type that it cannot take, and what to do.
+REMEDIES = [
+    (r"scalar type Long but found|scalar types: Long", "classes and tokens are whole numbers: give "
+     "labels.long() or inputs.long(), and where labels are no classes define loss(module, batch)"),
+    (r"Found dtype \w+ but expected|can't be cast to the desired output type|bool tensors? is not",
+     "a loss of numbers, such as mse_loss, takes labels of the outputs' type: give labels.float()"),
+    (r"must have the same dtype|bias type .* should be the same",
+     "a layer takes inputs of its weights' type: give inputs.float()"),
+    (r"Target -?\d+ is out of bounds", "labels are classes from 0, fewer than the module has outputs"),
+    (r"must be Tensor, not (tuple|list|str)|numpy\.(str_|bytes_|object_)",
+     "labels and inputs are numbers, no texts: number the classes, as "
+     "numpy.unique(labels, return_inverse=True)[1] does"),
+    (r"default_collate: batch must contain", "an example is made of tensors, arrays and numbers, "
+     "which transforms.ToTensor() makes of an image"),
+]
+
+
+def types_of(batch):
+    """float32 (8, 3), int64 (8,)."""
+    if isinstance(batch, dict):
+        return ", ".join(f"{name} {types_of(part)}" for name, part in batch.items())
+    if isinstance(batch, (tuple, list)) and batch and not isinstance(batch[0], (str, bytes)):
+        return ", ".join(map(types_of, batch))
+    if hasattr(batch, "dtype"):
+        return f"{str(batch.dtype).replace('torch.', '')} {tuple(batch.shape)}"
+    return f"{type(batch).__name__} of texts" if isinstance(batch, (tuple, list)) else describe(batch)
+
+
+def remedy_for(error, batch):
+    """What acid has to say to an exception of somebody else's."""
+    if isinstance(error, ModuleNotFoundError):
+        return (f"the Python that was used is {sys.executable}, version "
+                f"{platform.python_version()}: install the module there, or name another Python "
+                "with interpreter")
+    if not isinstance(error, (RuntimeError, TypeError, ValueError, IndexError)):
+        return None
+    for said, remedy in REMEDIES:
+        if re.search(said, str(error)):
+            return remedy if batch is None else f"the batch is {types_of(batch)}; {remedy}"
+    return None
+
+
+def describe_error(error, user_path, batch=None):
     """What acid shows: the message, the line in the user's own code, and how it was reached."""
-    found = {"file": user_path, "line": 0, "function": "", "traceback": ""}
+    found = {"file": user_path, "line": 0, "function": "", "traceback": "", "known": False}
     about = called
     if isinstance(error, ModelError):
-        found["message"] = str(error)
+        found.update(message=str(error), known=True)
         about = error.about
     else:
         found["message"] = "".join(traceback.format_exception_only(type(error), error)).strip()
+        remedy = remedy_for(error, batch)
+        if remedy is not None:
+            found.update(message=f"{found['message']}; {remedy}", known=True)
     found["message"] = shortened(found["message"])
     if isinstance(error, SyntaxError) and error.filename and is_local(error.filename):
         found.update(file=error.filename, line=error.lineno or 0,
@@ -828,17 +873,27 @@ class TorchModel:
         self._use(x)
         batch = self._here(batch)
         before = self._look(False)
+        whose = self.own_evaluate or self.loss
         with self.torch.no_grad():
-            if self.own_evaluate is not None:
-                told, whose = call(self.own_evaluate, self.module, batch), self.own_evaluate
-            elif self.loss is not None:
-                told, whose = call(self.loss, self.module, batch), self.loss
+            if whose is not None:
+                told = self._without_gradients(whose, batch)
             else:
                 outputs, labels = self._outputs(batch)
                 loss = self.torch.nn.functional.cross_entropy(outputs, labels)
-                told, whose = (loss, (outputs.argmax(1) == labels).sum()), None
+                told = loss, (outputs.argmax(1) == labels).sum()
         self._refuse_changes(before)
         return evaluation(told, rows, whose)
+
+    def _without_gradients(self, function, batch):
+        try:
+            return call(function, self.module, batch)
+        except RuntimeError as error:
+            if "does not require grad" not in str(error):
+                raise
+            name = getattr(function, "__name__", "the loss")
+            raise ModelError(f"{name}() computes gradients, and acid evaluates without "
+                             "them: let 'with torch.enable_grad():' stand around what does, or "
+                             "define evaluate(module, batch) without it", function) from error
 
 
 class ArrayModel:
@@ -940,6 +995,7 @@ class Host:
         self.memory_descriptor = memory_descriptor
         self.encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
         self.process = os.getpid()
+        self.user = self.batch = None
         self.model = self.sets = self.kit = None
         self.labels_each = 1  # of an example
         self.path = ""
@@ -950,7 +1006,8 @@ class Host:
             try:
                 answer = getattr(self, "do_" + request["do"])(request)
             except BaseException as error:
-                answer = {"error": describe_error(error, self.path)}
+                answer = {"error": describe_error(error, self.path, self.batch)}
+            self.batch = None
             if os.getpid() != self.process:  # a fork of the user's that came back
                 os._exit(0)
             sys.stdout.flush()
@@ -986,14 +1043,14 @@ class Host:
         memory = mmap.mmap(self.memory_descriptor, request["memory_bytes"])
         seed_everything(request["seed"])
         answer = {"protocol": PROTOCOL}
-        main = None
         data = request.get("data") or {}
         if request.get("file"):
-            self.path = main = request["file"]
+            self.path = request["file"]
             answer.update(self._open_model(request, memory))
+        main = self.user.path if self.user else None
         if data.get("file"):
-            same = main == data["file"]
             self.path = data["file"]
+            same = self.user is not None and self.user.path == data["file"]
             user = self.user if same else UserFile(data["file"])
             main = main or data["file"]
             if self.kit is None:
@@ -1039,7 +1096,8 @@ class Host:
 
     def _batch(self, request):
         indices = self.kit.integers(request["examples"], request["rows"])
-        return self.sets[request["set"]].batch(indices)
+        self.batch = self.sets[request["set"]].batch(indices)
+        return self.batch
 
     def do_gradient(self, request):
         seed = request["seed"]

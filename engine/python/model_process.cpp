@@ -206,8 +206,13 @@ json ModelProcess::receive() {
   const json answer = parsed(text);
   asked_ = nullptr;
   if (!answer.is_object()) fail_answer("it is no JSON object");
-  if (answer.contains("error"))
-    throw Error(understand([&] { return message_of(answer["error"]); }));
+  if (answer.contains("error")) {
+    const auto [words, known] = understand([&] {
+      return std::pair(message_of(answer["error"]), answer["error"].value("known", false));
+    });
+    if (known) throw ModelFileError(words);
+    throw Error(words);
+  }
   has_answered_ = true;
   return answer;
 }
@@ -319,11 +324,6 @@ json start_request(const json& options, const SharedMemory& memory, std::uint64_
           {"file", options.at("file")},
           {"options", options.at("options")},
           {"data", nullptr}};
-}
-
-json describe_model(const json& options) {
-  const SharedMemory memory;
-  return ModelProcess(options, memory, 1).ask(start_request(options, memory, 0, 1));
 }
 
 json describe_dataset(const json& options) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/error.hpp"
 #include "engine/base/fields.hpp"
 #include "engine/python/shared_memory.hpp"
 
@@ -34,6 +35,12 @@ inline constexpr std::array kProcessFields = {
           .minimum = 0,
           .minimum_excluded = true,
           .placement = true},
+};
+
+/// A person's file gives what acid cannot take, and the message has acid's words for it. What the
+/// file itself raises is an Error.
+class ModelFileError : public Error {
+  using Error::Error;
 };
 
 /// A process of acid_model.py with a person's file: what it is asked over a socket, in the words of
@@ -68,6 +75,8 @@ class ModelProcess {
   }
 
   const std::string& file() const { return file_; }
+  /// Whether an error has ended it.
+  bool has_ended() const { return pid_ < 0; }
 
  private:
   void start(int threads);
@@ -97,9 +106,7 @@ std::string model_program();
 nlohmann::json start_request(const nlohmann::json& options, const SharedMemory& memory,
                              std::uint64_t seed, int threads);
 
-/// What a process tells of a model's file (parameters, buffers, files) without data, or of a data
-/// set's (train, test, files): it is started for that and ended.
-nlohmann::json describe_model(const nlohmann::json& options);
+/// What a process tells of a data set's file (train, test, files): it is started for that and ended.
 nlohmann::json describe_dataset(const nlohmann::json& options);
 
 }  // namespace acid

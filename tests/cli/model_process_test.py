@@ -398,28 +398,28 @@ BROKEN = [
     (SETS, "    return [], []", "has no examples", 2, 2),
     (SETS, "    return 3, 4", "the train set is int", 2, 2),
     (SETS, "    return (np.ones(20), np.ones(19)), np.ones(3)", "[20, 19] rows", 2, 2),
-    (RETURNS, "    return 1.0", "it must give the loss and a dict", 6, 1),
-    (RETURNS, "    return 1.0, x['w']", "gave gradients of an array", 6, 1),
-    (RETURNS, "    return 1.0, {'v': x['w']}", "the parameters are ['w']", 6, 1),
-    (RETURNS, "    return 1.0, {'w': np.ones(3)}", "has shape (3,), the parameter (2,)", 6, 1),
-    (RETURNS, "    return x['w'], {'w': x['w']}", "it must be one number", 6, 1),
-    (RETURNS, "    return 1.0, {'w': x['w'] / 0}", "the gradient of 'w' is not finite", 6, 1),
-    (RETURNS, "    return float('nan'), {'w': x['w']}", "the loss is nan", 6, 1),
-    (RETURNS, "    x['w'][0] = 3", "read-only", 7, 1),
-    (RETURNS, "    raise SystemExit(0)", "SystemExit", 7, 1),
-    (RETURNS, "    return undefined", "name 'undefined' is not defined", 7, 1),
-    (RETURNS, "    return gradient(x, batch, seed)", "RecursionError", 7, 1),
-    (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 1),
-    (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 1),
-    (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 1),
-    (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 1),
-    (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 1),
-    (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 1),
-    (RIGHT, "    return 0.5, 1, {'loss': 2}\n", "of its own by that", 8, 1),
-    (RIGHT, "    return 0.5, 1, {'top5': 'two'}\n", "it must be one number", 8, 1),
+    (RETURNS, "    return 1.0", "it must give the loss and a dict", 6, 2),
+    (RETURNS, "    return 1.0, x['w']", "gave gradients of an array", 6, 2),
+    (RETURNS, "    return 1.0, {'v': x['w']}", "the parameters are ['w']", 6, 2),
+    (RETURNS, "    return 1.0, {'w': np.ones(3)}", "has shape (3,), the parameter (2,)", 6, 2),
+    (RETURNS, "    return x['w'], {'w': x['w']}", "it must be one number", 6, 2),
+    (RETURNS, "    return 1.0, {'w': x['w'] / 0}", "the gradient of 'w' is not finite", 6, 2),
+    (RETURNS, "    return float('nan'), {'w': x['w']}", "the loss is nan", 6, 2),
+    (RETURNS, "    x['w'][0] = 3", "read-only", 7, 2),
+    (RETURNS, "    raise SystemExit(0)", "SystemExit", 7, 2),
+    (RETURNS, "    return undefined", "name 'undefined' is not defined", 7, 2),
+    (RETURNS, "    return gradient(x, batch, seed)", "RecursionError", 7, 2),
+    (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 2),
+    (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 2),
+    (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 2),
+    (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 2),
+    (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 2),
+    (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 2),
+    (RIGHT, "    return 0.5, 1, {'loss': 2}\n", "of its own by that", 8, 2),
+    (RIGHT, "    return 0.5, 1, {'top5': 'two'}\n", "it must be one number", 8, 2),
     (RIGHT, "    return 0.5, 1, {f'm{len(batch[0]) % 7}': 1}\n", "by the same names, for every", 0, 1),
-    (RIGHT, "    return None\n", "gave None for a loss", 8, 1),
-    (RIGHT, "    return 1 / 0, 1\n", "ZeroDivisionError", 9, 1),
+    (RIGHT, "    return None\n", "gave None for a loss", 8, 2),
+    (RIGHT, "    return 1 / 0, 1\n", "ZeroDivisionError", 9, 2),
     ("def evaluate(", "  def evaluate(", "IndentationError", 8, 2),
     ("import numpy as np", "import numpy as np\nfrom numpy import nothing",
      "cannot import name 'nothing'", 2, 2),
@@ -443,21 +443,21 @@ BROKEN = [
     (SETS, "    return np.ones(20), np.ones(0)", "the test set has no examples", 2, 2),
     (SETS, "    return range(20), np.ones(9) + missing", "name 'missing' is not defined", 3, 2),
     (SETS, "    return np.ones(20), [np.ones(3), np.ones(4)]", "[3, 4] rows", 2, 2),
-    (RETURNS, "    return 1.0, {'w': x['w'], 'v': x['w']}", "gave gradients of ['v', 'w']", 6, 1),
-    (RETURNS, "    return 1.0, {'w': 'text'}", "has shape (), the parameter (2,)", 6, 1),
-    (RETURNS, "    return 1.0, {}", "gave gradients of []", 6, 1),
-    (RETURNS, "    return 1.0, {'w': x['w']}, 3", "it must give the loss and a dict", 6, 1),
-    (RETURNS, "    return None", "it must give the loss and a dict", 6, 1),
-    (RETURNS, "    return 'one', {'w': x['w']}", "it must be one number", 6, 1),
-    (RETURNS, "    return float('inf'), {'w': x['w']}", "the loss is inf", 6, 1),
-    (RETURNS, "    return 1.0, {'w': x['v']}", "KeyError: 'v'", 7, 1),
-    (RETURNS, "    return 1.0, {'w': batch[2]}", "IndexError", 7, 1),
-    (RETURNS, "    raise MemoryError('no room')", "MemoryError: no room", 7, 1),
-    (RETURNS, "    raise KeyboardInterrupt", "KeyboardInterrupt", 7, 1),
-    (RIGHT, "    return 0.5, -1\n", "says that -1 of 8 examples are right", 8, 1),
-    (RIGHT, "    return np.ones(3)\n", "for a loss: it must be one number", 8, 1),
-    (RIGHT, "    return 0.5, 'all'\n", "it must be one number", 8, 1),
-    (RIGHT, "    return 0.5,\n", "gave 1 values", 8, 1),
+    (RETURNS, "    return 1.0, {'w': x['w'], 'v': x['w']}", "gave gradients of ['v', 'w']", 6, 2),
+    (RETURNS, "    return 1.0, {'w': 'text'}", "has shape (), the parameter (2,)", 6, 2),
+    (RETURNS, "    return 1.0, {}", "gave gradients of []", 6, 2),
+    (RETURNS, "    return 1.0, {'w': x['w']}, 3", "it must give the loss and a dict", 6, 2),
+    (RETURNS, "    return None", "it must give the loss and a dict", 6, 2),
+    (RETURNS, "    return 'one', {'w': x['w']}", "it must be one number", 6, 2),
+    (RETURNS, "    return float('inf'), {'w': x['w']}", "the loss is inf", 6, 2),
+    (RETURNS, "    return 1.0, {'w': x['v']}", "KeyError: 'v'", 7, 2),
+    (RETURNS, "    return 1.0, {'w': batch[2]}", "IndexError", 7, 2),
+    (RETURNS, "    raise MemoryError('no room')", "MemoryError: no room", 7, 2),
+    (RETURNS, "    raise KeyboardInterrupt", "KeyboardInterrupt", 7, 2),
+    (RIGHT, "    return 0.5, -1\n", "says that -1 of 8 examples are right", 8, 2),
+    (RIGHT, "    return np.ones(3)\n", "for a loss: it must be one number", 8, 2),
+    (RIGHT, "    return 0.5, 'all'\n", "it must be one number", 8, 2),
+    (RIGHT, "    return 0.5,\n", "gave 1 values", 8, 2),
 ]
 ONE_SCREEN = 24
 
@@ -492,6 +492,9 @@ def check_recipes(lab):
     """What the recipe says wrong is told at its place."""
     lab.write("broken.py", GOOD)
     for more, said in (("interpreter='python3.99'", "cannot start 'python3.99'"),
+                       ("interpreter='/bin/true'", "set interpreter to a Python, version 3.9"),
+                       ("interpreter='cat'", "'cat' ended with exit code 1 before it executed"),
+                       ("interpreter='.'", "cannot start '.'"),
                        ("options={width=3}", "unexpected keyword argument 'width'"),
                        ("options=3", "task.model.options must be a table"),
                        ("timeout_seconds=0", "must be above 0"),
@@ -503,7 +506,11 @@ def check_recipes(lab):
               lab.acid("plan", "broken.toml", "--set", 'execution.device="cuda"', code=2))
     lab.write("broken.py", GOOD.replace(SETS, "    return np.ones((20, 2)), np.ones((8, 2))"))
     expect_in("tells no class of its examples",
-              lab.acid("run", "broken.toml", "--set", 'task.partition="sorted"', code=1))
+              lab.acid("plan", "broken.toml", "--set", 'task.partition="sorted"', code=2))
+    lab.write("broken.py", "import sys\nsys.modules['torch'] = None\nimport torch\n" + GOOD)
+    messages = lab.acid("plan", "broken.toml", code=2)
+    expect_in(f"the Python that was used is {sys.executable}, version 3", messages)
+    expect_in("name another Python with interpreter", messages)
 
 
 # Children of every kind: of pools, in groups and sessions of their own, one that holds the socket and
@@ -606,14 +613,14 @@ def check_killed_at_start(lab):
     expect_in("signal 9 (Killed) during its start; restarting", lab.messages)
 
 
-# What stands in gradient(), and what is said, within seconds.
+# What stands in gradient(), what is said within seconds, and the exit code: 2 of a plan.
 ANSWERS = [
-    ("write(struct.pack('<I', 2**32 - 1))", "it announced 4294967295 bytes"),
-    ("write(struct.pack('<I', 5) + b'hello')", "it is no JSON object"),
-    ("write(struct.pack('<I', 2) + b'{}')", "key 'without_gradient' not found"),
-    ("raise ValueError(b'caf\\xe9'.decode('utf-8', 'surrogateescape'))", "ValueError: caf"),
-    ("raise ValueError(10**8 * 'x')", "characters …"),
-    ("if os.fork() == 0: return 1.0, {'w': x['w']}", None),  # a child that comes back
+    ("write(struct.pack('<I', 2**32 - 1))", "it announced 4294967295 bytes", 2),
+    ("write(struct.pack('<I', 5) + b'hello')", "it is no JSON object", 2),
+    ("write(struct.pack('<I', 2) + b'{}')", "key 'without_gradient' not found", 1),
+    ("raise ValueError(b'caf\\xe9'.decode('utf-8', 'surrogateescape'))", "ValueError: caf", 2),
+    ("raise ValueError(10**8 * 'x')", "characters …", 2),
+    ("if os.fork() == 0: return 1.0, {'w': x['w']}", "", 0),  # a child that comes back
 ]
 WRITES = """
 import os, socket, struct
@@ -630,16 +637,33 @@ def check_answers(lab):
     """What a process says is not trusted."""
     recipe = lab.recipe("answers.toml", "answers.py", dataset=OWN, workers=1, algorithm="ar-sgd",
                         more="timeout_seconds = 20.0")
-    for line, said in ANSWERS:
+    for line, said, code in ANSWERS:
         lab.write("answers.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}") + WRITES)
         began = time.time()
-        lab.acid("run", recipe, code=1 if said else 0)
+        lab.acid("run", recipe, code=code)
         expect(time.time() - began < 10, f"{line}: {time.time() - began} s")
-        expect_in(said or "", lab.messages)
+        expect_in(said, lab.messages)
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
 
 
+def check_trial(lab):
+    """A plan tries few examples at first, and zeros for those that acid has: with these a model may
+    do nothing, but what it gives may not be of another form."""
+    recipe = lab.recipe("trial.toml", "trial.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    whole = "    assert len(batch[1]) == 16\n" + RETURNS
+    lab.write("trial.py", GOOD.replace(RETURNS, whole))
+    lab.acid("plan", recipe, "--set", "task.batch_size=16")
+    expect_in("AssertionError", lab.acid("plan", recipe, "--set", "task.batch_size=15", code=2))
+    recipe = lab.recipe("glyphs.toml", "trial.py", workers=1, algorithm="ar-sgd")
+    spread = "    assert batch[0].std() > 0\n" + RETURNS
+    lab.write("trial.py", GOOD.replace(RETURNS, spread))
+    lab.acid("run", recipe)
+    lab.write("trial.py", GOOD.replace(RETURNS, "    return 1.0"))
+    expect_in("it must give the loss and a dict", lab.acid("plan", recipe, code=2))
+
+
 def errors_part(lab):
+    check_trial(lab)
     check_endings(lab)
     check_killed_at_start(lab)
     check_answers(lab)
@@ -769,8 +793,8 @@ def check_same_as_by_hand(lab, torch):
         lab.acid("run", recipe, "--set", f"optimizer={words}")
         run = lab.shown()
         batches = [[int(word) for word in line.split()]
-                   for line in trace.read_text().splitlines()][2:]
-        expect(len(batches) == 200, f"{len(batches)} minibatches beside the two tried first")
+                   for line in trace.read_text().splitlines()][3:]
+        expect(len(batches) == 200, f"{len(batches)} minibatches beside the three tried first")
         module, loss = by_hand(torch, net, run["seeds"]["init"], batches, optimizer, clip_norm)
         print(f"AR-SGD, {words}: loss {run['metrics']['eval_loss']}, by hand {loss}")
         expect(abs(run["metrics"]["eval_loss"] - loss) <= 1e-5, "another loss")
@@ -926,9 +950,94 @@ def check_data_forms(lab):
         lab.acid("run", recipe)
         loss = lab.shown()["metrics"]["eval_loss"]
         expect(abs(loss - 1) < 1e-6, f"{form}: loss {loss}")
-    messages = lab.acid("run", recipe, "--set", 'task.partition="sorted"', code=1)
+    messages = lab.acid("plan", recipe, "--set", 'task.partition="sorted"', code=2)
     expect_in("tells no class of its examples", messages)
     expect_in("what a dict calls 'label'", messages)
+
+
+# What the loss is, which types the examples have, and what a plan says of it.
+WORDS_MODEL = """
+import numpy as np
+import torch
+from torch import nn
+
+def model():
+    return nn.Linear(3, 2)
+
+def loss(module, batch):
+    LOSS
+
+def dataset():
+    inputs, labels = torch.randn(20, 3), torch.arange(20) % 2
+    FORM
+    return (inputs, labels), (inputs, labels)
+"""
+CROSS = "return nn.functional.cross_entropy(module(batch[0]), batch[1])"
+SQUARES = "return nn.functional.mse_loss(module(batch[0])[:, 0], batch[1])"
+LOGITS = "return nn.functional.binary_cross_entropy_with_logits(module(batch[0])[:, 0], batch[1])"
+PENALTY = ("inputs = batch[0].clone().requires_grad_(); outputs = module(inputs); "
+           "slope, = torch.autograd.grad(outputs.sum(), inputs, create_graph=True); "
+           "return nn.functional.cross_entropy(outputs, batch[1]) + slope.square().mean()")
+TEXTS = "labels = ['cat' if label else 'dog' for label in labels]"
+PAIRS = "pairs = list(zip(inputs, labels)); return pairs, pairs"
+WORDS = [
+    (PENALTY, "pass", ["loss() computes gradients, and acid evaluates without", "enable_grad"]),
+    (CROSS, "labels = labels.float()", ["float32 (8, 3), float32 (8,)", "labels.long()"]),
+    (SQUARES, "pass", ["float32 (8, 3), int64 (8,)", "labels.float()"]),
+    (SQUARES, "labels = labels.double().numpy()", ["float64 (8,)", "labels.float()"]),
+    (LOGITS, "pass", ["int64 (8,)", "labels.float()"]),
+    (LOGITS, "labels = labels > 0", ["bool (8,)", "labels.float()"]),
+    (CROSS, "inputs = inputs.double().numpy()", ["float64 (8, 3)", "inputs.float()"]),
+    (CROSS, "inputs = (inputs * 9).byte()", ["uint8 (8, 3)", "inputs.float()"]),
+    (CROSS, "labels = torch.arange(20) % 3", ["Target 2 is out of bounds", "classes from 0"]),
+    (CROSS, "labels = np.array(['cat', 'dog'] * 10)", ["no texts", "numpy.unique"]),
+    (CROSS, f"{TEXTS}; {PAIRS}", ["float32 (8, 3), ", "of texts; ", "numpy.unique"]),
+    (CROSS, f"labels = [object()] * 20; {PAIRS}", ["default_collate", "is made of tensors"]),
+]
+
+
+def tried_out(lab, path):
+    """What acid_model.py answers to the first gradient and evaluation of a file, in this process."""
+    program = Path(lab.program).parent / "acid_model.py"
+    specification = importlib.util.spec_from_file_location("acid_model", program)
+    acid_model = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(acid_model)
+    memory = os.memfd_create("vectors")
+    os.truncate(memory, 1 << 16)
+    os.pwrite(memory, struct.pack("<8q", *range(8)), 0)  # the examples
+    host = acid_model.Host(None, memory)
+    start = {"protocol": 1, "memory_bytes": 1 << 16, "threads": 1, "seed": 0, "file": str(path),
+             "options": {}, "data": {"file": str(path), "options": {}}}
+    request = {"set": "train", "rows": 8, "examples": 0, "x": 4096, "g": 8192, "buffers": 12288,
+               "seed": 0, "check": True}
+    try:
+        host.do_start(start)
+        host.do_begin(request)
+        host.do_gradient(request)
+        return host.do_evaluate(request)
+    except Exception as error:
+        return {"error": acid_model.describe_error(error, str(path), host.batch)}
+    finally:
+        os.close(memory)
+
+
+def check_words(lab):
+    """What a plan says, in acid's words."""
+    for loss, form, said in WORDS:
+        lab.write("words.py", WORDS_MODEL.replace("LOSS", loss).replace("FORM", form))
+        answer = tried_out(lab, lab.folder / "words.py")
+        expect(answer.get("error", {}).get("known"), f"{loss}, {form}: {answer}")
+        for words in said:
+            expect_in(words, answer["error"]["message"])
+    recipe = lab.recipe("words.toml", "words.py", dataset=OWN, workers=1, algorithm="ar-sgd")
+    lab.write("words.py", WORDS_MODEL.replace("LOSS", WORDS[0][0]).replace("FORM", "pass"))
+    messages = lab.acid("plan", recipe, code=2)
+    for words in (*WORDS[0][2], "words.py:", "words.toml:6"):
+        expect_in(words, messages)
+    remedied = "with torch.enable_grad(): " + PENALTY
+    lab.write("words.py", WORDS_MODEL.replace("LOSS", remedied).replace("FORM", "pass"))
+    answer = tried_out(lab, lab.folder / "words.py")
+    expect("loss" in answer, answer)
 
 
 # What stands before the loss, whether evaluation does it as well, and what is said of it.
@@ -952,7 +1061,7 @@ def check_self_changing(lab):
     for line, said in SELF_CHANGING:
         lab.write("changing.py", start.replace("    return torch.nn.functional",
                                                f"    {line}\n    return torch.nn.functional"))
-        messages = lab.acid("run", recipe, code=1)
+        messages = lab.acid("plan", recipe, code=2)
         expect_in(f"{said} its parameter 'weight'", messages)
         expect_in("parametrize", messages)
         lab.expect_alone()
@@ -961,7 +1070,7 @@ def check_self_changing(lab):
 def check_torch_errors(lab):
     lab.write("broken.py", TORCH_BROKEN)
     recipe = lab.recipe("broken.toml", "broken.py", dataset=OWN, workers=1, algorithm="ar-sgd")
-    messages = lab.acid("run", recipe, code=1)
+    messages = lab.acid("plan", recipe, code=2)
     expect_in("broken.py:7: in loss(): RuntimeError", messages)
     expect(messages.count("\n") <= ONE_SCREEN, messages)
     lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
@@ -1002,6 +1111,7 @@ def torch_part(lab):
     check_state(lab, torch)
     check_tokens(lab)
     check_data_forms(lab)
+    check_words(lab)
     check_self_changing(lab)
     check_torch_errors(lab)
 
@@ -1045,7 +1155,7 @@ def check_resnet_by_hand(lab, torch, trace):
         "SELECT gradients, value FROM points_view WHERE run = ? AND metric = 'eval_loss'",
         (run["id"],)).fetchall())
     batches = [[int(word) for word in line.split()]
-               for line in trace.read_text().splitlines()][2:]
+               for line in trace.read_text().splitlines()][3:]
     expect(len(batches) == steps, f"{len(batches)} minibatches")
     specification = importlib.util.spec_from_file_location("resnet", lab.folder / "resnet.py")
     user = importlib.util.module_from_spec(specification)
