@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "engine/base/names.hpp"
 #include "engine/environment/environment.hpp"
@@ -111,7 +110,7 @@ std::string results_table(std::span<const Row> rows) {
   if (rows.empty()) return {};
   using enum TextTable::Align;
   TextTable table;
-  table.total = std::numeric_limits<int>::max();
+  table.lines.cut = false;
   table.alignment = {left, right, left, right, left, left, left, left, right};
   table.rows.push_back({"what", "measured", "unit", "peer", "which is", "ratio min–median–max",
                         "wanted", "", "CPU ms per gradient"});

@@ -14,7 +14,7 @@ namespace {
 struct Options {
   std::vector<std::string> names;
   CompareOptions compare;
-  std::string at = "last", target;
+  std::string at = "last", target, caption;
   std::vector<std::string> selection_seeds;  // and ranges of them
   Format format;
   bool latex = false;
@@ -31,7 +31,7 @@ void print_changes(const SettingsDiff& diff, const Format& format) {
   else if (format.markdown)
     print_data(to_markdown(diff));
   else
-    print_data(to_text(diff, colour_on_standard_output()));
+    print_data(to_text(diff, colour_on_standard_output(), lines_of_standard_output()));
 }
 
 std::string_view form_asked(const Options& options) {
@@ -60,7 +60,9 @@ Exit compare_runs(const Session& session, const Options& options) {
   const Comparison comparison = compare(store, runs, asked);
   FormRequest request{.metrics = asked.metrics,
                       .keys = {},
+                      .caption = options.caption,
                       .colour = colour_on_standard_output(),
+                      .lines = lines_of_standard_output(),
                       .command = session.command_line + " --details"};
   if (options.pivot && *options.pivot != "true") request.keys = parse_pivot(*options.pivot);
   const auto shape = options.pivot ? ComparisonForm::Shape::pivot : ComparisonForm::Shape::whole;
@@ -144,10 +146,15 @@ void add_layout_options(CLI::App& command, Options& options) {
       ->type_name("[=ROWS:COLUMNS]")
       ->excludes("--json")
       ->excludes("--details");
-  command.add_flag("--latex", options.latex, "Print a LaTeX table (booktabs)")
-      ->excludes("--json")
-      ->excludes("--csv")
-      ->excludes("--markdown");
+  CLI::Option* const latex =
+      command.add_flag("--latex", options.latex, "Print a LaTeX table (booktabs)");
+  latex->excludes("--json")->excludes("--csv")->excludes("--markdown");
+  command
+      .add_option("--caption", options.caption,
+                  "Of the LaTeX table, written in LaTeX; what it would have said of the numbers\n"
+                  "stands below the table")
+      ->type_name("TEXT")
+      ->needs(latex);
   CLI::Option* const changed = command.add_flag(
       "--only-changed", options.only_changed,
       "Instead: the settings that differ between any runs, and what differs in how they\n"

@@ -137,7 +137,7 @@ Exit list_all_experiments(const Session& session, const Format& format) {
   else
     print_data(format.csv        ? to_csv(table)
                : format.markdown ? to_markdown(table)
-                                 : to_text(table, kWidest));
+                                 : to_text(table, lines_of_standard_output(), kWidest));
   return Exit::ok;
 }
 
@@ -159,7 +159,7 @@ Exit list(const Session& session, const ListOptions& options) {
   const Table table = run_table(runs);
   print_data(options.format.csv        ? to_csv(table)
              : options.format.markdown ? to_markdown(table)
-                                       : to_text(table));
+                                       : to_text(table, lines_of_standard_output()));
   if (runs.empty()) say("no runs match");
   return Exit::ok;
 }

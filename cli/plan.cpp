@@ -216,7 +216,7 @@ Exit plan(const PlanOptions& options) {
   } else {
     print_data(fmt::format("{}: {}, recipe {}\n\n{}", compiled.name, text_of_count(compiled),
                            compiled.recipe_digest.substr(0, 12),
-                           to_text(table_of(compiled, false))));
+                           to_text(table_of(compiled, false), lines_of_standard_output())));
     print_data(text_of_training(compiled) + text_of_shared(compiled) + text_of_examples(compiled) +
                text_of_schedules(compiled) + text_of_agreement(compiled) +
                (verdict.comparisons.most > 0 ? "\n" + words_of(verdict) : ""));

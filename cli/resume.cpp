@@ -86,7 +86,8 @@ Exit resume(const Session& session, const ResumeOptions& options) {
   const Executed executed = execute(executor, store, wanted);
   if (executed.interrupted) return executed.exit;
   print_data(to_screen(compare(store, ids), colour_on_standard_output(),
-                       fmt::format("acid compare {} --details", wanted.front().experiment)));
+                       fmt::format("acid compare {} --details", wanted.front().experiment), {},
+                       lines_of_standard_output()));
   return executed.exit;
 }
 

@@ -260,7 +260,8 @@ Exit run(const Session& session, const RunOptions& options) {
   AskedRuns asked(ids);
   asked.experiments.push_back(experiment.id);
   print_data(to_screen(compare(store, asked), colour_on_standard_output(),
-                       fmt::format("acid compare {} --details", quoted_for_shell(plan.name))));
+                       fmt::format("acid compare {} --details", quoted_for_shell(plan.name)), {},
+                       lines_of_standard_output()));
   return ended.diverged > 0 ? worse(ended.executed.exit, Exit::run_failed) : ended.executed.exit;
 }
 

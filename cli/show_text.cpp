@@ -31,8 +31,7 @@ void add_line(std::string& text, std::string_view name, std::string_view value,
 void add_settings(std::string& text, const FlatSettings& flat) {
   int widest = 0;
   for (const auto& [key, value] : flat) widest = std::max(widest, terminal_columns(key));
-  for (const auto& [key, value] : flat)
-    add_line(text, key, value.is_null() ? kDash : value_text(value), widest + 2);
+  for (const auto& [key, value] : flat) add_line(text, key, value_text(value), widest + 2);
 }
 
 // The last verdict counts: it is about what is in the store now.

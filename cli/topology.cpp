@@ -110,7 +110,7 @@ std::string text_of(const Topology& topology, double rate, const std::optional<S
     table.rows.push_back({fmt::format("{}", edge.i), fmt::format("{}", edge.j),
                           fmt::format("{:.6g}", topology.edge_rate(edge.i, edge.j, rate))});
   });
-  return text + "\n" + to_text(table);
+  return text + "\n" + to_text(table, lines_of_standard_output());
 }
 
 Exit show_topology(const TopologyOptions& options) {

@@ -292,9 +292,9 @@ std::string count_cell(const ComparedGroup& group);
 std::string difference_cell(const ComparedDifference& difference);
 inline constexpr std::string_view kSurvivors = " *";
 
-/// For a terminal 80 columns wide. Colour is the caller's choice. From eight runs on, groups also
-/// have their interquartile mean and their chance to be better than the baseline.
-std::string to_text(const Comparison& comparison, bool colour);
+/// For people. Colour is the caller's choice. From eight runs on, groups also have their
+/// interquartile mean and their chance to be better than the baseline, where lines hold them.
+std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines = {});
 /// {"schema_version", "heading", "baseline", "primary", "verdict": [sentence], "metrics": [name],
 /// "by": [key], "sections": [{"settings": {key: value}, "groups": [group]}], "groups": [{"group",
 /// "algorithm", "label", "settings", "varying": {key: value}, "n", "diverged", "unfinished",
@@ -335,7 +335,7 @@ nlohmann::json to_json(const Comparison& comparison);
 std::string to_csv(const Comparison& comparison);
 std::string to_markdown(const Comparison& comparison);
 /// A tabular for the booktabs package, one for each section, and the notes below; the verdict is a
-/// comment above.
-std::string to_latex(const Comparison& comparison);
+/// comment above. With a caption, which is LaTeX, each is a table environment.
+std::string to_latex(const Comparison& comparison, const std::string& caption = {});
 
 }  // namespace acid

@@ -68,10 +68,7 @@ std::string to_markdown(const Comparison& comparison) {
   std::string text = markdown_cell(comparison.heading) + "\n\n";
   for (const Selection& selection : comparison.selections)
     for (const Selection::Choice& choice : selection.choices)
-      text += fmt::format(
-          "- {}{}: {}, of {}\n", markdown_cell(choice.label),
-          choice.settings.empty() ? "" : " at " + markdown_cell(settings_title(choice.settings)),
-          markdown_cell(chosen_words(choice)), tried_words(choice));
+      text += fmt::format("- {}\n", markdown_cell(chosen_line(choice)));
   if (!comparison.selections.empty()) text += "\n";
   for (const ComparedSection& section : comparison.sections) {
     if (!section.settings.empty())

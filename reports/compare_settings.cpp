@@ -16,7 +16,6 @@
 namespace acid {
 namespace {
 
-constexpr int kDiffColumns = 80;
 constexpr int kDiffSchemaVersion = 1;
 constexpr const char* kSeedKey = "seed";
 
@@ -149,7 +148,6 @@ void add_environment(SettingsDiff& diff, const Store& store) {
 
 /// Exact, so that what differs looks different.
 std::string exact_text(const SettingsDiff::Row& row, const nlohmann::json& value) {
-  if (value.is_null()) return "–";
   if (value.is_string() && value.get<std::string>().empty()) return "none";
   if (value.is_number_float()) return fmt::format("{}", value.get<double>());
   if (!row.environment || !value.is_array()) return value_text(value);
@@ -163,9 +161,9 @@ std::string row_name(const SettingsDiff::Row& row) {
   return row.environment ? row.key + " (environment)" : row.key;
 }
 
-TextTable diff_table(const SettingsDiff& diff) {
+TextTable diff_table(const SettingsDiff& diff, const TextLines& lines) {
   TextTable table;
-  table.total = kDiffColumns;
+  table.lines = lines;
   table.alignment.assign(diff.columns.size() + 1, TextTable::Align::left);
   table.rows.push_back({""});
   for (const auto& column : diff.columns) table.rows.back().push_back(column.title);
@@ -194,7 +192,7 @@ std::string holders_text(const SettingsDiff& diff, const std::vector<std::size_t
 }
 
 /// For each key its values, most frequent first, and who has them.
-std::string diff_blocks(const SettingsDiff& diff,
+std::string diff_blocks(const SettingsDiff& diff, const TextLines& lines,
                         const std::function<std::string(std::string)>& bold) {
   std::string text;
   for (const SettingsDiff::Row& row : diff.rows) {
@@ -210,7 +208,7 @@ std::string diff_blocks(const SettingsDiff& diff,
     text += bold(row_name(row)) + "\n";
     for (const auto& [value, holders] : values)
       text += "  " +
-              wrapped(fmt::format("{}   {}", value, holders_text(diff, holders)), kDiffColumns - 2,
+              wrapped(fmt::format("{}   {}", value, holders_text(diff, holders)), lines.columns - 2,
                       "      ") +
               "\n";
   }
@@ -239,11 +237,11 @@ SettingsDiff diff_settings(const Store& store, const AskedRuns& asked) {
   return diff;
 }
 
-std::string to_text(const SettingsDiff& diff, bool colour) {
+std::string to_text(const SettingsDiff& diff, bool colour, const TextLines& lines) {
   if (diff.rows.empty()) return nothing_differs(diff);
-  const TextTable table = diff_table(diff);
+  const TextTable table = diff_table(diff, lines);
   if (table.fits_whole()) return table.str();
-  return diff_blocks(diff, [&](const std::string& words) {
+  return diff_blocks(diff, lines, [&](const std::string& words) {
     return colour ? fmt::format("\x1b[1m{}\x1b[0m", words) : words;
   });
 }

@@ -33,9 +33,9 @@ struct SettingsDiff {
 /// runs.
 SettingsDiff diff_settings(const Store& store, const AskedRuns& asked);
 
-/// For a terminal 80 columns wide: a table or, where it would not fit, for each key its values and
-/// who has them. One line when nothing differs. Values are exact and never cut.
-std::string to_text(const SettingsDiff& diff, bool colour);
+/// A table or, where lines cannot hold it, for each key its values and who has them. One line when
+/// nothing differs. Values are exact and never cut.
+std::string to_text(const SettingsDiff& diff, bool colour, const TextLines& lines = {});
 /// {"schema_version", "columns": [{"title", "group", "algorithm", "label", "experiment", "runs":
 /// [id], "seeds": [seed], "states": [state]}], "changed": [{"key", "environment", "values":
 /// [value]}]}; values parallel to columns.

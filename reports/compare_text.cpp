@@ -1,4 +1,4 @@
-// A comparison for a terminal 80 columns wide.
+// A comparison as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,6 @@
 namespace acid {
 namespace {
 
-constexpr int kTerminalColumns = 80;
 using Align = TextTable::Align;
 
 /// Totals share one table; every other metric has a block of its own.
@@ -146,7 +145,7 @@ std::vector<Column> iqm_column(const Comparison& comparison, const ComparedSecti
 }
 
 std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSection& section,
-                                  const std::string& metric) {
+                                  const std::string& metric, const TextLines& lines) {
   Column column{"", "", Align::right, {}};
   std::vector<std::string> references;
   for (const ComparedRatio& ratio : comparison.ratios)
@@ -158,7 +157,9 @@ std::vector<Column> ratio_columns(const Comparison& comparison, const ComparedSe
         std::find(references.begin(), references.end(), group.group) != references.end();
     column.cells.push_back(ratio ? format_ratio(ratio->value) : is_reference ? "1" : "–");
     if (ratio == nullptr) continue;
-    const std::string title = "/ " + shortened(group_of(comparison, ratio->reference).label, 16);
+    const std::string& reference = group_of(comparison, ratio->reference).label;
+    const std::string title =
+        "/ " + (lines.cut ? shortened(reference, lines.columns / 5) : reference);
     column.title = column.title.empty() || column.title == title ? title : "ratio";
   }
   if (column.title.empty()) return {};
@@ -196,10 +197,10 @@ std::vector<Column> difference_columns(const Comparison& comparison, const Compa
   return columns;
 }
 
-TextTable table_of(const std::vector<Column>& columns) {
+TextTable table_of(const std::vector<Column>& columns, const TextLines& lines) {
   TextTable table;
   table.indent = "  ";
-  table.total = kTerminalColumns;
+  table.lines = lines;
   std::vector<std::string> over, titles;
   for (const Column& column : columns) {
     table.alignment.push_back(column.align);
@@ -219,12 +220,12 @@ TextTable table_of(const std::vector<Column>& columns) {
 
 /// The settings as columns, where a line can hold them; else as headings, a table under each.
 std::string settled_table(const Comparison& comparison, const ComparedSection& section,
-                          const std::vector<Column>& columns) {
+                          const std::vector<Column>& columns, const TextLines& lines) {
   const std::vector<Column> settings = setting_columns(comparison, section);
   std::vector<Column> wide{columns.front()};
   wide.insert(wide.end(), settings.begin(), settings.end());
   wide.insert(wide.end(), columns.begin() + 1, columns.end());
-  const TextTable table = table_of(wide);
+  const TextTable table = table_of(wide, lines);
   if (settings.empty() || table.fits()) return table.str();
 
   std::string text;
@@ -243,32 +244,32 @@ std::string settled_table(const Comparison& comparison, const ComparedSection& s
     for (Column& column : part)
       column.cells.assign(column.cells.begin() + static_cast<std::ptrdiff_t>(row),
                           column.cells.begin() + static_cast<std::ptrdiff_t>(next));
-    text += "  " + wrapped(heading, kTerminalColumns - 2, "    ") + "\n" + table_of(part).str();
+    text += "  " + wrapped(heading, lines.prose() - 2, "    ") + "\n" + table_of(part, lines).str();
   }
   return text;
 }
 
 std::string metric_block(const Comparison& comparison, const ComparedSection& section,
-                         const std::string& metric) {
+                         const std::string& metric, const TextLines& lines) {
   std::vector<Column> columns{label_column(comparison, section),
                               count_column(comparison, section, metric)};
   const std::vector<Column> diverged = diverged_column(comparison, section);
   columns.insert(columns.end(), diverged.begin(), diverged.end());
   columns.push_back(mean_column(comparison, section, metric));
-  std::vector<Column> more = ratio_columns(comparison, section, metric);
+  std::vector<Column> more = ratio_columns(comparison, section, metric, lines);
   if (more.empty()) more = difference_columns(comparison, section, metric);
   std::vector<Column> iqm = iqm_column(comparison, section, metric);
   columns.insert(columns.end(), iqm.begin(), iqm.end());
   columns.insert(columns.end(), more.begin(), more.end());
   // What a line cannot hold is in JSON and CSV.
   for (const char* spare : {"P(better)", "IQM"})
-    if (!table_of(columns).fits())
+    if (!table_of(columns, lines).fits())
       std::erase_if(columns, [&](const Column& column) { return column.title == spare; });
-  return settled_table(comparison, section, columns);
+  return settled_table(comparison, section, columns, lines);
 }
 
 std::string totals_block(const Comparison& comparison, const ComparedSection& section,
-                         const std::vector<std::string>& totals) {
+                         const std::vector<std::string>& totals, const TextLines& lines) {
   std::vector<Column> columns{label_column(comparison, section)};
   const std::vector<Column> diverged = diverged_column(comparison, section);
   columns.insert(columns.end(), diverged.begin(), diverged.end());
@@ -282,7 +283,7 @@ std::string totals_block(const Comparison& comparison, const ComparedSection& se
     }
     columns.push_back(std::move(column));
   }
-  return settled_table(comparison, section, columns);
+  return settled_table(comparison, section, columns, lines);
 }
 
 }  // namespace
@@ -331,33 +332,33 @@ std::string difference_cell(const ComparedDifference& difference) {
   return all || difference.simultaneous.n == 0 ? text : text + std::string(kSurvivors);
 }
 
-std::string to_text(const Comparison& comparison, bool colour) {
+std::string to_text(const Comparison& comparison, bool colour, const TextLines& lines) {
   const Ink ink{colour};
-  std::string text = ink.bold(wrapped(comparison.heading, kTerminalColumns, "  ")) + "\n";
+  std::string text = ink.bold(wrapped(comparison.heading, lines.prose(), "  ")) + "\n";
   for (const Selection& selection : comparison.selections)
     text += "\n" + ink.bold("chosen") + ink.dim("  by " + selection.metric) + "\n" +
-            selection_table(selection);
+            selection_table(selection, lines);
   std::vector<std::string> totals;
   for (const std::string& metric : comparison.metrics)
     if (is_total(metric)) totals.push_back(metric);
   for (const ComparedSection& section : comparison.sections) {
     text += "\n";
     if (!section.settings.empty())
-      text += ink.bold(wrapped(settings_title(section.settings), kTerminalColumns)) + "\n\n";
+      text += ink.bold(wrapped(settings_title(section.settings), lines.prose())) + "\n\n";
     for (const std::string& metric : comparison.metrics) {
       if (is_total(metric)) continue;
       text += ink.bold(metric);
       if (const std::string words = about(comparison, section, metric); !words.empty())
-        text += "  " + ink.dim(wrapped(
-                           words, kTerminalColumns - static_cast<int>(metric.size()) - 2, "  "));
-      text += "\n" + metric_block(comparison, section, metric);
+        text += "  " +
+                ink.dim(wrapped(words, lines.prose() - static_cast<int>(metric.size()) - 2, "  "));
+      text += "\n" + metric_block(comparison, section, metric, lines);
       if (const std::string read = reading_words(comparison, section.groups, metric); !read.empty())
-        text += ink.dim("  " + wrapped(read, kTerminalColumns - 2, "  ")) + "\n";
+        text += ink.dim("  " + wrapped(read, lines.prose() - 2, "  ")) + "\n";
       text += "\n";
     }
     if (!totals.empty())
       text += ink.bold("totals") + ink.dim("  means") + "\n" +
-              totals_block(comparison, section, totals);
+              totals_block(comparison, section, totals, lines);
   }
   for (const ComparedPoint& point : comparison.points) {
     const Headline head = headline(comparison, point);
@@ -365,20 +366,20 @@ std::string to_text(const Comparison& comparison, bool colour) {
     if (head.result.empty() && sentences.empty()) continue;
     if (!text.empty() && !text.ends_with("\n\n")) text += "\n";
     const std::string at = point.settings.empty() ? "" : " at " + point_title(point);
-    text += ink.bold(wrapped("verdict" + at, kTerminalColumns)) + "\n";
+    text += ink.bold(wrapped("verdict" + at, lines.prose())) + "\n";
     const auto add = [&](const std::string& words, const char* indent) {
-      text += "  " + wrapped(words, kTerminalColumns - 2, indent) + "\n";
+      text += "  " + wrapped(words, lines.prose() - 2, indent) + "\n";
     };
     if (!head.result.empty())
       add(head.rest.empty() ? head.result : head.result + " " + head.rest, "  ");
     for (const std::string& sentence : sentences) add("- " + sentence, "    ");
   }
   for (const std::string& doubt : equal_doubts(comparison))
-    text += "  " + wrapped("- " + doubt, kTerminalColumns - 2, "    ") + "\n";
+    text += "  " + wrapped("- " + doubt, lines.prose() - 2, "    ") + "\n";
   if (!comparison.notes.empty() && !text.empty() && !text.ends_with("\n\n")) text += "\n";
   for (const ComparedNote& note : comparison.notes)
     if (note.kind != NoteKind::resolution)  // beside the numbers
-      text += ink.dim(wrapped("note: " + note.text, kTerminalColumns, "  ")) + "\n";
+      text += ink.dim(wrapped("note: " + note.text, lines.prose(), "  ")) + "\n";
   return text;
 }
 

@@ -104,11 +104,25 @@ std::string not_equivalent_words(const ComparedDifference& difference) {
   return words;
 }
 
+bool ties_decide(const ComparedDifference& difference) {
+  const PairedDifference& value = difference.value;
+  return value.p && value.unequal < value.pairs &&
+         smallest_p(value.unequal) > ComparedDifference::kSignificance;
+}
+
+std::string ties_words(const ComparedDifference& difference) {
+  const auto& [pairs, unequal] = std::pair(difference.value.pairs, difference.value.unequal);
+  if (unequal == pairs) return "";
+  std::string words = fmt::format("; {} of {} pairs tie", pairs - unequal, pairs);
+  if (ties_decide(difference))
+    words += fmt::format(", and the smallest p that {} could give is {}",
+                         unequal == 1 ? "the other" : fmt::format("the other {}", unequal),
+                         format_p(smallest_p(unequal)));
+  return words;
+}
+
 std::string not_shown_words(const ComparedDifference& difference) {
-  std::string words;
-  if (difference.value.unequal < difference.value.pairs)
-    words =
-        fmt::format("; {} of {} pairs differ", difference.value.unequal, difference.value.pairs);
+  std::string words = ties_words(difference);
   if (const auto size = would_be_shown(difference))
     words +=
         fmt::format("; a difference of {} would have been, with {:.0f} % power",

@@ -35,8 +35,13 @@ std::string equivalent_sentence(const std::string& label, const std::string& bas
 std::string within_margin(const ComparedDifference& difference);
 /// What follows where equivalence was tested and not shown, and how many seeds would show it.
 std::string not_equivalent_words(const ComparedDifference& difference);
-/// What follows where nothing was shown: what would have been, how many seeds would show what was
-/// seen, and not_equivalent_words().
+/// Whether so many pairs are equal that the others could show nothing.
+bool ties_decide(const ComparedDifference& difference);
+/// "; 6 of 8 pairs tie, and the smallest p that the other 2 could give is 0.50"; empty without
+/// ties.
+std::string ties_words(const ComparedDifference& difference);
+/// What follows where nothing was shown: ties_words(), what would have been, how many seeds would
+/// show what was seen, and not_equivalent_words().
 std::string not_shown_words(const ComparedDifference& difference);
 
 }  // namespace acid

@@ -31,11 +31,12 @@ std::string tables(const Comparison& comparison, const FormRequest& request, Pri
 constexpr std::array kForms{
     ComparisonForm{Shape::whole, "",
                    [](const Comparison& comparison, const FormRequest& request) {
-                     return to_screen(comparison, request.colour, request.command, request.metrics);
+                     return to_screen(comparison, request.colour, request.command, request.metrics,
+                                      request.lines);
                    }},
     ComparisonForm{Shape::whole, "details",
                    [](const Comparison& comparison, const FormRequest& request) {
-                     return to_text(comparison, request.colour);
+                     return to_text(comparison, request.colour, request.lines);
                    }},
     ComparisonForm{Shape::whole, "json", json_text},
     ComparisonForm{
@@ -44,14 +45,15 @@ constexpr std::array kForms{
     ComparisonForm{
         Shape::whole, "markdown",
         [](const Comparison& comparison, const FormRequest&) { return to_markdown(comparison); }},
-    ComparisonForm{
-        Shape::whole, "latex",
-        [](const Comparison& comparison, const FormRequest&) { return to_latex(comparison); }},
+    ComparisonForm{Shape::whole, "latex",
+                   [](const Comparison& comparison, const FormRequest& request) {
+                     return to_latex(comparison, request.caption);
+                   }},
     ComparisonForm{Shape::pivot, "",
                    [](const Comparison& comparison, const FormRequest& request) {
                      return tables(comparison, request,
                                    [&](const Pivot& pivot, const Comparison& whole) {
-                                     return to_text(pivot, whole, request.colour);
+                                     return to_text(pivot, whole, request.colour, request.lines);
                                    });
                    }},
     ComparisonForm{Shape::pivot, "csv",
@@ -71,8 +73,8 @@ constexpr std::array kForms{
     ComparisonForm{Shape::pivot, "latex",
                    [](const Comparison& comparison, const FormRequest& request) {
                      return tables(comparison, request,
-                                   [](const Pivot& pivot, const Comparison& whole) {
-                                     return to_latex(pivot, whole);
+                                   [&](const Pivot& pivot, const Comparison& whole) {
+                                     return to_latex(pivot, whole, request.caption);
                                    });
                    }},
 };

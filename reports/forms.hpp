@@ -13,7 +13,9 @@ namespace acid {
 struct FormRequest {
   std::vector<std::string> metrics;  // as named by the person; empty: the form's own choice
   PivotKeys keys;                    // of pivots
+  std::string caption;  // of LaTeX, its own, in LaTeX
   bool colour = false;
+  TextLines lines;      // of text; other forms have lines of their own
   std::string command;  // which shows what a screen leaves out
 };
 

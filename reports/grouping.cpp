@@ -351,6 +351,8 @@ std::string settings_title(const std::vector<std::pair<std::string, nlohmann::js
   for (const auto& [key, value] : settings)
     if (!value.is_null() || !has_kind(key))
       title += fmt::format("{}{} = {}", title.empty() ? "" : ", ", key, value_text(value));
+  if (title.empty() && !settings.empty())
+    title = fmt::format("{} = {}", settings.front().first, kNoValue);
   return title;
 }
 

@@ -15,6 +15,7 @@ namespace {
 using Replacement = std::pair<std::string_view, std::string_view>;
 // "[" and "*" at the start of a row would be taken for an option of the row's end before it.
 constexpr std::array kReplacements{Replacement{"±", "$\\pm$"},
+                                   Replacement{"µ", "$\\mu$"},
                                    Replacement{"²", "$^2$"},
                                    Replacement{"·", "$\\cdot$"},
                                    Replacement{"–", "--"},
@@ -67,10 +68,17 @@ std::string latex_comment(std::string text) {
 }
 
 std::string latex_notes(const std::vector<std::string>& sentences) {
-  if (sentences.empty()) return "";
-  std::string text = "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\n\\footnotesize\n";
-  for (const std::string& sentence : sentences) text += latex_text(sentence) + ".\n";
-  return text + "\\end{minipage}\n";
+  std::string text;
+  for (const std::string& sentence : sentences)
+    text += fmt::format("{}{}.", text.empty() ? "" : "\n", latex_text(sentence));
+  return text.empty() ? "" : latex_paragraph(text);
+}
+
+std::string latex_paragraph(std::string_view words) {
+  return fmt::format(
+      "\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\n\\footnotesize\n{}\n"
+      "\\end{{minipage}}\n",
+      words);
 }
 
 std::string latex_number(std::string_view formatted) {

@@ -63,17 +63,20 @@ inline constexpr std::string_view kEquivalentMark = "≈";
 /// margin.
 std::string equivalence_legend(const Pivot& pivot, const Comparison& comparison,
                                bool in_percent = false);
-/// For a terminal 80 columns wide: means with half of their interval, or means alone where they do
-/// not fit. "†" marks the best. Notes on its numbers are below, in every form (reports/notes.hpp).
-std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour);
+/// Means with half of their interval, or means alone where lines cannot hold them. "†" marks the
+/// best. Notes on its numbers are below, in every form (reports/notes.hpp).
+std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour,
+                    const TextLines& lines = {});
 /// The row axes, and for each column mean, half of the 95 % interval, whether it is the best, the
 /// kinds of the notes on it (note_names()) and, where the metric has a margin, whether it is
 /// equivalent to the baseline; of *_to_target the target.
 std::string to_csv(const Pivot& pivot, const Comparison& comparison);
 std::string to_markdown(const Pivot& pivot, const Comparison& comparison);
-/// A table environment for the booktabs package, with a caption that says what its numbers are;
+/// A table environment for the booktabs package, with a caption that says what its numbers are
+/// (below the table where there is another `caption`, which is LaTeX);
 /// notes on the whole table stand in it, those on single settings below the table.
-std::string to_latex(const Pivot& pivot, const Comparison& comparison);
+std::string to_latex(const Pivot& pivot, const Comparison& comparison,
+                     const std::string& caption = {});
 
 /// From how many sweep points on a screen shows an overview.
 inline constexpr std::size_t kMostDetailedPoints = 4;
@@ -81,6 +84,6 @@ inline constexpr std::size_t kMostDetailedPoints = 4;
 /// the primary outcome, how many differences were shown, the notes, and `command`, which shows the
 /// rest.
 std::string to_screen(const Comparison& comparison, bool colour, const std::string& command,
-                      const std::vector<std::string>& metrics = {});
+                      const std::vector<std::string>& metrics = {}, const TextLines& lines = {});
 
 }  // namespace acid

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "engine/base/names.hpp"
@@ -58,7 +59,8 @@ std::string place_text(const Comparison& comparison) {
   return fmt::format("after {}", fmt::join(budgets, ", "));
 }
 
-std::string caption(const Pivot& pivot, const Comparison& comparison) {
+/// What the numbers are and what was tested: the caption, unless somebody has another.
+std::string explained(const Pivot& pivot, const Comparison& comparison) {
   const bool any = std::ranges::find(pivot.best, true) != pivot.best.end();
   const bool intervals = std::ranges::any_of(comparison.groups, [&](const ComparedGroup& group) {
     const auto found = group.metrics.find(pivot.metric);
@@ -102,38 +104,30 @@ std::string column_word(const PivotAxis& axis, const std::string& text) {
   return latex_text(number ? readable_name(axis.title) + " " + text : text);
 }
 
-/// One line of heads for each column axis; equal neighbours share one above those of the last.
-std::string head(const Pivot& pivot, const Comparison& comparison) {
-  std::string text;
-  const std::size_t levels = std::max<std::size_t>(1, pivot.column_axes.size());
-  for (std::size_t level = 0; level < levels; ++level) {
-    const bool last = level + 1 == levels;
-    std::vector<std::string> cells;
-    std::string rules;
-    for (const PivotAxis& axis : pivot.row_axes)
-      cells.push_back(last ? latex_text(readable_name(axis.title)) : "");
-    for (std::size_t c = 0, next = 0; c < pivot.columns.size(); c = next) {
-      const auto upper = [&](std::size_t column) {
-        return std::vector<std::string>(
-            pivot.columns[column].begin(),
-            pivot.columns[column].begin() + static_cast<std::ptrdiff_t>(level) + 1);
-      };
-      next = c + 1;
-      while (!last && next < pivot.columns.size() && upper(next) == upper(c)) ++next;
-      const std::string word = pivot.column_axes.empty()
-                                   ? latex_text(metric_title(pivot, comparison))
-                                   : column_word(pivot.column_axes[level], pivot.columns[c][level]);
-      const std::size_t place = pivot.row_axes.size() + c + 1;
-      cells.push_back(last ? word : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", next - c, word));
-      if (!last) rules += fmt::format("\\cmidrule(lr){{{}-{}}}", place, place + next - c - 1);
-    }
-    text += fmt::format("{} \\\\\n{}{}", fmt::join(cells, " & "), rules, rules.empty() ? "" : "\n");
-  }
-  return text;
+std::string head_word(const Pivot& pivot, const Comparison& comparison, std::size_t column,
+                      std::size_t level) {
+  return pivot.column_axes.empty()
+             ? latex_text(metric_title(pivot, comparison))
+             : column_word(pivot.column_axes[level], pivot.columns[column][level]);
 }
 
-std::string body(const Pivot& pivot, const Comparison& comparison) {
+std::size_t levels_of(const Pivot& pivot) {
+  return std::max<std::size_t>(1, pivot.column_axes.size());
+}
+
+std::string cell(const Pivot& pivot, const Comparison& comparison, std::size_t row,
+                 std::size_t column) {
+  const auto& group = pivot.cells[row][column];
+  if (!group) return "--";
   const double scale = is_share(pivot.metric) ? 100 : 1;
+  const std::string number =
+      latex_number(pivot_cell(comparison.groups[*group], pivot.metric, true, scale));
+  return (pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number) +
+         (pivot.equivalent[*group] ? " $\\approx$" : "");
+}
+
+std::string body(const Pivot& pivot, const Comparison& comparison,
+                 std::array<std::size_t, 2> part) {
   std::string text;
   for (std::size_t r = 0; r < pivot.rows.size(); ++r) {
     std::vector<std::string> cells;
@@ -143,41 +137,97 @@ std::string body(const Pivot& pivot, const Comparison& comparison) {
       cells.push_back(same ? "" : latex_text(pivot.rows[r][a]));
       if (a == 0 && r > 0 && !same && pivot.row_axes.size() > 1) text += "\\addlinespace\n";
     }
-    for (const auto& group : pivot.cells[r]) {
-      const std::string number =
-          group ? latex_number(pivot_cell(comparison.groups[*group], pivot.metric, true, scale))
-                : "--";
-      cells.push_back(
-          (group && pivot.best[*group] ? fmt::format("\\textbf{{{}}}", number) : number) +
-          (group && pivot.equivalent[*group] ? " $\\approx$" : ""));
-    }
+    for (std::size_t c = part[0]; c < part[1]; ++c) cells.push_back(cell(pivot, comparison, r, c));
     text += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
   }
   return text;
 }
 
-/// What follows may be put after \label and \ref.
-std::string label_of(const Comparison& comparison, const std::string& metric) {
-  std::string name = comparison.heading.substr(0, comparison.heading.find(' ')) + "-" + metric;
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
-  return name;
+/// The heads right above the columns, of row axes and of the others, and how these fit a page.
+struct Heads {
+  std::vector<std::string> keys, columns;
+  LatexFit fit;
+};
+
+Heads heads_of(const Pivot& pivot, const Comparison& comparison) {
+  Heads heads;
+  std::vector<double> keys, columns;  // of what stands below the heads
+  for (std::size_t a = 0; a < pivot.row_axes.size(); ++a) {
+    heads.keys.push_back(latex_text(readable_name(pivot.row_axes[a].title)));
+    keys.push_back(0);
+    for (const auto& row : pivot.rows) keys[a] = std::max(keys[a], latex_width(latex_text(row[a])));
+  }
+  for (std::size_t c = 0; c < pivot.columns.size(); ++c) {
+    heads.columns.push_back(head_word(pivot, comparison, c, levels_of(pivot) - 1));
+    columns.push_back(0);
+    for (std::size_t r = 0; r < pivot.rows.size(); ++r)
+      columns[c] = std::max(columns[c], latex_width(cell(pivot, comparison, r, c)));
+  }
+  const auto fit = [&] {
+    std::vector<double> of_keys, of_columns;
+    for (std::size_t a = 0; a < keys.size(); ++a)
+      of_keys.push_back(std::max(keys[a], latex_width(heads.keys[a])));
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      of_columns.push_back(std::max(columns[c], latex_width(heads.columns[c])));
+    heads.fit = latex_fit(of_keys, of_columns);
+  };
+  fit();
+  if (!heads.fit.small) return heads;
+  for (std::size_t a = 0; a < keys.size(); ++a) heads.keys[a] = latex_head(heads.keys[a], keys[a]);
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    heads.columns[c] = latex_head(heads.columns[c], columns[c]);
+  fit();
+  return heads;
+}
+
+/// One line of heads for each column axis; equal neighbours share one above those of the last.
+std::string head(const Pivot& pivot, const Comparison& comparison, const Heads& heads,
+                 std::array<std::size_t, 2> part) {
+  std::string text;
+  const std::size_t levels = levels_of(pivot);
+  for (std::size_t level = 0; level < levels; ++level) {
+    const bool last = level + 1 == levels;
+    std::vector<std::string> cells;
+    std::string rules;
+    for (const std::string& key : heads.keys) cells.push_back(last ? key : "");
+    for (std::size_t c = part[0], next = 0; c < part[1]; c = next) {
+      const auto upper = [&](std::size_t column) {
+        return std::vector<std::string>(
+            pivot.columns[column].begin(),
+            pivot.columns[column].begin() + static_cast<std::ptrdiff_t>(level) + 1);
+      };
+      next = c + 1;
+      while (!last && next < part[1] && upper(next) == upper(c)) ++next;
+      const std::string word = last ? heads.columns[c] : head_word(pivot, comparison, c, level);
+      const std::size_t place = pivot.row_axes.size() + c - part[0] + 1;
+      cells.push_back(last ? word : fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", next - c, word));
+      if (!last) rules += fmt::format("\\cmidrule(lr){{{}-{}}}", place, place + next - c - 1);
+    }
+    text += fmt::format("{} \\\\\n{}{}", fmt::join(cells, " & "), rules, rules.empty() ? "" : "\n");
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string to_latex(const Pivot& pivot, const Comparison& comparison) {
-  const std::string text = latex_comment("needs \\usepackage{booktabs}");
-  const std::string columns =
-      std::string(pivot.row_axes.size(), 'l') + std::string(pivot.columns.size(), 'r');
-  return text +
-         fmt::format(
-             "\\begin{{table}}\n\\centering\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
-             "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n"
-             "{}\\end{{table}}\n",
-             caption(pivot, comparison), label_of(comparison, pivot.metric), columns,
-             head(pivot, comparison), body(pivot, comparison),
-             latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings));
+std::string to_latex(const Pivot& pivot, const Comparison& comparison, const std::string& caption) {
+  const Heads heads = heads_of(pivot, comparison);
+  const auto tabular_of = [&](std::array<std::size_t, 2> part) {
+    const std::string columns =
+        std::string(pivot.row_axes.size(), 'l') + std::string(part[1] - part[0], 'r');
+    return fmt::format(
+        "\\begin{{tabular}}{{{}}}\n\\toprule\n{}\\midrule\n{}\\bottomrule\n\\end{{tabular}}\n",
+        columns, head(pivot, comparison, heads, part), body(pivot, comparison, part));
+  };
+  const std::string words = explained(pivot, comparison);
+  std::string inside = latex_tabulars(heads.fit, tabular_of);
+  // A person's own caption need not say what the numbers are: that stands below them.
+  if (!caption.empty()) inside += latex_paragraph(words);
+  inside += latex_notes(table_notes(comparison, {pivot.metric}, false).of_settings);
+  const std::string name =
+      comparison.heading.substr(0, comparison.heading.find(' ')) + "-" + pivot.metric;
+  return latex_comment("needs \\usepackage{booktabs}") +
+         latex_float(caption.empty() ? words : caption, latex_label(name), inside);
 }
 
 }  // namespace acid

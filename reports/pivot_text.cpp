@@ -18,7 +18,6 @@
 namespace acid {
 namespace {
 
-constexpr int kPivotColumns = 80;
 constexpr std::string_view kBestMark = "†";
 
 std::string bold(const std::string& text, bool colour) {
@@ -53,10 +52,10 @@ MeanFormat mean_format(const Pivot& pivot, const Comparison& comparison) {
 /// Rows [first, last) and columns [left, right). Row texts that repeat those above are left out.
 TextTable table_of_part(const Pivot& pivot, const Comparison& comparison,
                         std::array<std::size_t, 2> rows, std::array<std::size_t, 2> columns,
-                        const MeanFormat& format) {
+                        const MeanFormat& format, const TextLines& lines) {
   TextTable table;
   table.indent = "  ";
-  table.total = kPivotColumns;
+  table.lines = lines;
   table.rows.emplace_back();
   for (std::size_t a = pivot.leading; a < pivot.row_axes.size(); ++a) {
     table.rows.front().push_back(pivot.row_axes[a].title);
@@ -88,12 +87,13 @@ TextTable table_of_part(const Pivot& pivot, const Comparison& comparison,
 
 /// All columns beside each other or, where they do not fit, as many as do and the others below.
 std::string part_text(const Pivot& pivot, const Comparison& comparison,
-                      std::array<std::size_t, 2> rows, const MeanFormat& format) {
+                      std::array<std::size_t, 2> rows, const MeanFormat& format,
+                      const TextLines& lines) {
   std::string text;
   for (std::size_t left = 0; left < pivot.columns.size();) {
     std::size_t right = pivot.columns.size();
     const auto table = [&] {
-      return table_of_part(pivot, comparison, rows, {left, right}, format);
+      return table_of_part(pivot, comparison, rows, {left, right}, format, lines);
     };
     while (right > left + 1 && !table().fits_whole()) --right;
     text += (left == 0 ? "" : "\n") + table().str();
@@ -102,8 +102,9 @@ std::string part_text(const Pivot& pivot, const Comparison& comparison,
   return text;
 }
 
-bool fits(const Pivot& pivot, const Comparison& comparison, const MeanFormat& format) {
-  return table_of_part(pivot, comparison, {0, pivot.rows.size()}, {0, pivot.columns.size()}, format)
+bool fits(const Pivot& pivot, const Comparison& comparison, const TextLines& lines) {
+  return table_of_part(pivot, comparison, {0, pivot.rows.size()}, {0, pivot.columns.size()}, {},
+                       lines)
       .fits_whole();
 }
 
@@ -136,7 +137,8 @@ std::string legend(const Pivot& pivot, const Comparison& comparison, bool interv
 }
 
 /// Per algorithm, in how many settings its difference to the baseline was shown.
-std::string judgements(const Comparison& comparison, const std::string& metric) {
+std::string judgements(const Comparison& comparison, const std::string& metric,
+                       const TextLines& lines) {
   constexpr std::array kAll{Judgement::better,     Judgement::worse,     Judgement::equal,
                             Judgement::equivalent, Judgement::not_shown, Judgement::too_few_seeds};
   std::string baseline = comparison.baseline;
@@ -161,6 +163,7 @@ std::string judgements(const Comparison& comparison, const std::string& metric) 
   if (labels.empty() || better_direction(metric) == 0) return {};
   TextTable table;
   table.indent = "  ";
+  table.lines = lines;
   table.rows.push_back({""});
   for (std::size_t k = 0; k < kAll.size(); ++k)
     if (sums[k] > 0) table.rows.front().push_back(verdict_name(comparison, metric, kAll[k]));
@@ -173,18 +176,18 @@ std::string judgements(const Comparison& comparison, const std::string& metric) 
   table.alignment.front() = TextTable::Align::left;
   return wrapped(fmt::format("in how many settings a difference to {} was shown (Holm over {})",
                              baseline, counted(static_cast<std::size_t>(family), "comparison")),
-                 kPivotColumns, "  ") +
+                 lines.prose(), "  ") +
          "\n" + table.str();
 }
 
 /// Of these metrics, as lines.
 std::string note_lines(const Comparison& comparison, const std::vector<std::string>& metrics,
-                       bool differences) {
+                       bool differences, const TextLines& lines) {
   const TableNotes notes = table_notes(comparison, metrics, differences);
   std::string text;
   for (const auto& list : {notes.general, notes.of_settings})
     for (const std::string& note : list)
-      text += wrapped("note: " + note, kPivotColumns, "  ") + "\n";
+      text += wrapped("note: " + note, lines.prose(), "  ") + "\n";
   return text;
 }
 
@@ -218,8 +221,9 @@ std::string target_of_table(const Pivot& pivot, const Comparison& comparison) {
   return targets.empty() ? "" : fmt::format("to {}", targets);
 }
 
-std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool colour) {
-  const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, {});
+std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool colour,
+                          const TextLines& lines) {
+  const bool interval = has_intervals(pivot, comparison) && fits(pivot, comparison, lines);
   const MeanFormat format = interval ? MeanFormat{} : mean_format(pivot, comparison);
   std::string text = bold(pivot.metric, colour);
   std::string about = target_of_table(pivot, comparison);
@@ -240,16 +244,18 @@ std::string text_of_table(const Pivot& pivot, const Comparison& comparison, bool
       title += fmt::format("{}{} = {}", a == 0 ? "" : ", ", pivot.row_axes[a].title,
                            pivot.rows[first][a]);
     if (!title.empty())
-      text += (first == 0 ? "" : "\n") + bold(wrapped(title, kPivotColumns), colour) + "\n";
-    text += part_text(pivot, comparison, {first, last}, format);
+      text += (first == 0 ? "" : "\n") + bold(wrapped(title, lines.prose()), colour) + "\n";
+    text += part_text(pivot, comparison, {first, last}, format, lines);
   }
-  return text + wrapped("  " + legend(pivot, comparison, interval), kPivotColumns, "  ") + "\n";
+  return text + wrapped("  " + legend(pivot, comparison, interval), lines.prose(), "  ") + "\n";
 }
 
 }  // namespace
 
-std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour) {
-  return text_of_table(pivot, comparison, colour) + note_lines(comparison, {pivot.metric}, false);
+std::string to_text(const Pivot& pivot, const Comparison& comparison, bool colour,
+                    const TextLines& lines) {
+  return text_of_table(pivot, comparison, colour, lines) +
+         note_lines(comparison, {pivot.metric}, false, lines);
 }
 
 std::string to_csv(const Pivot& pivot, const Comparison& comparison) {
@@ -319,17 +325,17 @@ std::string to_markdown(const Pivot& pivot, const Comparison& comparison) {
 }
 
 std::string to_screen(const Comparison& comparison, bool colour, const std::string& command,
-                      const std::vector<std::string>& metrics) {
+                      const std::vector<std::string>& metrics, const TextLines& lines) {
   const std::vector<std::string> shown = pivot_metrics(comparison, metrics);
   if (comparison.points.size() <= kMostDetailedPoints || shown.empty())
-    return to_text(comparison, colour);
-  std::string text = bold(wrapped(comparison.heading, kPivotColumns, "  "), colour) + "\n";
+    return to_text(comparison, colour, lines);
+  std::string text = bold(wrapped(comparison.heading, lines.prose(), "  "), colour) + "\n";
   for (const std::string& metric : shown) {
-    text += "\n" + text_of_table(pivot_of(comparison, metric), comparison, colour);
-    if (const std::string counts = judgements(comparison, metric); !counts.empty())
+    text += "\n" + text_of_table(pivot_of(comparison, metric), comparison, colour, lines);
+    if (const std::string counts = judgements(comparison, metric, lines); !counts.empty())
       text += "\n" + counts;
   }
-  if (const std::string notes = note_lines(comparison, shown, true); !notes.empty())
+  if (const std::string notes = note_lines(comparison, shown, true, lines); !notes.empty())
     text += "\n" + notes;
   return text + fmt::format("\n{} settings; every metric and verdict of each: {}\n",
                             comparison.points.size(), command);

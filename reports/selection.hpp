@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reports/notes.hpp"
+#include "reports/text_table.hpp"
 
 namespace acid {
 
@@ -66,10 +67,14 @@ Selection select_best(std::vector<ComparedRun>& runs, const CompareOptions& opti
 /// For the notes of a comparison: on what was chosen, out of how many, unequal searches, values on
 /// the edge. Their groups are those of runs (ComparedGroup::runs_group).
 std::vector<ComparedNote> selection_notes(const Selection& selection);
-/// For a terminal: a line for each choice.
-std::string selection_table(const Selection& selection);
+/// A line for each choice.
+std::string selection_table(const Selection& selection, const TextLines& lines);
 /// "4 values, 8 runs", and where a value is on the edge of its grid.
 std::string tried_words(const Selection::Choice& choice);
+/// "topology.kind = ring", without what its method does not read; it may be empty.
+std::string title_of(const Selection::Choice& choice);
+/// "AD-PSGD at topology.kind = ring: learning_rate = 0.1, of 4 values, 8 runs"
+std::string chosen_line(const Selection::Choice& choice);
 /// "learning_rate = 0.1"
 std::string chosen_words(const Selection::Choice& choice);
 

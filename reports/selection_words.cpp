@@ -28,9 +28,8 @@ std::string column_of(const std::string& key) {
 }
 
 std::string name_of(const Selection::Choice& choice) {
-  auto settings = choice.settings;
-  std::erase_if(settings, [](const auto& setting) { return setting.second.is_null(); });
-  return choice.label + (settings.empty() ? "" : fmt::format(" ({})", settings_title(settings)));
+  const std::string title = title_of(choice);
+  return choice.label + (title.empty() ? "" : fmt::format(" ({})", title));
 }
 
 const json& chosen(const Selection::Choice& choice, const std::string& key) {
@@ -89,6 +88,18 @@ std::string sizes_note(const Selection& selection) {
 
 }  // namespace
 
+std::string title_of(const Selection::Choice& choice) {
+  auto settings = choice.settings;
+  std::erase_if(settings, [](const auto& setting) { return setting.second.is_null(); });
+  return settings_title(settings);
+}
+
+std::string chosen_line(const Selection::Choice& choice) {
+  const std::string title = title_of(choice);
+  return fmt::format("{}{}: {}, of {}", choice.label, title.empty() ? "" : " at " + title,
+                     chosen_words(choice), tried_words(choice));
+}
+
 std::string chosen_words(const Selection::Choice& choice) {
   std::vector<std::string> values;
   for (const std::string& key : choice.keys)
@@ -143,13 +154,10 @@ std::vector<ComparedNote> selection_notes(const Selection& selection) {
   return notes;
 }
 
-std::string selection_table(const Selection& selection) {
-  constexpr int kTerminalColumns = 80;
+std::string selection_table(const Selection& selection, const TextLines& lines) {
   const std::set<std::string> settings = selection.settings(), keys = selection.keys();
-  TextTable table{.alignment = {TextTable::Align::left},
-                  .rows = {{""}},
-                  .indent = "  ",
-                  .total = kTerminalColumns};
+  TextTable table{
+      .alignment = {TextTable::Align::left}, .rows = {{""}}, .indent = "  ", .lines = lines};
   const auto add_column = [&](const std::string& title, TextTable::Align align) {
     table.alignment.push_back(align);
     table.rows.front().push_back(title);
@@ -159,8 +167,7 @@ std::string selection_table(const Selection& selection) {
   add_column("", TextTable::Align::left);
   for (const Selection::Choice& choice : selection.choices) {
     std::vector<std::string> row{choice.label};
-    for (const auto& [key, value] : choice.settings)
-      row.push_back(value.is_null() ? "–" : value_text(value));
+    for (const auto& [key, value] : choice.settings) row.push_back(value_text(value));
     for (const std::string& key : keys)
       row.push_back(std::ranges::find(choice.keys, key) == choice.keys.end()
                         ? "–"

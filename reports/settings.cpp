@@ -7,8 +7,21 @@
 namespace acid {
 namespace {
 
+/// A table by worker, as slow_workers = { 0 = 10.0 }; with nobody in it, it is empty.
+bool is_by_number(const nlohmann::json& table) {
+  for (const auto& [key, value] : table.items())
+    if (key.find_first_not_of("0123456789") != std::string::npos) return false;
+  return true;
+}
+
+/// Within a list or a table, as a recipe writes it.
+std::string inner_text(const nlohmann::json& value) {
+  return value.is_string() ? value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                           : value_text(value);
+}
+
 void flatten_into(FlatSettings& flat, const std::string& prefix, const nlohmann::json& value) {
-  if (!value.is_object() || value.empty()) {
+  if (!value.is_object() || is_by_number(value)) {
     if (!prefix.empty()) flat[prefix] = value;
     return;
   }
@@ -54,9 +67,17 @@ std::string brief_key(const std::string& key) {
 }
 
 std::string value_text(const nlohmann::json& value) {
+  if (value.is_null()) return std::string(kNoValue);
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!value.is_structured())
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (value.empty()) return "none";
+  std::string text;
+  for (const auto& [key, one] : value.items())
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", value.is_object() ? key + " = " : "",
+                        inner_text(one));
+  return value.is_object() ? "{ " + text + " }" : "[" + text + "]";
 }
 
 }  // namespace acid

@@ -9,7 +9,7 @@
 namespace acid {
 
 /// Values by dotted key: {"optimizer": {"momentum": 0.9}} becomes "optimizer.momentum" → 0.9.
-/// Lists and empty objects are values.
+/// Lists, empty objects and tables by number ({"0": 10.0}) are values.
 using FlatSettings = std::map<std::string, nlohmann::json>;
 FlatSettings flatten(const nlohmann::json& settings);
 
@@ -25,7 +25,10 @@ bool is_algorithm_key(std::string_view key);
 /// The last two words of a dotted key, which say enough in a table or below a picture.
 std::string brief_key(const std::string& key);
 
-/// For people: text without quotes, numbers with up to six digits, the rest as JSON.
+/// What stands for a setting that a run does not have.
+inline constexpr std::string_view kNoValue = "–";
+/// For people: text without quotes, numbers with up to six digits, lists and tables as a recipe has
+/// them, "none" for empty ones, kNoValue for null.
 std::string value_text(const nlohmann::json& value);
 
 }  // namespace acid

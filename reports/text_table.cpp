@@ -154,11 +154,10 @@ std::vector<int> TextTable::natural_widths() const {
   return widths;
 }
 
-std::vector<int> TextTable::widths() const {
+std::vector<int> TextTable::cut_widths() const {
   std::vector<int> widths = natural_widths();
-  const int line_width = line_columns(widths);
-  if (line_width > total)
-    widths.front() = std::max(std::min(widths.front(), 8), widths.front() - (line_width - total));
+  const int beyond = line_columns(widths) - lines.columns;
+  if (beyond > 0) widths.front() = std::max(std::min(widths.front(), 8), widths.front() - beyond);
   return widths;
 }
 
@@ -168,12 +167,12 @@ int TextTable::line_columns(const std::vector<int>& widths) const {
   return columns;
 }
 
-bool TextTable::fits() const { return line_columns(widths()) <= total; }
+bool TextTable::fits() const { return line_columns(cut_widths()) <= lines.columns; }
 
-bool TextTable::fits_whole() const { return line_columns(natural_widths()) <= total; }
+bool TextTable::fits_whole() const { return line_columns(natural_widths()) <= lines.columns; }
 
 std::string TextTable::str() const {
-  const std::vector<int> widths = this->widths();
+  const std::vector<int> widths = lines.cut ? cut_widths() : natural_widths();
   std::string text;
   for (const auto& row : rows) {
     std::string line = indent;

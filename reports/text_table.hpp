@@ -25,25 +25,36 @@ std::string padded(std::string_view text, std::size_t width);
 /// lines after the first start with `indent`.
 std::string wrapped(std::string_view text, int width, std::string_view indent = {});
 
+/// What text is printed on: how many columns its lines have, and whether a table cuts what they
+/// cannot hold, as a terminal needs it, or lets its lines be longer, as a file can have them.
+struct TextLines {
+  int columns = 80;
+  bool cut = true;
+
+  /// For sentences, which nobody reads in longer lines.
+  int prose() const { return columns < kLongestProse ? columns : kLongestProse; }
+  static constexpr int kLongestProse = 100;
+};
+
 /// Aligned by display width, two spaces between columns, no trailing spaces, every line ended by a
-/// newline. Columns are as wide as their widest cell; when a line would be wider than `total`, the
-/// first column gives way, down to eight columns.
+/// newline. Columns are as wide as their widest cell; when a line would be wider than
+/// `lines` may be, the first column gives way, down to eight columns.
 struct TextTable {
   enum class Align { left, right };
   std::vector<Align> alignment;
   std::vector<std::vector<std::string>> rows;
   std::string indent;
-  int total = 80;
+  TextLines lines;
 
   std::string str() const;
-  /// Whether str() can keep its lines within `total` without shortening any cell but the first.
+  /// Whether a terminal's lines hold it without shortening any cell but the first.
   bool fits() const;
   /// The same without shortening any.
   bool fits_whole() const;
 
  private:
   std::vector<int> natural_widths() const;
-  std::vector<int> widths() const;
+  std::vector<int> cut_widths() const;
   int line_columns(const std::vector<int>& widths) const;
 };
 

@@ -122,7 +122,7 @@ std::string difference_sentence(const std::string& label, const std::string& bas
           label, baseline, words,
           counted(static_cast<std::size_t>(difference.family), "comparison"),
           format_p(difference.smallest_p_holm), estimate_text(difference), but,
-          more_seeds_words(difference) + not_equivalent_words(difference));
+          ties_words(difference) + more_seeds_words(difference) + not_equivalent_words(difference));
     case Judgement::not_shown:
       break;
   }
@@ -318,7 +318,7 @@ namespace {
 struct Judged {
   std::vector<std::string> better, worse, equivalent, open;
   std::string margin;
-  bool too_few = false, all_equal = true;
+  bool too_few = false, ties = false, all_equal = true;
 
   bool any() const {
     return !(better.empty() && worse.empty() && equivalent.empty() && open.empty());
@@ -336,6 +336,7 @@ Judged judged_at(const Comparison& comparison, const ComparedPoint& point) {
                        one->value.difference.n == one->value.pairs;
     judged.too_few =
         judged.too_few || judgement == Judgement::too_few_seeds || one->value.pairs == 1;
+    judged.ties = judged.ties || (judgement == Judgement::not_shown && ties_decide(*one));
     if (judgement == Judgement::equivalent) judged.margin = one->equivalence->margin.words();
     const bool shown = judgement == Judgement::better || judgement == Judgement::worse;
     (judgement == Judgement::better       ? judged.better
@@ -374,7 +375,10 @@ Headline headline(const Comparison& comparison, const ComparedPoint& point) {
        judged.equivalent);
   if (parts.empty())
     return {fmt::format("No difference in {} to {} was shown.", words, baseline),
-            joined(judged.too_few ? "Too few seeds to show one." : "", lost)};
+            joined(judged.too_few ? "Too few seeds to show one."
+                   : judged.ties  ? "Too many seeds tie to show one."
+                                  : "",
+                   lost)};
   tell("Not told apart from it", judged.open);
   const std::string result = parts.front();
   parts.erase(parts.begin());

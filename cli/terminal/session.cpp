@@ -13,8 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-
-#include "reports/text_table.hpp"
+#include <optional>
 
 namespace acid {
 namespace {
@@ -112,10 +111,23 @@ bool colour_on_standard_output() {
   return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0');
 }
 
-int terminal_width() {
+namespace {
+
+std::optional<int> columns_of(int descriptor) {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+}  // namespace
+
+int terminal_width() { return columns_of(STDERR_FILENO).value_or(TextLines().columns); }
+
+TextLines lines_of_standard_output() {
+  TextLines lines;
+  lines.columns = columns_of(STDOUT_FILENO).value_or(lines.columns);
+  lines.cut = isatty(STDOUT_FILENO) == 1;
+  return lines;
 }
 
 OutputFile::OutputFile(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/base/error.hpp"
+#include "reports/text_table.hpp"
 
 namespace CLI {
 class App;
@@ -67,6 +68,8 @@ bool standard_error_is_terminal();
 bool colour_on_standard_output();
 /// Columns of the terminal on standard error; 80 when unknown.
 int terminal_width();
+/// Of the terminal on standard output; where there is none, a file's: of 80 columns, without a cut.
+TextLines lines_of_standard_output();
 
 /// A file that appears only once it is complete: a sibling temporary file, renamed by commit().
 /// Every failure is an Error naming the path; without commit() nothing is left behind.

@@ -9,9 +9,12 @@
 #include "reports/text_table.hpp"
 
 namespace acid {
-std::string to_text(const Table& table, int widest) {
+namespace {
+
+/// Cells wider than `widest` are shortened.
+TextTable text_table(const Table& table, const TextLines& lines, int widest) {
   TextTable text;
-  text.total = std::numeric_limits<int>::max();  // Cells are shortened here, not the first column.
+  text.lines = lines;
   text.rows.emplace_back();
   for (const auto& column : table.columns) {
     text.alignment.push_back(column.numeric ? TextTable::Align::right : TextTable::Align::left);
@@ -23,7 +26,17 @@ std::string to_text(const Table& table, int widest) {
     text.rows.emplace_back();
     for (const auto& cell : row) text.rows.back().push_back(shortened(cell, widest));
   }
-  return text.str();
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Table& table, const TextLines& lines, int widest) {
+  TextTable whole = text_table(table, lines, std::numeric_limits<int>::max());
+  if (!lines.cut || whole.fits_whole()) return whole.str();
+  TextTable cut = text_table(table, lines, widest);
+  cut.lines.cut = false;  // Every cell was, not the first column alone.
+  return cut.str();
 }
 
 std::string to_csv(const Table& table) {

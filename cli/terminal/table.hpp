@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "reports/text_table.hpp"
+
 namespace acid {
 
 /// Rows of text under named columns, for a person or for a program.
@@ -16,8 +18,9 @@ struct Table {
   std::vector<std::vector<std::string>> rows;  // each as long as columns
 };
 
-/// Aligned columns for a terminal; cells wider than `widest` are shortened.
-std::string to_text(const Table& table, int widest = 26);
+/// Aligned columns; where a terminal's lines cannot hold them, cells wider than `widest` are
+/// shortened.
+std::string to_text(const Table& table, const TextLines& lines, int widest = 26);
 /// RFC 4180 with "\n" line ends; the first line holds the titles.
 std::string to_csv(const Table& table);
 std::string to_markdown(const Table& table);

@@ -102,7 +102,7 @@ constexpr std::array kColumns{
 // The same table without the columns that leave first: `gone` of them.
 std::vector<std::string> lines_of(const std::vector<WatchedRun>& runs, int gone) {
   TextTable table;
-  table.total = 1'000'000;  // Columns give way here, not the first cell's text.
+  table.lines.cut = false;  // Columns give way here, not the first cell's text.
   table.rows.resize(runs.size() + 1);
   for (const Column& column : kColumns) {
     if (column.leaves > 0 && column.leaves <= gone) continue;

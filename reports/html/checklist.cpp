@@ -1,5 +1,6 @@
 // What a reproducibility checklist of a paper asks, answered from the store.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -96,9 +97,15 @@ ChecklistItem settings_item(const ReportData& data) {
   return {"Hyper-parameters and the ranges considered", Answer::yes, words};
 }
 
-ChecklistItem selection_item() {
-  return {"How hyper-parameters were chosen", Answer::unknown,
-          "Not in the store: say it in the paper."};
+ChecklistItem selection_item(const ReportData& data) {
+  constexpr const char* kQuestion = "How hyper-parameters were chosen";
+  std::string words;
+  for (const Selection& selection : data.comparison.selections)
+    words += fmt::format("{}{} by {} over {}, as “Search” says.", words.empty() ? "" : " ",
+                         fmt::join(selection.keys(), ", "), selection.metric,
+                         counted(selection.seeds.size(), "seed"));
+  if (words.empty()) return {kQuestion, Answer::unknown, "Not in the store: say it in the paper."};
+  return {kQuestion, Answer::yes, words};
 }
 
 ChecklistItem data_item(const ReportData& data) {
@@ -282,9 +289,9 @@ std::string checklist_section(const ReportData& data) {
   table.first_number = table.head.size();
   for (const ChecklistItem& item :
        {seeds_item(data), variability_item(data), intervals_item(data), settings_item(data),
-        selection_item(), data_item(data), hardware_item(data), compute_item(data), code_item(data),
-        software_item(data), commands_item(data), complete_item(data), verified_item(data),
-        models_item(data)})
+        selection_item(data), data_item(data), hardware_item(data), compute_item(data),
+        code_item(data), software_item(data), commands_item(data), complete_item(data),
+        verified_item(data), models_item(data)})
     table.rows.push_back({text(item.question), mark_of(item.answer), text(item.words)});
   return "<section id=\"checklist\">\n<h2>Checklist</h2>\n" +
          paragraph(

@@ -128,7 +128,8 @@ std::string curves_section(const ReportData& data) {
   if (body.empty()) return "";
   return "<section id=\"curves\">\n<h2>Curves</h2>\n" +
          paragraph(
-             "Bold: mean over seeds, with its pointwise 95 % t interval shaded; faint: every seed. "
+             "Bold: mean over seeds, with its pointwise 95 % t interval shaded, and a dotted edge "
+             "where that goes on beyond it; faint: every seed. "
              "Means are taken over all recorded values, on equal cells of the axis; only the faint "
              "lines are thinned, to lowest and highest values. Numbers below a chart are final "
              "values "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -125,6 +126,27 @@ std::string band_area(const ChartSeries& series, const Plot& plot) {
   return fmt::format("<path class=\"band\" d=\"{}z\"/>\n", path_data(outline));
 }
 
+/// Where a band goes on beyond the upper or the lower edge, along that edge.
+std::string band_cuts(const ChartSeries& series, const Plot& plot) {
+  if (series.seeds.size() < 2) return "";
+  const Band& band = series.band;
+  std::string path;
+  const auto along = [&](double y, const auto& is_beyond) {
+    for (std::size_t k = 0; k < band.x.size(); ++k) {
+      if (!is_beyond(k)) continue;
+      const std::size_t first = k;
+      while (k + 1 < band.x.size() && is_beyond(k + 1)) ++k;
+      const std::size_t before = first > 0 ? first - 1 : first;
+      const std::size_t after = std::min(k + 1, band.x.size() - 1);
+      path += path_data(std::array{CurvePoint{plot.x((band.x[before] + band.x[first]) / 2), y},
+                                   CurvePoint{plot.x((band.x[k] + band.x[after]) / 2), y}});
+    }
+  };
+  along(plot.y.end + 1, [&](std::size_t k) { return band.high[k] > plot.y.high; });
+  along(plot.y.begin - 1, [&](std::size_t k) { return band.low[k] < plot.y.low; });
+  return path.empty() ? "" : fmt::format("<path class=\"cut\" d=\"{}\"/>\n", path);
+}
+
 /// Where each series ends, or nothing when it is not drawn.
 std::vector<std::vector<CurvePoint>> ends(const LineChart& chart, const Plot& plot) {
   std::vector<std::vector<CurvePoint>> result;
@@ -158,9 +180,10 @@ std::string direct_labels(const LineChart& chart, const Plot& plot) {
   for (std::size_t k = 0; k < order.size(); ++k) {
     const ChartSeries& series = chart.series[order[k]];
     const CurvePoint& end = last[order[k]][0];
-    out += fmt::format("<g class=\"s{}\"><path class=\"lead\" d=\"M{} {}L{} {}\"/>{}</g>\n",
+    // Level within the plot, so that nobody takes it for the curve's way on.
+    out += fmt::format("<g class=\"s{}\"><path class=\"lead\" d=\"M{} {}H{}L{} {}\"/>{}</g>\n",
                        series.style, svg_number(end.x + 1), svg_number(end.y),
-                       svg_number(plot.right + 8), svg_number(y[k]),
+                       svg_number(plot.right + 1), svg_number(plot.right + 8), svg_number(y[k]),
                        svg_text(plot.right + 10, y[k] + 3.5, "start",
                                 shortened(series.label, kChartLongestLabel), "label"));
   }
@@ -192,7 +215,7 @@ std::string mean_markers(const ChartSeries& series, const std::vector<CurvePoint
 std::string lines(const LineChart& chart, const Plot& plot) {
   std::string faint, bold;
   for (const ChartSeries& series : chart.series) {
-    std::string seeds = band_area(series, plot);
+    std::string seeds = band_area(series, plot) + band_cuts(series, plot);
     for (const auto& seed : series.seeds)
       if (const auto points = placed(seed, plot); !points.empty())
         seeds += fmt::format("<path class=\"seed\" d=\"{}\"/>\n", path_data(points));

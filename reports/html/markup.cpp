@@ -51,6 +51,19 @@ bool is_file_stem(std::string_view name) {
   });
 }
 
+/// Escaped text of a head, which may go on in a new line within a long key.
+std::string breakable(std::string_view escaped_text) {
+  std::string result;
+  for (std::size_t k = 0; k < escaped_text.size(); ++k) {
+    result += escaped_text[k];
+    const bool between = escaped_text[k] == '.' || escaped_text[k] == '_';
+    if (between && k > 0 && k + 1 < escaped_text.size() && escaped_text[k + 1] != ' ' &&
+        !(escaped_text[k + 1] >= '0' && escaped_text[k + 1] <= '9'))
+      result += "<wbr>";
+  }
+  return result;
+}
+
 std::string value_attribute(const Markup& cell) {
   return cell.exact.empty() ? "" : fmt::format(" data-value=\"{}\"", escaped(cell.exact));
 }
@@ -99,7 +112,7 @@ std::string HtmlTable::html() const {
   };
   out += "<thead><tr>";
   for (std::size_t c = 0; c < head.size(); ++c)
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind(c), escaped(head[c]));
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind(c), breakable(escaped(head[c])));
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : rows) {
     ACID_ASSERT(row.size() == head.size(), "{} cells, {} columns", row.size(), head.size());

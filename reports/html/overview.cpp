@@ -22,8 +22,10 @@
 namespace acid {
 namespace {
 
-constexpr double kOverviewWidth = 880, kOverviewRow = 15, kOverviewHead = 50, kOverviewFoot = 4,
-                 kOverviewGap = 26, kOverviewCharacter = 6.2, kKeyGap = 14, kOverviewMark = 4.2;
+constexpr double kOverviewWidth = 880, kOverviewRow = 15, kOverviewFoot = 4, kOverviewGap = 26,
+                 kOverviewCharacter = 6.2, kKeyGap = 14, kOverviewMark = 4.2;
+constexpr double kHeadLine = 14, kHeadRest = 36;  // lines of a title, and what stands below them
+constexpr double kLeastPlot = 150, kBeyondGap = 10, kTickRoom = 44;
 constexpr int kLongestCell = 16;
 constexpr double kFarOff = 8;     // median distances from an algorithm's middle: beyond is an arrow
 constexpr double kShrinksBy = 2;  // what leaving these out must do to the scale to be worth it
@@ -64,7 +66,10 @@ Scale robust_scale(const std::vector<OverviewRow>& rows, std::optional<double> l
     for (const double value : of_style) distances.push_back(std::abs(value - middles.back()));
   }
   auto [least, most] = std::ranges::minmax(middles);
-  const double far = kFarOff * middle_of(distances) + (most - least);
+  double far = kFarOff * middle_of(distances) + (most - least);
+  // Where nearly all are equal, how far the others are from these says what is far.
+  if (std::erase(distances, 0.0) > 0 && far == 0 && !distances.empty())
+    far = kFarOff * middle_of(distances);
   const double from = least - far, to = most + far;
   if (line) std::tie(least, most) = std::pair(std::min(least, *line), std::max(most, *line));
   for (const double value : values) {
@@ -133,7 +138,7 @@ std::string marks_text(const OverviewRow& row, const std::string& metric) {
   return text;
 }
 
-/// What lies beyond one edge of the scale, in words beside its arrows.
+/// What lies beyond one edge of the scale, in words.
 std::string beyond(const OverviewRow& row, const Scale& x, int side) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const OverviewMark& mark : row)
@@ -144,13 +149,27 @@ std::string beyond(const OverviewRow& row, const Scale& x, int side) {
   if (low > high) return "";
   const std::string from = with_minus(format_number(low, 2)),
                     to = with_minus(format_number(high, 2));
-  return svg_text(side < 0 ? x.begin + 10 : x.end - 10, kOverviewRow - 4,
-                  side < 0 ? "start" : "end", from == to ? from : from + " to " + to, "name");
+  return from == to ? from : from + " to " + to;
+}
+
+/// Leaves room beside the plot for the words of what lies beyond: nothing is drawn over them.
+void make_room(Scale& x, const std::vector<OverviewRow>& rows) {
+  int left = 0, right = 0;
+  for (const OverviewRow& row : rows) {
+    left = std::max(left, terminal_columns(beyond(row, x, -1)));
+    right = std::max(right, terminal_columns(beyond(row, x, 1)));
+  }
+  if (left > 0) x.begin += kOverviewCharacter * left + kBeyondGap;
+  if (right > 0) x.end -= kOverviewCharacter * right + kBeyondGap;
 }
 
 /// Those of an algorithm lie on a level of their own within the row.
 std::string plot_row(const OverviewRow& row, const Scale& x) {
-  std::string out = beyond(row, x, -1) + beyond(row, x, 1);
+  std::string out;
+  for (const int side : {-1, 1})
+    if (const std::string words = beyond(row, x, side); !words.empty())
+      out += svg_text(side < 0 ? x.begin - kBeyondGap : x.end + kBeyondGap, kOverviewRow - 4,
+                      side < 0 ? "end" : "start", words, "name");
   for (std::size_t k = 0; k < row.size(); ++k) {
     const double step = std::min(2.6, (kOverviewRow - 4) / static_cast<double>(row.size()));
     const double y = kOverviewRow / 2 +
@@ -160,20 +179,42 @@ std::string plot_row(const OverviewRow& row, const Scale& x) {
   return out;
 }
 
-std::string axis_above(const Scale& x, double bottom, const std::string& title,
-                       std::optional<double> line, std::string_view better) {
+/// A plot's place, its title in lines that fit it, and its scale within.
+struct OverviewPlot {
+  double left = 0, width = 0;
+  Scale x;
+  std::vector<std::string> title;
+  std::optional<double> line;
+};
+
+std::vector<std::string> title_lines(const std::string& title, double width) {
+  std::vector<std::string> lines{""};
+  for (const char c : wrapped(title, static_cast<int>(width / kOverviewCharacter)))
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back() += c;
+  return lines;
+}
+
+std::string axis_above(const OverviewPlot& plot, double head, double bottom,
+                       std::string_view better) {
+  const Scale& x = plot.x;
   std::string grid, labels;
-  for (const double value : ticks(x, 5)) {
-    grid += fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(kOverviewHead - 4),
-                        svg_number(bottom));
-    labels += svg_text(x(value), kOverviewHead - 8, "middle", with_minus(format_number(value, 3)));
+  const int most = std::clamp(static_cast<int>((x.end - x.begin) / kTickRoom), 1, 5);
+  for (const double value : ticks(x, most)) {
+    grid +=
+        fmt::format("M{} {}V{}", svg_number(x(value)), svg_number(head - 4), svg_number(bottom));
+    labels += svg_text(x(value), head - 8, "middle", with_minus(format_number(value, 3)));
   }
-  std::string out = fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}{}", grid, labels,
-                                svg_text(x.begin, 14, "start", title, "heading"));
-  if (!better.empty()) out += svg_text(x.begin, 28, "start", better, "name");
-  if (line)
-    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*line)),
-                       svg_number(kOverviewHead - 4), svg_number(bottom));
+  std::string out = fmt::format("<path class=\"grid\" d=\"{}\"/>\n{}", grid, labels);
+  for (std::size_t k = 0; k < plot.title.size(); ++k)
+    out += svg_text(plot.left, kHeadLine * static_cast<double>(k + 1), "start", plot.title[k],
+                    "heading");
+  if (!better.empty()) out += svg_text(plot.left, head - kHeadRest + 14, "start", better, "name");
+  if (plot.line)
+    out += fmt::format("<path class=\"zero\" d=\"M{} {}V{}\"/>\n", svg_number(x(*plot.line)),
+                       svg_number(head - 4), svg_number(bottom));
   return out;
 }
 
@@ -183,7 +224,7 @@ struct KeyColumn {
 };
 
 std::string cell_value(const nlohmann::json& value) {
-  return value.is_null() ? "–" : shortened(value_text(value), kLongestCell);
+  return shortened(value_text(value), kLongestCell);
 }
 
 /// Where the values of each swept key stand; `right`: where the last one ends.
@@ -206,18 +247,18 @@ std::vector<KeyColumn> key_columns(const std::vector<ComparedPoint>& points, dou
   return columns;
 }
 
-std::string key_heads(const std::vector<KeyColumn>& columns) {
+std::string key_heads(const std::vector<KeyColumn>& columns, double head) {
   std::string out;
   for (const KeyColumn& column : columns) {
     if (!column.above.empty())
-      out += svg_text(column.left, kOverviewHead - 22, "start", column.above, "name");
-    out += svg_text(column.left, kOverviewHead - 8, "start", column.head, "heading");
+      out += svg_text(column.left, head - 22, "start", column.above, "name");
+    out += svg_text(column.left, head - 8, "start", column.head, "heading");
   }
   return out;
 }
 
 /// Every algorithm with its marker, in lines from the top on; `bottom`: where they end.
-std::string overview_legend(const ReportData& data, double& bottom) {
+std::string overview_legend(const ReportData& data, double right, double& bottom) {
   constexpr double kLine = 15, kBetween = 26;
   std::string out;
   std::set<std::string> told;
@@ -227,7 +268,7 @@ std::string overview_legend(const ReportData& data, double& bottom) {
     const std::string& label = data.comparison.groups[g].label;
     if (!told.insert(label).second) continue;
     const double width = kOverviewCharacter * terminal_columns(label) + kBetween;
-    if (x > 0 && x + width > kOverviewWidth) {
+    if (x > 0 && x + width > right) {
       x = 0;
       bottom += kLine;
     }
@@ -265,6 +306,31 @@ std::string overview_csv(const ReportData& data) {
   return csv;
 }
 
+/// Of means and, where there are any, of differences, from `right` on.
+std::vector<OverviewPlot> plots_of(const Comparison& comparison, double right,
+                                   const std::vector<OverviewRow>& means,
+                                   const std::vector<OverviewRow>* differences) {
+  const int plots = differences != nullptr ? 2 : 1;
+  const double each = std::max(kLeastPlot, (kOverviewWidth - right) / plots - kOverviewGap);
+  const auto plot_of = [&](int k, const std::vector<OverviewRow>& rows, const std::string& title,
+                           std::optional<double> line) {
+    OverviewPlot plot{right + (k + 0.5) * kOverviewGap + k * each, each, robust_scale(rows, line),
+                      title_lines(title, each), line};
+    plot.x.begin = plot.left;
+    plot.x.end = plot.left + each;
+    make_room(plot.x, rows);
+    return plot;
+  };
+  const std::string place = place_words(comparison);
+  std::vector<OverviewPlot> drawn{
+      plot_of(0, means,
+              fmt::format("{}, {}", words_of(comparison.primary), place.empty() ? "final" : place),
+              std::nullopt)};
+  if (differences != nullptr)
+    drawn.push_back(plot_of(1, *differences, "difference to the baseline, 95 % intervals", 0));
+  return drawn;
+}
+
 }  // namespace
 
 std::string draw_overview(const ReportData& data) {
@@ -280,34 +346,27 @@ std::string draw_overview(const ReportData& data) {
   if (!any || comparison.primary.empty()) return "";
   double right = 0;
   const std::vector<KeyColumn> columns = key_columns(comparison.points, right);
-  const double each = any_difference ? (kOverviewWidth - right - 2 * kOverviewGap) / 2
-                                     : kOverviewWidth - right - kOverviewGap;
-  Scale mean = robust_scale(means, std::nullopt), difference = robust_scale(differences, 0);
-  mean.begin = right + kOverviewGap / 2;
-  mean.end = mean.begin + each;
-  difference.begin = mean.end + kOverviewGap;
-  difference.end = difference.begin + each;
-  const double bottom =
-      kOverviewHead + kOverviewRow * static_cast<double>(comparison.points.size());
+  const std::vector<OverviewPlot> drawn =
+      plots_of(comparison, right, means, any_difference ? &differences : nullptr);
+  const double width = drawn.back().left + drawn.back().width + kOverviewGap / 2;
+  std::size_t lines = 0;
+  for (const OverviewPlot& plot : drawn) lines = std::max(lines, plot.title.size());
+  const double head = kHeadLine * static_cast<double>(lines) + kHeadRest;
+  const double bottom = head + kOverviewRow * static_cast<double>(comparison.points.size());
   double below = 0;
-  const std::string legend = overview_legend(data, below);
+  const std::string legend = overview_legend(data, width, below);
   below += 6;
-  const std::string words = words_of(comparison.primary);
-  const std::string place = place_words(comparison);
   const int direction = better_direction(comparison.primary);
   const std::string_view better = direction > 0 ? "better →" : direction < 0 ? "← better" : "";
-  const std::string title = fmt::format("Every setting: {}", words);
-  std::string out =
-      svg_open("overview-chart", "line overview", kOverviewWidth, below + bottom + kOverviewFoot,
-               title, "One row per setting; the table of each is below.");
+  const std::string title = fmt::format("Every setting: {}", words_of(comparison.primary));
+  std::string out = svg_open(
+      "overview-chart", width > kOverviewWidth ? "line overview wide" : "line overview", width,
+      below + bottom + kOverviewFoot, title, "One row per setting; the table of each is below.");
   out +=
       legend +
       fmt::format("<g class=\"below-legend\" transform=\"translate(0 {})\">\n", svg_number(below)) +
-      key_heads(columns) +
-      axis_above(mean, bottom, words + (place.empty() ? ", final" : ", " + place), std::nullopt,
-                 better);
-  if (any_difference)
-    out += axis_above(difference, bottom, "difference to the baseline, 95 % intervals", 0, better);
+      key_heads(columns, head);
+  for (const OverviewPlot& plot : drawn) out += axis_above(plot, head, bottom, better);
   for (std::size_t p = 0; p < comparison.points.size(); ++p) {
     const ComparedPoint& point = comparison.points[p];
     std::string cells;
@@ -317,10 +376,10 @@ std::string draw_overview(const ReportData& data) {
     out += fmt::format(
         "<a href=\"#setting\" class=\"row\" data-point=\"{}\" transform=\"translate(0 {})\">"
         "<title>{}: {}</title><rect class=\"hit\" width=\"{}\" height=\"{}\"/>{}{}{}</a>\n",
-        p, svg_number(kOverviewHead + kOverviewRow * static_cast<double>(p)),
-        escaped(brief_title(point)), escaped(marks_text(means[p], comparison.primary)),
-        svg_number(kOverviewWidth), svg_number(kOverviewRow), cells, plot_row(means[p], mean),
-        plot_row(differences[p], difference));
+        p, svg_number(head + kOverviewRow * static_cast<double>(p)), escaped(brief_title(point)),
+        escaped(marks_text(means[p], comparison.primary)), svg_number(width),
+        svg_number(kOverviewRow), cells, plot_row(means[p], drawn[0].x),
+        any_difference ? plot_row(differences[p], drawn[1].x) : "");
   }
   return fmt::format(
       "<figure class=\"chart\" id=\"overview-figure\"{}>\n<figcaption>{}</figcaption>\n"

@@ -10,12 +10,12 @@ namespace {
 // Strokes inside scale(.1) are in tenths of a unit.
 constexpr std::string_view kStyleSheet = R"css(
 :root,.for-paper{color-scheme:light dark;--ink:#1a1a1a;--soft:#5c5c5c;--rule:#d9d9d6;--paper:#fff;
---wash:#f6f6f4;--warn:#8a4b00}
+--wash:#f6f6f4;--warn:#8a4b00;--shade:#0004;--page:66rem}
 @media (prefers-color-scheme:dark){:root{--ink:#e8e6e3;--soft:#a5a29d;--rule:#3a3a38;
---paper:#161616;--wash:#1f1f1e;--warn:#f0b060}}
+--paper:#161616;--wash:#1f1f1e;--warn:#f0b060;--shade:#fff5}}
 *{box-sizing:border-box}
 html{background:var(--paper);color:var(--ink);-webkit-text-size-adjust:100%}
-body{max-width:66rem;margin:0 auto;padding:2.5rem 1.25rem 4rem;
+body{max-width:var(--page);margin:0 auto;padding:2.5rem 1.25rem 4rem;
 font:1.0625rem/1.55 Charter,"Bitstream Charter","Iowan Old Style","Palatino Linotype",Palatino,
 "Source Serif 4",Georgia,"DejaVu Serif",serif}
 svg,table,figcaption,.tabs,.legend,nav,.note,summary,.facts{
@@ -37,6 +37,14 @@ table code{overflow-wrap:normal;white-space:nowrap}
 thead .n{white-space:normal}tbody th{white-space:nowrap}
 pre{background:var(--wash);padding:.8rem 1rem;overflow-x:auto;border-radius:3px;margin:.6rem 0}
 .scroll{overflow-x:auto;margin:.8rem 0;max-width:100%}
+/* A shade at the side where there is more: its cover scrolls away with what is in the box. */
+@media screen{.scroll{background:linear-gradient(90deg,var(--paper) 40%,transparent) 0 0 local,
+linear-gradient(270deg,var(--paper) 40%,transparent) 100% 0 local,
+linear-gradient(90deg,var(--shade),transparent) 0 0,
+linear-gradient(270deg,var(--shade),transparent) 100% 0;
+background-size:3rem 100%,3rem 100%,1rem 100%,1rem 100%;background-repeat:no-repeat}
+section>.scroll,section>details>.scroll{--beside:max(0px,(100vw - var(--page))/2);max-width:none;
+margin-right:calc(-1*var(--beside))}}
 table{border-collapse:collapse;font-size:.82rem;line-height:1.4;
 font-variant-numeric:tabular-nums lining-nums;border-top:1.5px solid var(--ink);
 border-bottom:1.5px solid var(--ink)}
@@ -46,7 +54,7 @@ thead th{border-bottom:1px solid var(--ink);font-weight:600;vertical-align:botto
 tbody tr+tr>*{border-top:1px solid var(--rule)}
 td{max-width:36rem;overflow-wrap:break-word}
 tbody th{max-width:22rem;overflow:hidden;text-overflow:ellipsis}
-.n{text-align:right;white-space:nowrap}
+.n{text-align:right;white-space:nowrap}.n small{white-space:normal}
 td small{color:var(--soft);font-size:.92em}
 .warnings{border-left:3px solid var(--warn);padding:.1rem 0 .1rem 1rem;margin:1rem 0}
 .warnings li{list-style:none;margin-left:-1.2rem}
@@ -89,12 +97,13 @@ svg .label{fill:var(--c);font-weight:600;font-size:10.5px}
 .mean{stroke:var(--c);stroke-width:19;fill:none;stroke-linejoin:round}
 .seed{stroke:var(--c);stroke-width:7;fill:none;opacity:.3;stroke-linejoin:round}
 .band{fill:var(--c);opacity:.13}
+.cut{stroke:var(--c);stroke-width:20;fill:none;stroke-dasharray:15 30}
 .reference{stroke:var(--c);stroke-width:9;fill:none;stroke-dasharray:36 30}
 details.more{grid-column:1/-1}
 details.more[open]{display:grid;gap:1.6rem 2rem;
 grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}
 details.more>summary{grid-column:1/-1}
-.lead{stroke:var(--c);stroke-width:.7;fill:none;opacity:.55}
+.lead{stroke:var(--soft);stroke-width:.7;fill:none;stroke-dasharray:1 2}
 .smalls{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,15rem),1fr));
 gap:1.6rem 2rem;margin:1rem 0}
 .small svg{max-width:19rem}.small svg.heat,.small svg.graph{max-width:15.5rem}
@@ -106,6 +115,7 @@ svg .node-name{font-size:8.5px;fill:var(--ink)}
 .forests{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1.6rem 2rem;margin:.6rem 0 1.4rem;align-items:start}
 svg.overview{min-width:44rem;max-width:none;overflow:hidden}
+svg.overview.wide{min-width:58rem}
 svg.overview .figures{font-size:10px}
 .overview .row{cursor:pointer;text-decoration:none}.overview .hit{fill:transparent}
 .overview .row:hover .hit,.overview .row:focus .hit,.overview .chosen .hit{fill:var(--wash)}
@@ -129,7 +139,7 @@ font-size:.88rem}
 dl.facts{grid-template-columns:minmax(0,1fr);gap:0}dl.facts dd{margin-bottom:.5rem}
 main svg text,main svg .label{font-size:12px}main svg .node-name{font-size:8.5px}
 main .forest text,main .forest .label{font-size:10.5px}}
-@media screen and (min-width:120rem){:root{font-size:115%}body{max-width:80rem}}
+@media screen and (min-width:120rem){:root{font-size:115%;--page:80rem}}
 @media screen and (min-width:200rem){:root{font-size:165%}}
 @media print{:root{--ink:#000;--soft:#444;--rule:#ccc;--paper:#fff;--wash:#f6f6f4}@page{margin:16mm}
 body{max-width:none;padding:0;font-size:10pt}nav,.tabs{display:none}h2,h3{break-after:avoid}

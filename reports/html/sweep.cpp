@@ -94,8 +94,7 @@ nlohmann::ordered_json keys_and_values(const ReportData& data) {
   for (const auto& [key, value] : points.front().settings) keys.push_back(key);
   for (const ComparedPoint& point : points) {
     nlohmann::ordered_json row = nlohmann::ordered_json::array();
-    for (const auto& [key, value] : point.settings)
-      row.push_back(value.is_null() ? "–" : value_text(value));
+    for (const auto& [key, value] : point.settings) row.push_back(value_text(value));
     values.push_back(std::move(row));
   }
   return {{"keys", keys}, {"values", values}};

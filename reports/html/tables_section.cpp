@@ -55,8 +55,7 @@ std::string varying_table(const ReportData& data) {
     const ComparedGroup& group = data.comparison.groups[g];
     const FlatSettings flat = flatten(group.settings);
     std::vector<Markup> row{{swatch(data.styles[g]) + escaped(group.label)}};
-    for (const std::string& key : keys)
-      row.push_back(flat.count(key) > 0 ? setting_cell(value_at(flat, key)) : Markup{"–"});
+    for (const std::string& key : keys) row.push_back(setting_cell(value_at(flat, key)));
     table.rows.push_back(std::move(row));
   }
   return table.html();

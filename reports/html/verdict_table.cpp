@@ -78,6 +78,9 @@ Markup tested_cell(const Comparison& comparison, std::size_t g) {
                                escaped(what), 100 * kPower);
   };
   const Judgement judgement = judge(*tested);
+  if (judgement == Judgement::not_shown && tested->value.unequal < tested->value.pairs)
+    cell.html += fmt::format("<br><small>{} of {} pairs tie</small>",
+                             tested->value.pairs - tested->value.unequal, tested->value.pairs);
   if (judgement == Judgement::not_shown || judgement == Judgement::too_few_seeds) {
     seeds(tested->seeds_to_show, "it");
     if (tested->equivalence)

@@ -29,10 +29,33 @@ describe("layout", () => {
       }
     }));
 
-  test("labels of the drawings keep clear of each other", () =>
-    visit(browser, "three", {}, async (page) => {
+  for (const name of ["three", "sweep", "big", "study"])
+    test(`labels of the drawings of ${name} keep clear of each other`, () =>
+      visit(browser, name, {}, async (page) => {
+        await openDetails(page);
+        assert.deepEqual(await page.evaluate(crowdedLabels), []);
+      }));
+
+  // Its background is a shade at both ends and, over it, covers that scroll away with the table.
+  test("a table wider than the page shows that it goes on", () =>
+    visit(browser, "sweep", {}, async (page) => {
       await openDetails(page);
-      assert.deepEqual(await page.evaluate(crowdedLabels), []);
+      await page.setViewportSize({ width: 760, height: 900 });
+      const boxes = await page.evaluate(() => [...document.querySelectorAll(".scroll")]
+        .filter((box) => box.scrollWidth > box.clientWidth + 1)
+        .map((box) => getComputedStyle(box))
+        .map(({ backgroundImage, backgroundAttachment }) =>
+          [backgroundImage.split("linear-gradient").length - 1, backgroundAttachment]));
+      assert.ok(boxes.length > 0, "no table is wider than the page");
+      for (const box of boxes) assert.deepEqual(box, [4, "local, local, scroll, scroll"]);
+    }));
+
+  test("a table takes the room beside the text before it is cut", () =>
+    visit(browser, "sweep", {}, async (page) => {
+      await page.setViewportSize({ width: 1400, height: 900 });
+      const [table, text] = await page.evaluate(() => ["section > .scroll", "main"]
+        .map((one) => document.querySelector(one).getBoundingClientRect().right));
+      assert.ok(table > text, `${table} and ${text}`);
     }));
 
   test("the page follows the colour scheme", () => visit(browser, "three", {}, async (page) => {

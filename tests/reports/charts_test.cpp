@@ -192,3 +192,35 @@ TEST_CASE("shell words are quoted only where a shell would take them apart") {
   CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
   CHECK(shell_word("") == "''");
 }
+
+TEST_CASE(
+    "the way from a curve's end to its name is no curve: level in the plot, grey and dotted") {
+  LineChart chart = chart_of({{0, 1}, {50, 2}}, false);
+  const LineChart longer = chart_of({{0, 1}, {100, 9}}, false);
+  chart.series.push_back(longer.series.front());
+  chart.series.back().label = "another";
+  const std::string html = draw(chart);
+  const std::regex lead("class=\"lead\" d=\"M([0-9.]+) ([0-9.]+)H([0-9.]+)L([0-9.]+) ([0-9.]+)\"");
+  std::size_t leads = 0;
+  for (std::sregex_iterator found(html.begin(), html.end(), lead), end; found != end; ++found) {
+    ++leads;
+    CHECK(std::stod((*found)[4]) - std::stod((*found)[3]) < 10);  // slanted beside the plot only
+  }
+  CHECK(leads == 2);
+  const std::string style(style_sheet());
+  const std::string rule = style.substr(style.find(".lead{"), 100);
+  CHECK(has(rule.substr(0, rule.find('}')), "stroke:var(--soft)"));
+  CHECK(has(rule.substr(0, rule.find('}')), "stroke-dasharray"));
+}
+
+TEST_CASE("an interval that goes on beyond a chart has a dotted edge there") {
+  LineChart chart = chart_of({{0, 1}, {50, 2}, {100, 3}}, false);
+  ChartSeries& series = chart.series.front();
+  series.seeds.push_back(series.seeds.front());
+  series.band = {{0, 50, 100}, {1, 2, 3}, {0.95, 1.5, 2.5}, {1.1, 2.5, 9}};
+  const std::string beyond = draw(chart);
+  CHECK(has(beyond, "class=\"cut\""));
+  series.band.high = {1.1, 2.5, 3};
+  CHECK_FALSE(has(draw(chart), "class=\"cut\""));
+  CHECK(has(std::string(style_sheet()), ".cut{"));
+}

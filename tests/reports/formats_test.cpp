@@ -216,10 +216,40 @@ TEST_CASE("the LaTeX table has a row for every group, and what is special there 
                   "\\textasciicircum{}\\$ & 3 &") != std::string::npos);
   CHECK(text.find("0.9130 $\\pm$ 0.0043") != std::string::npos);
   CHECK(text.find("& Test accuracy &") != std::string::npos);
-  std::size_t rows = 0;
-  for (std::size_t at = text.find(" \\\\\n"); at != std::string::npos;
-       at = text.find(" \\\\\n", at + 1))
-    ++rows;
-  // And the differences of two in nine metrics; consensus distances only to each other.
-  CHECK(rows == 4 + 1 + 2 * 9 - 2);
+  const auto count = [](const std::string& in, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = in.find(part, at)) != std::string::npos; at += part.size())
+      ++found;
+    return found;
+  };
+  const std::string differences = text.substr(text.find("% differences to"));
+  const std::string values = text.substr(0, text.size() - differences.size());
+  // Each tabular has all rows and a head.
+  CHECK(count(values, " \\\\\n") == 4 * count(values, "\\begin{tabular}"));
+  // Of differences, those of two in nine metrics; consensus distances only to each other.
+  CHECK(count(differences, " \\\\\n") == (1 + 2 * 9 - 2) * count(differences, "\\begin{tabular}"));
+}
+
+TEST_CASE("text takes the terminal's width, and a file's tables are whole") {
+  std::vector<ComparedRun> runs;
+  const std::string label = "a method with a label of more than forty-five letters";
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"}) {
+      runs.push_back(run(
+          algorithm, seed,
+          {{"eval_loss", 0.3 + 0.01 * static_cast<double>(seed)}, {"consensus_distance", 0.1}}));
+      if (algorithm[1] == 'd') runs.back().summary.label = label;
+    }
+  const Comparison comparison = compare_runs(runs);
+  const std::string narrow = to_text(comparison, false);
+  CHECK(narrow.find("…") != std::string::npos);
+  const std::string wide = to_text(comparison, false, {.columns = 140});
+  CHECK(wide.find("…") == std::string::npos);
+  CHECK(wide.find("  " + label + "  8  ") != std::string::npos);
+  CHECK(wide.find("P(better)") != std::string::npos);
+  std::istringstream lines(wide);
+  for (std::string line; std::getline(lines, line);) CHECK(terminal_columns(line) <= 140);
+  const std::string file = to_text(comparison, false, {.columns = 80, .cut = false});
+  CHECK(file.find("…") == std::string::npos);
+  CHECK(file.find("  " + label + "  8  ") != std::string::npos);
 }

@@ -1,5 +1,6 @@
 #include "reports/heading.hpp"
 
+#include "reports/pivot.hpp"
 #include "tests/catch.hpp"
 #include "tests/reports/synthetic.hpp"
 
@@ -61,4 +62,34 @@ TEST_CASE("train_loss is explained where it is shown, and only there") {
   options.metrics = {"train_loss"};
   CHECK(
       has(to_text(compare_runs(runs, options), false), "train_loss is each worker's loss on its"));
+}
+
+TEST_CASE(
+    "a heading names stragglers and a network that takes time, and what of them is compared") {
+  std::vector<ComparedRun> runs{ring_run(1), ring_run(1)};
+  nlohmann::json& model = runs[1].settings["execution"]["virtual"];
+  model["slow_workers"] = {{"0", 10.0}};
+  model["network"] = {{"latency_seconds", 0.0001}, {"bandwidth_bytes_per_second", 1e9}};
+  CHECK(heading_of(runs) ==
+        "first · quadratic(64) · ring 16 · virtual (simulated seconds) · no straggler or worker 0 "
+        "10 × as slow · network instant or 1 GB/s, 100 µs · seed 1");
+  runs.erase(runs.begin());
+  CHECK(has(heading_of(runs), "seconds) · worker 0 10 × as slow · network 1 GB/s, 100 µs · seed"));
+  nlohmann::json& one = runs[0].settings["execution"]["virtual"];
+  one["slow_workers"] = {{"0", 4.0}, {"3", 4.0}, {"5", 2.0}};
+  one["network"] = {{"edges", {{{"edge", {1, 2}}, {"latency_seconds", 0.05}}}}};
+  CHECK(has(heading_of(runs),
+            " · worker 5 2 × as slow, workers 0, 3 4 × as slow · network edge "
+            "1-2 50 ms · "));
+  for (int k = 0; k < 9; ++k) one["slow_workers"][std::to_string(k)] = 2.0;
+  CHECK(has(heading_of(runs), " · 9 slow workers · "));
+  runs[0].summary.driver = "threads";  // its own table says who is slow
+  CHECK_FALSE(has(heading_of(runs), "slow"));
+  runs[0].settings["execution"]["threads"] = {{"slow_workers", {{"2", 3.0}}}};
+  CHECK(has(heading_of(runs), " · threads · worker 2 3 × as slow · "));
+  // A caption has the heading.
+  runs.push_back(runs[0]);
+  runs[1].summary.seed = 2;
+  const Comparison comparison = compare_runs(runs);
+  CHECK(has(to_latex(pivot_of(comparison, "eval_loss", {}), comparison), "worker 2 3 $"));
 }

@@ -121,7 +121,7 @@ TEST_CASE("below pictures a sweep point has short keys, and only those that are 
                     {"workers.count", 4}};
   CHECK(brief_title(point) == "slow_workers.0 = 10, workers.count = 4");
   point.settings.resize(1);
-  CHECK(brief_title(point) == "execution.virtual.slow_workers = null");
+  CHECK(brief_title(point) == "execution.virtual.slow_workers = –");
 }
 
 TEST_CASE("the time section shows runtime, timelines and staleness") {

@@ -108,3 +108,67 @@ TEST_CASE("a page of more than four settings holds each one's details packed") {
   CHECK_FALSE(has(packed, "body"));
   CHECK(packed_section("", "more").empty());
 }
+
+namespace {
+
+/// Where the texts of a drawing's rows end or begin, and its marks: all of one class in a row.
+std::vector<double> numbers_after(const std::string& text, const std::string& before) {
+  std::vector<double> found;
+  for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; at += before.size())
+    found.push_back(std::stod(text.substr(at + before.size())));
+  return found;
+}
+
+/// Settings × two algorithms whose differences are 0 at most settings and small at the others.
+ReportData mostly_equal(const std::string& key) {
+  std::vector<ComparedRun> runs;
+  for (int setting = 0; setting < 12; ++setting)
+    for (const char* algorithm : {"ar-sgd", "ad-psgd"})
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const double apart = setting < 4 ? 0.005 * (1 + setting) : 0;
+        nlohmann::json settings;
+        settings["execution"][key] = setting;
+        settings["optimizer"]["learning_rate_of_a_long_name"] = 0.1 * setting;
+        settings["task"]["another_setting_of_a_long_name"] = 0.1 * setting;
+        settings["workers"]["a_setting_with_a_long_name_too"] = 0.1 * setting;
+        settings["topology"]["the_last_setting_with_a_long_name"] = 0.1 * setting;
+        runs.push_back(synthetic::run(algorithm, seed,
+                                      {{"eval_accuracy", 0.8 + (algorithm[1] == 'd' ? apart : 0)}},
+                                      settings));
+      }
+  ReportData data;
+  data.comparison = compare_runs(runs);
+  for (std::size_t g = 0; g < data.comparison.groups.size(); ++g)
+    data.styles.push_back(static_cast<int>(g % 2));
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("where most settings are equal the overview shows how far the others are") {
+  const std::string html = draw_overview(mostly_equal("short"));
+  CHECK_FALSE(has(html, "class=\"mark\""));  // no arrows: all within the scale
+  CHECK(has(html, ">0.02</text>"));
+}
+
+TEST_CASE("an overview of many keys is wider, and its titles keep to their plots") {
+  const std::string html = draw_overview(mostly_equal("a_key_that_is_as_long_as_this_one"));
+  CHECK(has(html, "class=\"line overview wide\""));
+  CHECK(has(html, ">difference to the</text>"));
+  const double width = numbers_after(html, "viewBox=\"0 0 ").front();
+  for (const double x : numbers_after(html, "<text x=\"")) CHECK(x < width);
+}
+
+TEST_CASE("what lies beyond the scale of an overview is named where nothing is drawn") {
+  const synthetic::Folder folder;
+  const std::string html = draw_overview(swept(folder, 7));
+  const std::size_t words = html.find(" to 0.3");
+  REQUIRE(words != std::string::npos);
+  const std::string text = html.substr(html.rfind("<text x=\"", words), 200);
+  const double end = std::stod(text.substr(9));
+  CHECK(has(text.substr(0, text.find('>')), "text-anchor=\"end\""));
+  const std::string row = html.substr(html.rfind("<a href", words), html.find("</a>", words));
+  for (const double x :
+       numbers_after(row.substr(0, row.find("</a>")), "<path class=\"mark\" d=\"M"))
+    CHECK(x >= end + 6);  // an arrow is six wide
+}

@@ -1,8 +1,10 @@
 #include "reports/text_table.hpp"
 
 #include "tests/catch.hpp"
+#include "tests/reports/synthetic.hpp"
 
 using namespace acid;
+using synthetic::has;
 
 TEST_CASE("display width counts columns, not bytes") {
   CHECK(terminal_columns("ad-psgd") == 7);
@@ -32,11 +34,11 @@ TEST_CASE("a table aligns by display width and its first column gives way") {
   table.rows = {{"A²CiD²", "1"}, {"b", "10"}};
   CHECK(table.str() == "A²CiD²   1\nb       10\n");
   table.rows = {{"a rather long name for one row", "12345678"}};
-  table.total = 20;
+  table.lines.columns = 20;
   CHECK(table.str() == "a rather …  12345678\n");
   CHECK(table.fits());
   CHECK_FALSE(table.fits_whole());
-  table.total = 17;
+  table.lines.columns = 17;
   CHECK_FALSE(table.fits());
 }
 
@@ -61,4 +63,20 @@ TEST_CASE("a terminal gets no control character, no change of direction and no b
   CHECK(seen_on_terminal("\u202e\u2066\u200f\u009b") == "\\u202e\\u2066\\u200f\\u009b");
   CHECK(seen_on_terminal("\x9b\xff") == "\\ufffd\\ufffd");
   CHECK(seen_on_terminal("\x1b[") == "\\u001b[");
+}
+
+TEST_CASE("a table is as wide as its terminal, and cuts nothing in a file") {
+  TextTable table;
+  table.alignment = {TextTable::Align::left, TextTable::Align::right};
+  const std::string label(90, 'a');
+  table.rows = {{label, "1"}};
+  CHECK(table.str() == label.substr(0, 76) + "…  1\n");
+  CHECK(has(table.str(), "…"));
+  table.lines = {.columns = 120};
+  CHECK(table.str() == label + "  1\n");
+  table.lines = {.columns = 80, .cut = false};
+  CHECK(table.str() == label + "  1\n");
+  CHECK_FALSE(table.fits_whole());
+  CHECK(TextLines{.columns = 60}.prose() == 60);
+  CHECK(TextLines{.columns = 250}.prose() == 100);
 }

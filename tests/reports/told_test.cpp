@@ -3,6 +3,7 @@
 
 #include "reports/forms.hpp"
 #include "reports/html/sections.hpp"
+#include "reports/html/verdict.hpp"
 #include "reports/outcome_notes.hpp"
 #include "reports/pivot.hpp"
 #include "reports/reading.hpp"
@@ -128,8 +129,14 @@ TEST_CASE("seeds that do not differ are not called too few seeds") {
   CHECK(judge(comparison.differences.front()) == Judgement::not_shown);
   CHECK(*comparison.differences.front().smallest_p_holm == Approx(2 / 256.0));
   CHECK_FALSE(has(all_words_of(comparison), "Too few seeds"));
-  CHECK(has(all_words_of(comparison), "; 4 of 8 pairs differ"));
+  CHECK(has(all_words_of(comparison),
+            "; 4 of 8 pairs tie, and the smallest p that the other 4 could give is 0.12"));
+  CHECK(has(all_words_of(comparison), "Too many seeds tie to show one."));
   CHECK_FALSE(has(verdict_page_of(comparison), "No verdict"));
+  ReportData page;
+  page.comparison = comparison;
+  page.styles.assign(comparison.groups.size(), 0);
+  CHECK(has(numbers_section(page), "<small>4 of 8 pairs tie</small>"));
 }
 
 TEST_CASE("tables mark nobody as best in a distance that is 0 by construction") {

@@ -3,7 +3,7 @@ import type { Band, ChartCurves, Line } from "./curve";
 import { visible } from "./curve";
 import type { AxisData } from "./data";
 import { makeSvg } from "./dom";
-import { markerPlaces, projection, stretches, type Box, type Projection } from "./lines";
+import { cutsOf, markerPlaces, projection, stretches, type Box, type Projection } from "./lines";
 import { formatNumber, formatPlace, tickTexts } from "./numbers";
 import type { Range } from "./range";
 import { markerOf } from "./theme";
@@ -26,6 +26,11 @@ export interface CurveSvgOptions {
 
 const kNameWidth = 6.4;
 const kNameHeight = 12;
+const kLongestName = 18;
+
+/// As much of a name as there is room for.
+const shortened = (name: string) =>
+  name.length > kLongestName ? `${name.slice(0, kLongestName - 1)}…` : name;
 
 /// In tenths: the drawing is scaled.
 const place = (x: number, y: number) => `${Math.round(10 * x)} ${Math.round(10 * y)}`;
@@ -57,6 +62,12 @@ function bandText({ x, low, high }: Band, at: Projection): string {
       }
       return upper.length > 0 ? `M${[...upper, ...lower].join("L")}z` : "";
     })
+    .join("");
+}
+
+function cutText(band: Band, box: Box, at: Projection): string {
+  return cutsOf(band, box, at)
+    .map(({ y, from, to }) => `M${place(from, y)}L${place(to, y)}`)
     .join("");
 }
 
@@ -109,7 +120,7 @@ function names(box: Box, at: Projection, curves: ChartCurves): SVGElement[] {
           y: (y + 3.5).toFixed(1),
           "text-anchor": "start",
         },
-        label,
+        shortened(label),
       ),
     ),
   );
@@ -118,7 +129,7 @@ function names(box: Box, at: Projection, curves: ChartCurves): SVGElement[] {
 export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGSVGElement {
   const { width, height, title } = options;
   const longest = options.names
-    ? Math.max(0, ...curves.groups.map(({ label }) => Math.min(label.length, 18)))
+    ? Math.max(0, ...curves.groups.map(({ label }) => shortened(label).length))
     : 0;
   const room = options.names ? 10 + kNameWidth * longest : 4;
   const box = { left: 46, top: 8, width: width - 46 - room, height: height - 8 - 36 };
@@ -136,6 +147,11 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGSVGE
       ? group.seeds.map((seed) => makeSvg("path", { class: "seed", d: lineText(seed, at) }))
       : []),
   ].map((path) => makeSvg("g", { class: `s${group.style}` }, path)));
+  const cuts = options.bands
+    ? curves.groups.map(({ style, band }) =>
+        makeSvg("path", { class: `cut s${style}`, d: cutText(band, box, at) }),
+      )
+    : [];
   const bounds = curves.bounds.map(({ style, line }) =>
     makeSvg("path", { class: `reference s${style}`, d: lineText(line, at) }),
   );
@@ -160,7 +176,7 @@ export function curveSvg(curves: ChartCurves, options: CurveSvgOptions): SVGSVGE
       height: String(box.height),
       viewBox: `${box.left} ${box.top} ${box.width} ${box.height}`,
     },
-    makeSvg("g", { transform: "scale(.1)" }, ...faint, ...bounds, ...means),
+    makeSvg("g", { transform: "scale(.1)" }, ...faint, ...cuts, ...bounds, ...means),
   );
   return makeSvg(
     "svg",

@@ -109,6 +109,42 @@ function bandPath(band: Band, at: Projection): Path2D {
   return path;
 }
 
+/// A stretch along an edge of the box beyond which a band goes on, just inside.
+export interface Cut {
+  y: number;
+  from: number;
+  to: number;
+}
+
+export function cutsOf(band: Band, box: Box, at: Projection): Cut[] {
+  const cuts: Cut[] = [];
+  const [first, last] = visible(band.x, at.window);
+  const x = (k: number) =>
+    Math.min(Math.max(at.x(band.x[k] ?? NaN), box.left), box.left + box.width);
+  const along = (y: number, isBeyond: (k: number) => boolean) => {
+    for (let k = first; k < last; ++k) {
+      if (!isBeyond(k)) continue;
+      const start = k;
+      while (k + 1 < last && isBeyond(k + 1)) ++k;
+      const from = (x(Math.max(start - 1, first)) + x(start)) / 2;
+      const to = (x(k) + x(Math.min(k + 1, last - 1))) / 2;
+      if (to > from) cuts.push({ y, from, to });
+    }
+  };
+  along(box.top + at.ratio, (k) => at.y(band.high[k] ?? NaN) < box.top - 0.5);
+  along(at.bottom - at.ratio, (k) => at.y(band.low[k] ?? NaN) > at.bottom + 0.5);
+  return cuts;
+}
+
+function cutPath(band: Band, box: Box, at: Projection): Path2D {
+  const path = new Path2D();
+  for (const { y, from, to } of cutsOf(band, box, at)) {
+    path.moveTo(from, y);
+    path.lineTo(to, y);
+  }
+  return path;
+}
+
 /// Draws inside the box only. Leaves the context as it was.
 export function drawUnderMeans(
   context: CanvasRenderingContext2D,
@@ -132,6 +168,12 @@ export function drawUnderMeans(
     if (show.seeds) for (const seed of group.seeds) context.stroke(linePath(seed, at));
   }
   context.globalAlpha = 1;
+  context.lineWidth = 2 * at.ratio;
+  context.setLineDash([1.5 * at.ratio, 3 * at.ratio]);
+  for (const group of curves.groups) {
+    context.strokeStyle = theme.colour(group.style);
+    if (show.bands) context.stroke(cutPath(group.band, box, at));
+  }
   context.lineWidth = 1.1 * at.ratio;
   context.setLineDash([1.5 * at.ratio, 3 * at.ratio]);
   for (const bound of curves.bounds) {

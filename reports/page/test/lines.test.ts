@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { projection, stretches } from "../src/lines";
+import { cutsOf, projection, stretches } from "../src/lines";
 
 const box = { left: 10, top: 20, width: 100, height: 50 };
 
@@ -35,5 +35,19 @@ describe("gaps", () => {
     ]);
     expect(stretches([NaN, NaN], 0, 2, -Infinity)).toEqual([]);
     expect(stretches([1, 2, 3], 1, 3, -Infinity)).toEqual([[1, 3]]);
+  });
+});
+
+describe("a band that goes on beyond the box", () => {
+  const at = projection(box, { min: 0, max: 10 }, { min: 0, max: 1 }, false, false, 1);
+  const band = { x: [0, 5, 10], mean: [0.5, 0.5, 0.5], low: [0.4, 0.4, -1], high: [2, 0.6, 0.6] };
+  test("is cut along the edges, half way to where it is not", () => {
+    expect(cutsOf(band, box, at)).toEqual([
+      { y: 21, from: 10, to: 35 },
+      { y: 69, from: 85, to: 110 },
+    ]);
+  });
+  test("is not where it ends at the edge", () => {
+    expect(cutsOf({ ...band, low: [0, 0, 0], high: [1, 1, 1] }, box, at)).toEqual([]);
   });
 });
