@@ -144,7 +144,8 @@ void seal_again(const sqlite::Connection& connection) {
   }
   for (const std::int64_t experiment :
        earlier::numbers(connection, "SELECT number FROM experiments")) {
-    sqlite::Statement members(connection, "SELECT position FROM experiment_runs WHERE experiment = ?");
+    sqlite::Statement members(connection,
+                              "SELECT position FROM experiment_runs WHERE experiment = ?");
     std::vector<std::int64_t> sound;
     for (members.bind(experiment); members.step();)
       if (earlier::holds(connection, earlier::kMember, experiment, members.integer(0)))

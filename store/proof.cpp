@@ -79,7 +79,8 @@ constexpr const char* kModels =
     " JOIN artifacts f ON f.attempt = a.id AND a.valid_until_tick IS NULL"
     " WHERE a.run = ?1 ORDER BY a.number, f.position";
 constexpr const char* kVerifications =
-    "SELECT a.number, v.time, v.host, v.equal, v.message, v.checkpoint, c.number, v.environment, v.proof"
+    "SELECT a.number, v.time, v.host, v.equal, v.message, v.checkpoint, c.number, v.environment, "
+    "v.proof"
     " FROM attempts a JOIN verifications v ON v.attempt = a.id"
     " LEFT JOIN checkpoints c ON c.id = v.checkpoint WHERE a.run = ?1 ORDER BY v.id";
 
