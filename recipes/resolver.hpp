@@ -84,9 +84,10 @@ class Resolver {
       return call();
     } catch (const Error& problem) {
       if (problem.code() == Exit::lost)  // something else is, than what the recipe says
-        throw Error(fmt::format("{}; the recipe is not at fault: try again, with more memory if "
-                                "the system has ended it for want of some",
-                                problem.what()));
+        throw Error(
+            fmt::format("{}; the recipe is not at fault: try again, with more memory if "
+                        "the system has ended it for want of some",
+                        problem.what()));
       error(path, problem.what(), remedy);
       return std::nullopt;
     }

@@ -88,8 +88,7 @@ class ProcessObjective final : public Objective {
     const DatasetEntry* entry = find_dataset(text(options_.dataset, "kind"));
     ACID_ASSERT(entry != nullptr, "data set {}", options_.dataset.dump());
     if (!entry->in_process) share(entry->load(options_.dataset));
-    start_processes();
-    deal(entry->in_process);
+    deal(start_processes(), entry->in_process);
   }
 
   std::size_t dimension() const override { return start_x_.size(); }
@@ -202,8 +201,8 @@ class ProcessObjective final : public Objective {
              {"test", test_->where(memory_)}};
   }
 
-  // All at once: it takes seconds to load libraries.
-  void start_processes() {
+  // All at once: it takes seconds to load libraries. How many training examples they have.
+  std::int64_t start_processes() {
     json request = start_request(options_.model, memory_, options_.seeds.derived(Purpose::init),
                                  options_.threads_per_worker);
     request["data"] = data_.is_null() ? json{{"file", options_.dataset.at("file")},
@@ -224,10 +223,10 @@ class ProcessObjective final : public Objective {
                         lanes_[lane].process.file()));
       }
     }
-    lanes_[0].process.understand([&] {
+    const std::int64_t train_size = lanes_[0].process.understand([&] {
       layout_ = layout_told(told_);
-      train_size_ = told_.at("train");
       test_size_ = told_.at("test");
+      return told_.at("train").get<std::int64_t>();
     });
     start_x_ = Arena<float>(static_cast<std::size_t>(layout_.parameter_count()), memory_);
     start_buffers_ = Arena<float>(static_cast<std::size_t>(layout_.buffer_count()), memory_);
@@ -241,16 +240,17 @@ class ProcessObjective final : public Objective {
     lanes_[0].process.ask({{"do", "begin"},
                            {"x", offset_of(start_x_.data())},
                            {"buffers", offset_of(start_buffers_.data())}});
+    return train_size;
   }
 
   // Who has which examples.
-  void deal(bool in_process) {
-    Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size_) : 0, memory_);
+  void deal(std::int64_t train_size, bool in_process) {
+    Arena<std::int64_t> own(in_process ? static_cast<std::size_t>(train_size) : 0, memory_);
     if (in_process && looks_at_classes(options_.partition)) {
       lanes_[0].process.ask({{"do", "labels"}, {"at", offset_of(own.data())}});
       classes_ = static_cast<int>(std::ranges::max(own.span())) + 1;
     }
-    held_ = hold_out(train_size_, options_.validation, validation_key(options_.dataset));
+    held_ = hold_out(train_size, options_.validation, validation_key(options_.dataset));
     const LabelsOnly labels(in_process ? own.span() : train_->labels.span(), held_.train);
     shards_ = make_shards(labels, classes_, options_.workers, options_.partition, options_.seeds);
     holdings_ = count_holdings(shards_, labels, labels_each_ > 1 ? 1 : classes_, options_.workers);
@@ -336,23 +336,21 @@ class ProcessObjective final : public Objective {
                                   std::int64_t rows, std::span<const float> x,
                                   std::span<const float> buffers) {
     const json answer = ask_for_evaluation(lane_index, set, first, rows, x, buffers);
-    return lanes_[0].process.understand([&] { return part_told(answer, rows); });
-  }
-
-  PartialEvaluation part_told(const json& answer, std::int64_t rows) const {
-    const json& correct = answer.at("correct");
-    const std::int64_t labels = rows * labels_each_;
-    const auto weight = static_cast<double>(labels);
-    PartialEvaluation part{.loss_sum = number_told(answer.at("loss")) * weight,
-                           .correct = correct.is_null() ? -1 : correct.get<std::int64_t>(),
-                           .count = labels};
-    if (names_in(answer) != evaluated_names_ || correct.is_null() == has_accuracy_)
-      throw Error(fmt::format(
-          "{}: evaluate() must give the same numbers, by the same names, for every batch",
-          lanes_[0].process.file()));
-    for (const std::string& name : evaluated_names_)
-      part.named.push_back(number_told(answer.at("named").at(name)) * weight);
-    return part;
+    return lanes_[0].process.understand([&] {
+      const json& correct = answer.at("correct");
+      const std::int64_t labels = rows * labels_each_;
+      const auto weight = static_cast<double>(labels);
+      PartialEvaluation part{.loss_sum = number_told(answer.at("loss")) * weight,
+                             .correct = correct.is_null() ? -1 : correct.get<std::int64_t>(),
+                             .count = labels};
+      if (names_in(answer) != evaluated_names_ || correct.is_null() == has_accuracy_)
+        throw Error(fmt::format(
+            "{}: evaluate() must give the same numbers, by the same names, for every batch",
+            lanes_[0].process.file()));
+      for (const std::string& name : evaluated_names_)
+        part.named.push_back(number_told(answer.at("named").at(name)) * weight);
+      return part;
+    });
   }
 
   // Immutable after construction, and after probe().
@@ -365,7 +363,7 @@ class ProcessObjective final : public Objective {
   Arena<float> start_x_, start_buffers_;
   int classes_ = 1;
   std::int64_t labels_each_ = 1;  // of an example
-  std::int64_t train_size_ = 0, test_size_ = 0;
+  std::int64_t test_size_ = 0;
   HeldOut held_;
   Shards shards_;  // by place in held_.train, as is sample_
   std::vector<std::vector<std::int64_t>> holdings_;

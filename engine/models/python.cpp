@@ -54,9 +54,9 @@ class Trial {
     json request = start_request(task_.at("model"), memory_, 0, 1);
     request["file"] = nullptr;
     const json& dataset = task_.at("dataset");
-    request["data"] = own_data_ ? json{{"file", dataset.at("file")},
-                                       {"options", dataset.at("options")}}
-                                : zeros(dataset);
+    request["data"] = own_data_
+                          ? json{{"file", dataset.at("file")}, {"options", dataset.at("options")}}
+                          : zeros(dataset);
     const json told = process_.ask(request);
     const std::int64_t train =
         process_.understand([&] { return told.at("train").get<std::int64_t>(); });

@@ -32,9 +32,9 @@ using nlohmann::json;
 constexpr int kProtocol = 1;
 constexpr std::size_t kReadAtOnce = 1 << 16;
 constexpr double kSecondsToEnd = 2;
-constexpr double kSecondsToClear = 5;        // for its keepers to end all that it started
+constexpr double kSecondsToClear = 5;          // for its keepers to end all that it started
 constexpr std::uint32_t kMostBytes = 1 << 26;  // of an answer
-constexpr double kSecondsToSay = 0.5;  // where it is, of a process that takes too long
+constexpr double kSecondsToSay = 0.5;          // where it is, of a process that takes too long
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -85,8 +85,8 @@ std::string message_of(const json& error) {
 json parsed(const std::string& text) {
   json found = json::parse(text, nullptr, false);
   if (!found.is_discarded()) return found;
-  const std::string valid = json::parse(json(text).dump(-1, ' ', false,
-                                                        json::error_handler_t::replace));
+  const std::string valid =
+      json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
   static const std::regex half("\\\\u[dD][89a-fA-F][0-9a-fA-F]{2}");  // of a character
   return json::parse(std::regex_replace(valid, half, "?"), nullptr, false);
 }
@@ -197,7 +197,8 @@ json ModelProcess::receive() {
   std::uint32_t length = 0;
   read_exactly(reinterpret_cast<char*>(&length), sizeof length);
   if (length > kMostBytes)
-    fail_answer(fmt::format("it announced {} bytes, and acid reads {} at most", length, kMostBytes));
+    fail_answer(
+        fmt::format("it announced {} bytes, and acid reads {} at most", length, kMostBytes));
   std::string text;  // it grows with what comes
   for (std::size_t have = 0; have < length; have = text.size()) {
     text.resize(std::min<std::size_t>(length, have + kReadAtOnce));
@@ -273,17 +274,19 @@ void ModelProcess::fail_dead() {
                                                             ::strsignal(WTERMSIG(status)))
                                               : fmt::format("exit code {}", WEXITSTATUS(status));
   if (!began && !was_killed(status))
-    throw Error(fmt::format("'{}' ended with {} before it executed a line for {}: set interpreter "
-                            "to a Python, version 3.9 or newer",
-                            interpreter_, how, file_));
+    throw Error(
+        fmt::format("'{}' ended with {} before it executed a line for {}: set interpreter "
+                    "to a Python, version 3.9 or newer",
+                    interpreter_, how, file_));
   throw Error(fmt::format("{}: its process ended with {} during {}{}", file_, how, what, was_at()),
               has_answered_ || was_killed(status) ? Exit::lost : Exit::run_failed);
 }
 
 void ModelProcess::fail_answer(const std::string& how) const {
-  throw Error(fmt::format("the process of {} gave no answer that docs/GRADIENT_PROCESS.md speaks "
-                          "of: {}; nothing but the program that acid starts may write to its socket",
-                          file_, how));
+  throw Error(
+      fmt::format("the process of {} gave no answer that docs/GRADIENT_PROCESS.md speaks "
+                  "of: {}; nothing but the program that acid starts may write to its socket",
+                  file_, how));
 }
 
 // The status of waitpid(), once it has ended; absent after that time.

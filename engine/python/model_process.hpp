@@ -106,7 +106,8 @@ std::string model_program();
 nlohmann::json start_request(const nlohmann::json& options, const SharedMemory& memory,
                              std::uint64_t seed, int threads);
 
-/// What a process tells of a data set's file (train, test, files): it is started for that and ended.
+/// What a process tells of a data set's file (train, test, files): it is started for that and
+/// ended.
 nlohmann::json describe_dataset(const nlohmann::json& options);
 
 }  // namespace acid
