@@ -323,7 +323,7 @@ def check_told(lab):
     """A plan says what the two sets hold, and what of it is most likely a mistake."""
     for before, form, line, warnings in TOLD:
         own = OWN_DATA.format(form=form).replace("    return", f"    {before}\n    return", 1)
-        lab.write("told.py", own)
+        lab.write("told.py", own.replace("    inputs, labels = batch", "    return 0.0, dict(x)"))
         told = lab.planned(lab.recipe("told.toml", "told.py", dataset=OWN))
         expect_in(line, told["splits"][0])
         expect(len(told["warnings"]) == len(warnings), f"{form}: {told['warnings']}")
@@ -331,6 +331,9 @@ def check_told(lab):
             expect_in(warning, lab.messages)
     lab.write("told.py", OWN_DATA.format(form="[type('', (list,), {'__getitem__': 3})([1])] * 2"))
     expect_in("TypeError: 'int' object is not callable", lab.acid("plan", "told.toml", code=2))
+    # What the model makes nothing of is an error.
+    lab.write("told.py", OWN_DATA.format(form="[[('a', 0), ('b', 1)] * 48] * 2"))
+    expect_in("in gradient(): ", lab.acid("plan", "told.toml", code=2))
 
 
 def check_jax(lab):

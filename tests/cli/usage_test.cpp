@@ -103,7 +103,7 @@ TEST_CASE("bad usage exits with 2, says so on standard error, and names what was
       {{"nonsense-command"}, "unknown command 'nonsense-command'"},
       {{"list", "--jsn"}, "did you mean '--json'?"},
       {{"--stoer", "x", "list"}, "did you mean '--store'?"},
-      {{"list", "extra"}, "unexpected argument 'extra'"},
+      {{"explain", "seeds", "extra"}, "unexpected argument 'extra'"},
       {{"show"}, "RUN is required"},
       {{"verify"}, "RUNS is required"},
       {{"resume", "--keep-going", "--fail-fast"}, "excludes"},

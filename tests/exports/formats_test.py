@@ -83,7 +83,7 @@ def check_errors(acid):
     refused("small", "--format", "tensorboard", "-o", "-", says="-o FOLDER")
     refused("small", "--format", "parquet", says="csv")
     refused("small", "--format", "json", "--wide", says="--wide")
-    refused("small", "--format", "safetensors", says="could be any of")
+    refused("small", "--format", "safetensors", says="one run is wanted")
     ids = [run["id"] for run in json.loads(acid.call("list", "--json"))["runs"]]
     refused(*ids, "--format", "safetensors", says="4 are named")
     refused("small", "--crate", "x.zip", "--format", "csv", says="--format")
