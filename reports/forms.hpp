@@ -13,10 +13,10 @@ namespace acid {
 struct FormRequest {
   std::vector<std::string> metrics;  // as named by the person; empty: the form's own choice
   PivotKeys keys;                    // of pivots
-  std::string caption;  // of LaTeX, its own, in LaTeX
+  std::string caption = {};          // of LaTeX, its own, in LaTeX
   bool colour = false;
-  TextLines lines;      // of text; other forms have lines of their own
-  std::string command;  // which shows what a screen leaves out
+  TextLines lines = {};  // of text; other forms have lines of their own
+  std::string command;   // which shows what a screen leaves out
 };
 
 /// A way in which `acid compare` prints a comparison. The command prints what is in this list and
