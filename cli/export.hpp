@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/terminal/session.hpp"
-#include "store/store.hpp"
+#include "store/queries.hpp"
 
 namespace acid {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/text_table.hpp"
 #include "store/queries.hpp"
 
 namespace acid {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/clock.hpp"
+#include "store/store.hpp"
 
 namespace acid {
 namespace {

@@ -273,7 +273,7 @@ TEST_CASE("headers that lie are refused with what is wrong with them") {
       {start + "}", "no state", 0},
       {start + R"(,"state":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "bytes", 4},
       {start + R"(,"state":{"dtype":"U8","shape":[2,2],"data_offsets":[0,4]}})", "bytes", 4},
-      {start + R"(,"state":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]}})", "F8_E4M3", 4},
+      {start + R"(,"state":{"dtype":"F8_E4M3","shape":[2,2],"data_offsets":[0,4]}})", "list of bytes", 4},
       {start + R"(,"state":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", "bytes", 8},
       {start + R"(,"state":{"dtype":"U8","shape":[4]}})", "data_offsets", 4},
       {start + R"(,"state":{"dtype":"U8","shape":4,"data_offsets":[0,4]}})", "header", 4},
