@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,11 +52,17 @@ void AtWork::on(const std::vector<std::string>& run_ids) {
   fs::create_directory(folder, failed);
   if (fs::is_symlink(folder, failed)) return;
   for_each_file(store_folder_, [&](const fs::path& file) {
-    if (file.extension() != kUnnamed && !is_held(file)) fs::remove(file, failed);
+    const bool about_to_be_locked = file.extension() == kUnnamed &&
+                                    fs::last_write_time(file, failed) + std::chrono::minutes(1) >
+                                        fs::file_time_type::clock::now();
+    if (!about_to_be_locked && !is_held(file)) fs::remove(file, failed);
   });
   std::string unnamed = folder / (std::string("XXXXXX") + kUnnamed);
   const int descriptor = mkostemps(unnamed.data(), std::strlen(kUnnamed), O_CLOEXEC);
   if (descriptor < 0) return;
+  struct stat store {};  // whoever can read the store can read this
+  if (stat((fs::path(store_folder_) / "store.db").c_str(), &store) == 0)
+    fchmod(descriptor, store.st_mode & 0666);
   const std::string text = fmt::format("{}\n", fmt::join(run_ids, "\n"));
   const std::string name = fs::path(unnamed).replace_extension();
   const bool said =
@@ -77,7 +85,7 @@ void AtWork::forget() {
 std::unordered_set<std::string> runs_at_work(const std::string& store_folder) {
   std::unordered_set<std::string> ids;
   for_each_file(store_folder, [&](const fs::path& file) {
-    if (!is_held(file)) return;
+    if (file.extension() == kUnnamed || !is_held(file)) return;
     std::ifstream lines(file);
     for (std::string id; std::getline(lines, id);) ids.insert(id);
   });

@@ -117,12 +117,14 @@ std::string with_states_quoted(const std::string& text) {
     const std::string piece = text.substr(i, end - i);
     std::string word = quoted ? piece.substr(1, piece.size() - 2) : piece;
     for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    const bool joins = word == "in" || word == "is" || word == "not" || word == "like";
+    const bool joins = word == "in" || word == "is" || word == "not";
     if (of_state && is_state(word)) {
       out += "'" + word + "'";
     } else {
       out += piece;
-      if (in_word(text[i]) || quoted) of_state = word == "state" || (of_state && joins);
+      const bool compares =
+          std::string_view("=!<>(), '\t\n").find(text[i]) != std::string_view::npos;
+      of_state = word == "state" || (of_state && (joins || compares));
     }
     i = end;
   }

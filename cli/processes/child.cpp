@@ -165,6 +165,10 @@ void Child::signal(int number) {
   if (!status()) kill(pid_, number);
 }
 
+void Child::signal_all(int number) {
+  if (!status()) kill(-pid_, number);
+}
+
 double Child::seconds_alone(double now) {
   if (outlived_by_children_) return 0;
   constexpr double kPatienceAtFirst = 30;

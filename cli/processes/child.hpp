@@ -48,6 +48,8 @@ class Child {
 
   /// Sends a signal, unless the process has ended.
   void signal(int number);
+  /// The same, to its whole process group: a launcher may be a script that waits for another.
+  void signal_all(int number);
   /// The command's stop_signal.
   int stop_signal() const { return stop_signal_; }
   /// How long a process that has no business without children has been seen without any, by

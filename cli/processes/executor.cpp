@@ -141,7 +141,7 @@ class Executor {
     const double due = begun ? *started.ended + kSecondsToOutlive : started.begins_by;
     if (now <= due) return;
     (begun ? started.outlived : started.overdue) = true;
-    supervisor_.signal(run.id, now <= due + kSecondsToEnd ? SIGTERM : SIGKILL);
+    supervisor_.signal_all(run.id, now <= due + kSecondsToEnd ? SIGTERM : SIGKILL);
   }
 
   // The error on its way would kill them.
@@ -237,7 +237,9 @@ class Executor {
       if (death.alone && detail.attempts.size() > started.attempts) started.lost = {ending, death};
       return hold(run);
     }
-    if (started.overdue) return settle_overdue(detail, ending);
+    if (started.overdue || started.outlived) kill(-ending.pid, SIGKILL);  // what a script left
+    if (started.overdue && detail.attempts.size() == started.attempts)
+      return settle_overdue(detail, ending);
     const bool exited = WIFEXITED(ending.status);
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
     // Also when someone else was faster and ours was turned away: then its words do not matter.

@@ -84,7 +84,9 @@ std::vector<Supervisor::Ending> Supervisor::wait(int timeout_milliseconds) {
   return endings;
 }
 
-void Supervisor::signal(const std::string& name, int number) { children_.at(name).signal(number); }
+void Supervisor::signal_all(const std::string& name, int number) {
+  children_.at(name).signal_all(number);
+}
 
 void Supervisor::stop() {
   stopping_ = true;

@@ -41,8 +41,8 @@ class Supervisor {
 
   /// What was kept of what one that is running has written so far.
   const std::string& output(const std::string& name) const { return children_.at(name).output(); }
-  /// Sends a signal to one that is running.
-  void signal(const std::string& name, int number);
+  /// Sends a signal to one that is running and to all of its process group.
+  void signal_all(const std::string& name, int number);
   /// Asks every worker to stop.
   void stop();
   /// The same, and waits until all have ended, at most this long. Signals count meanwhile.

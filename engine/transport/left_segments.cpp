@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
@@ -54,9 +55,32 @@ std::vector<Segment> segments_in(const std::string& folder) {
   return found;
 }
 
-/// Takes those away that the process has mapped.
+/// Whether all processes that could have a segment of this name can be seen: in a container that
+/// has the host's name, and perhaps its shared memory, they cannot.
+bool sees_all_of_host() {
+  constexpr std::array kOfHost = {"pid:[4026531836]", "uts:[4026531838]"};  // fixed by Linux
+  std::array<bool, 2> own{};
+  for (const std::size_t k : {0, 1}) {
+    std::error_code none;
+    own[k] =
+        fs::read_symlink(k == 0 ? "/proc/self/ns/pid" : "/proc/self/ns/uts", none) != kOfHost[k];
+    if (none) return false;
+  }
+  return !own[0] || own[1];
+}
+
+bool is_ours(const fs::path& process) {
+  std::ifstream status(process / "status");
+  for (std::string word; status >> word;)
+    if (uid_t user = 0; word == "Uid:" && status >> user) return user == geteuid();
+  return false;
+}
+
+/// Takes those away that the process has mapped; all of them where it does not show what it has.
 void keep_unmapped(std::vector<Segment>& segments, const fs::path& process) {
   std::ifstream maps(process / "maps");
+  const bool hides = !maps && (errno == EACCES || errno == EPERM);
+  if (hides && process.filename() != "1" && (geteuid() == 0 || is_ours(process))) segments.clear();
   for (std::string line; std::getline(maps, line);) {
     std::istringstream words(line);
     std::string addresses, rights, offset, device;
@@ -69,7 +93,8 @@ void keep_unmapped(std::vector<Segment>& segments, const fs::path& process) {
 }  // namespace
 
 std::vector<std::string> remove_left_segments(const std::string& folder) {
-  std::vector<Segment> segments = segments_in(folder);
+  std::vector<Segment> segments;
+  if (sees_all_of_host()) segments = segments_in(folder);
   std::error_code none;
   for (fs::directory_iterator process("/proc", none), end;
        !segments.empty() && !none && process != end; process.increment(none))

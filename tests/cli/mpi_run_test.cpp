@@ -298,7 +298,7 @@ TEST_CASE("a launcher that goes on when its run has ended is told to end") {
 TEST_CASE("a launcher that begins nothing is ended when it has had its time, or hears a stop") {
   if (!there_is_mpi()) return;
   for (const std::string hangs :
-       {"exec sleep 300", "trap '' TERM INT USR1\nsleep 300 & wait; sleep 300"}) {
+       {"exec sleep 300", "trap '' TERM INT USR1\nsleep 300 & echo $! > child; wait; sleep 300"}) {
     const Bench bench;
     bench.write("mpirun",
                 "#!/bin/sh\n[ $1 != --version ] || exec /usr/bin/mpirun $1\n" + hangs + "\n");
@@ -314,6 +314,8 @@ TEST_CASE("a launcher that begins nothing is ended when it has had its time, or 
     CHECK(run.code == 1);
     CHECK_THAT(run.err, ContainsSubstring("the launcher has begun nothing within"));
     CHECK(clock.seconds() - begun < 60);
+    if (bench.has("child"))
+      CHECK(comes_true([&] { return kill(std::stoi(bench.read("child")), 0) != 0; }));
   }
 }
 

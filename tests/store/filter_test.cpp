@@ -60,6 +60,7 @@ TEST_CASE("a state in a where expression is the state, also without quotes") {
   CHECK(runs.count("state = \"finished\" AND finished IS NOT NULL") == 1);
   CHECK(runs.count("NOT state=='running' AND state IN (Planned, 'finished', running)") == 5);
   CHECK(runs.count("label = 'state = finished'") == 0);
+  CHECK(runs.count("state || finished LIKE 'finished2%'") == 1);  // the column
   CHECK(runs.count("state IS NOT planned AND started <= finished") == 1);
 }
 
