@@ -4,6 +4,7 @@
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -271,12 +272,18 @@ PairedDifference paired_difference(std::span<const double> a, std::span<const do
   ACID_ASSERT(floors.empty() || floors.size() == a.size(), "{} floors", floors.size());
   PairedDifference result;
   std::vector<double> differences(a.size()), measured;
+  double largest = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     differences[k] = difference_of(a[k], b[k], floors.empty() ? 0 : floors[k]);
     result.rounded += differences[k] == 0 && a[k] != b[k] ? 1 : 0;
-    if (!std::isinf(a[k]) && !std::isinf(b[k])) measured.push_back(a[k] - b[k]);
+    if (std::isinf(a[k]) || std::isinf(b[k])) continue;
+    measured.push_back(a[k] - b[k]);
+    largest = std::max({largest, std::abs(a[k]), std::abs(b[k])});
   }
   result.difference = estimate(measured);
+  // Fractions such as 0.805 are rounded: of differences that cancel a sum of that is left.
+  constexpr double kRounding = std::numeric_limits<double>::epsilon();
+  if (std::abs(result.difference.mean) < kRounding * largest) result.difference.mean = 0;
   result.pairs = static_cast<int>(a.size());
   result.unequal = result.pairs - static_cast<int>(std::ranges::count(differences, 0.0));
   if (any_nan(differences)) return result;

@@ -331,3 +331,10 @@ TEST_CASE("Holm's adjustment steps down, keeps the order given and stops at one"
   CHECK(tied[1] == Approx(0.9));
   CHECK(holm({}).empty());
 }
+
+TEST_CASE("differences that cancel have a mean of 0, whatever fractions are rounded to") {
+  const std::vector<double> a{0.815, 0.79, 0.8}, b{0.805, 0.8, 0.8};
+  const PairedDifference found = paired_difference(a, b);
+  CHECK(found.difference.mean == 0);
+  CHECK(*found.difference.sd == Approx(0.01));
+}
