@@ -10,6 +10,7 @@
 
 #include "engine/base/folders.hpp"
 #include "store/folder_lock.hpp"
+#include "store/impl.hpp"
 #include "store/proof.hpp"
 #include "store/schema.hpp"
 #include "store/schema_sql.hpp"
@@ -33,6 +34,19 @@ constexpr int kCheckpointPages = 1000;  // 8 MB of write-ahead log
 
 bool is_all(std::span<const std::string_view> scripts) {
   return scripts.data() == kMigrations.data() && scripts.size() == kMigrations.size();
+}
+
+/// An older acid that goes on with a run knows nothing of what a newer version asks for: what it
+/// wrote after a migration would look like somebody's alteration.
+void refuse_while_executed(const Connection& connection) {
+  for (const OpenAttempt& attempt : open_attempts(connection))
+    if (attempt.goes_on)
+      throw StoreError(fmt::format(
+          "the store {} was made by an older acid, and process {} on host {} executes run {} of it "
+          "since {}: it can be brought up to date once that has ended. Wait for it, or stop it "
+          "with 'kill {}' there, and try again; nothing was changed",
+          connection.place(), attempt.lease.pid, attempt.lease.host, attempt.run, attempt.started,
+          attempt.lease.pid));
 }
 
 std::string database_file(const std::string& folder) { return folder + "/store.db"; }
@@ -121,6 +135,7 @@ void migrate(const Connection& connection, std::span<const std::string_view> scr
   // Another process may have migrated while we waited for the lock.
   const std::int64_t version = checked_version(connection, scripts.size());
   refuse_other_schema(connection, scripts.first(static_cast<std::size_t>(version)));
+  if (version > 0 && is_all(scripts)) refuse_while_executed(connection);
   for (std::int64_t next = version; next < target; ++next)
     connection.execute(std::string(scripts[static_cast<std::size_t>(next)]));
   if (version > 0 && is_all(scripts)) seal_again(connection);

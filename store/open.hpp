@@ -20,8 +20,8 @@ std::string_view newest_schema_digest();
 
 /// Brings a database to version scripts.size() in one transaction, so that of several processes
 /// that open an old store at once one migrates and the others find it done. Refuses a database of
-/// another application, one made by a newer acid, and one that is not as the scripts make it
-/// (store/schema.hpp).
+/// another application, one made by a newer acid, one that is not as the scripts make it
+/// (store/schema.hpp), and one of whose runs a living process executes.
 void migrate(const sqlite::Connection& connection, std::span<const std::string_view> scripts);
 
 /// True for what statfs calls NFS, SMB, Lustre and the like: shared memory between hosts does not

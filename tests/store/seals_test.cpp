@@ -201,6 +201,46 @@ TEST_CASE("a run that ended and was never verified is sealed, and one that was k
   CHECK_THAT(altered_words(story.store, story.run.id).at(0), ContainsSubstring("samples lie"));
 }
 
+TEST_CASE("an attempt that was taken for gone goes on, and what it records then breaks no seal") {
+  Story story;
+  story.begin();
+  const auto run_it = [&](const char* sql) { story.store.impl().connection().execute(sql); };
+  // Its process cannot be seen from here, and is held up.
+  const char* const held_up =
+      "UPDATE attempts SET host = 'elsewhere', heartbeat = '2026-01-01T00:00:00.000Z'";
+  story.steps(1, 2);
+  story.writer().flush();
+  SECTION("by the one who repairs the store") {
+    run_it(held_up);
+    CHECK(repair_store(story.store).size() == 1);
+  }
+  SECTION("by the one who verifies it") {
+    run_it(held_up);
+    story.store.add_verification(story.run.id,
+                                 {.equal = true, .message = "", .from = {}, .environment = {}});
+  }
+  SECTION("by its supervisor") {
+    run_it("UPDATE attempts SET process_start = process_start + 1");  // of the living process
+    story.store.mark_interrupted(story.run.id, dead_lease().pid, "it was gone");
+  }
+  CHECK(number(story.store, "SELECT count(seal) FROM attempts") == 1);
+  CHECK(findings_in(story.store).empty());
+  story.steps(3, 4);
+  story.writer().flush();
+  CHECK(inspect_store(story.store).empty());
+  CHECK(run_detail(story.store, story.run.id).summary.state == RunState::running);
+  CHECK(run_detail(story.store, story.run.id).verifications.empty());
+  CHECK_THROWS_WITH(begin(story.store, story.run.id), ContainsSubstring("is being executed"));
+  story.check({1, 1, 1, 1});
+  CHECK(number(story.store, "SELECT count(*) FROM log WHERE text LIKE 'it was taken for gone%'") ==
+        1);
+  story.store.end_attempt(story.attempt_id(), ended_as(RunState::finished));
+  story.writer().progress(at(4));
+  story.writer().flush();
+  CHECK(run_detail(story.store, story.run.id).summary.state == RunState::finished);
+  CHECK(inspect_store(story.store).empty());
+}
+
 TEST_CASE("what was altered stays altered, whatever acid itself changes beside it") {
   Verified story;
   story.execute("UPDATE log SET text = 'x'; UPDATE verifications SET host = 'y'");
@@ -256,6 +296,10 @@ class StoreOfVersion8 {
         .execute(sql);
     return Store(temp_.store(), Store::Access::write);
   }
+  std::int64_t version() const {
+    return sqlite::Connection(temp_.store() + "/store.db", "", sqlite::Connection::Mode::read)
+        .pragma("user_version");
+  }
 
  private:
   TempFolder temp_;
@@ -299,6 +343,19 @@ TEST_CASE("seals of an earlier acid are looked at once, when its store comes to 
   CHECK(findings_in(store, "the label of run").size() == 1);
   store.impl().connection().execute("UPDATE runs SET seal = NULL");
   CHECK(findings_in(store, "what was asked for").size() == 3);
+}
+
+TEST_CASE("a store of an earlier acid is left as it is while a living process executes a run") {
+  const StoreOfVersion8 earlier;
+  CHECK_THROWS_WITH(
+      earlier.after("UPDATE attempts SET outcome = NULL, ended = NULL,"
+                    " heartbeat = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHERE id = 2"),
+      ContainsSubstring("process 7 on host there executes run") &&
+          ContainsSubstring("Wait for it") && ContainsSubstring("nothing was changed"));
+  CHECK(earlier.version() == 8);
+  const Store store = earlier.after("UPDATE attempts SET heartbeat = started");
+  CHECK(earlier.version() == static_cast<std::int64_t>(migrations().size()));
+  CHECK(findings_in(store).empty());
 }
 
 }  // namespace acid::test
