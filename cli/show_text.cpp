@@ -42,9 +42,13 @@ std::string verification_text(const RunDetail& run) {
   if (!last->altered.empty())
     return fmt::format("NOT verified as it is: {} ({}); 'acid verify {}' looks again",
                        last->altered, shown_time(last->time), run.summary.id);
-  return fmt::format("verified{} {} on {}, as this store says: {}",
-                     last->from ? fmt::format(" from checkpoint {} on", *last->from) : "",
-                     shown_time(last->time), last->host, last->message);
+  return fmt::format(
+      "verified{} {} on {}, as this store says: {}{}",
+      last->from ? fmt::format(" from checkpoint {} on", *last->from) : "", shown_time(last->time),
+      last->host, last->message,
+      last->unreadable.empty()
+          ? ""
+          : fmt::format("; its files could not be looked at: {}", last->unreadable));
 }
 
 void add_outcome(std::string& text, const RunDetail& run) {

@@ -35,16 +35,6 @@ void refuse_if_held(const Connection& connection, std::int64_t run, const std::s
           run_id, attempt.lease.pid, attempt.lease.host, attempt.started, attempt.lease.pid));
 }
 
-/// Ends attempts whose process vanished, at their last sign of life.
-void end_vanished_attempts(const Connection& connection, std::int64_t run) {
-  Statement(connection,
-            "UPDATE attempts SET outcome = 'interrupted', ended = heartbeat,"
-            " message = 'process ' || pid || ' on host ' || host || ' was gone'"
-            " WHERE run = ? AND outcome IS NULL")
-      .bind(run)
-      .run();
-}
-
 /// A new attempt starts where the checkpoint was taken, if there is one.
 std::int64_t insert_attempt(const Connection& connection, std::int64_t run, const Lease& lease,
                             const nlohmann::json& environment, const nlohmann::json& seeds,
@@ -159,6 +149,15 @@ std::int64_t run_of(const Connection& connection, std::int64_t attempt) {
   return find.integer(0);
 }
 
+void end_vanished_attempt(const Connection& connection, std::int64_t run) {
+  Statement(connection,
+            "UPDATE attempts SET outcome = 'interrupted', ended = heartbeat,"
+            " message = 'process ' || pid || ' on host ' || host || ' was gone'"
+            " WHERE run = ? AND outcome IS NULL")
+      .bind(run)
+      .run();
+}
+
 std::int64_t Store::begin_attempt(
     const std::string& run_id, const Lease& lease, const nlohmann::json& environment,
     const nlohmann::json& seeds,
@@ -170,7 +169,7 @@ std::int64_t Store::begin_attempt(
   const std::int64_t run = run_number(connection, run_id, folder());
   refuse_if_held(connection, run, run_id);
   if (known) refuse_if_overtaken(connection, run, run_id, *known);
-  end_vanished_attempts(connection, run);
+  end_vanished_attempt(connection, run);
   Position from;
   if (continued)
     from = supersede_after(connection, run, run_id, continued->checkpoint);

@@ -1,5 +1,6 @@
 // Seals and proofs as stores up to version 8 have them: looked at once, when such a store comes to
-// this version.
+// this version. The rules are frozen, even where they are nearly those of proof.cpp and seals.cpp:
+// what these say may change with the next version, what a store of version 8 holds may not.
 #include <array>
 #include <optional>
 

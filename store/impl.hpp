@@ -52,6 +52,7 @@ struct OpenAttempt {
   std::int64_t id = 0;
   int number = 0;
   std::string run;  // its id
+  std::int64_t run_number = 0;
   std::string started;
   Lease lease;
   bool goes_on = false;  // else its process is gone
@@ -59,6 +60,9 @@ struct OpenAttempt {
 /// Of all runs, or of the one with this number.
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run = std::nullopt);
+
+/// Ends the run's open attempt, whose process vanished, at its last sign of life.
+void end_vanished_attempt(const sqlite::Connection& connection, std::int64_t run);
 
 /// Ids of the runs that a living process executes.
 std::unordered_set<std::string> live_runs(const sqlite::Connection& connection);

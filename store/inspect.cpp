@@ -27,8 +27,9 @@ struct BadFile {
   std::string what;
   enum class Harm {
     missing,
-    altered,      // what it held is lost
-    unreachable,  // somebody may change that
+    altered,     // what it held is lost
+    foreign,     // something else stands in its place
+    unreadable,  // it may be as it was written: somebody may not look at it
   };
   Harm harm = Harm::missing;
 };
@@ -39,15 +40,15 @@ std::optional<BadFile> check_file(const std::string& folder, const NamedFile& fi
     return BadFile{file, fmt::format("{}: {} {}", file.title, file.path, what), harm};
   };
   if (!is_checkpoint_path(file.path))
-    return bad("is not a path under checkpoints/", Harm::unreachable);
+    return bad("is not a path under checkpoints/", Harm::foreign);
   const FileLook look = look_at_file(folder, file.path);
   switch (look.is) {
     case FileLook::Is::missing:
       return bad("is missing", Harm::missing);
     case FileLook::Is::foreign:
-      return bad("is not a plain file, or reached through a symbolic link", Harm::unreachable);
+      return bad("is not a plain file, or reached through a symbolic link", Harm::foreign);
     case FileLook::Is::unreadable:
-      return bad(fmt::format("cannot be read: {}", look.reason), Harm::unreachable);
+      return bad(fmt::format("cannot be read: {}", look.reason), Harm::unreadable);
     case FileLook::Is::plain:
       break;
   }
@@ -57,7 +58,7 @@ std::optional<BadFile> check_file(const std::string& folder, const NamedFile& fi
     if (digest_of_file(folder, file.path) != file.sha256)
       return bad("was altered: it does not have the recorded SHA-256", Harm::altered);
   } catch (const StoreError& error) {
-    return bad(fmt::format("cannot be read ({})", error.what()), Harm::unreachable);
+    return bad(fmt::format("cannot be read ({})", error.what()), Harm::unreadable);
   }
   return std::nullopt;
 }
@@ -79,18 +80,6 @@ std::vector<BadFile> bad_files(const std::string& folder, const Connection& conn
     return still.count(Row(bad.file.kind, bad.file.id, bad.file.position)) == 0;
   });
   return found;
-}
-
-std::vector<std::string> altered_files(const std::string& folder, const Connection& connection,
-                                       const std::string& run) {
-  std::vector<std::string> altered;
-  for (const NamedFile& file : named_files(connection)) {
-    if (file.superseded || file.run != run) continue;
-    if (const std::optional<BadFile> bad = check_file(folder, file);
-        bad && bad->harm != Harm::missing)
-      altered.push_back(bad->what);
-  }
-  return altered;
 }
 
 bool can_be_let_go_of(const BadFile& bad) {
@@ -117,7 +106,8 @@ std::string what_is_left(const NamedFile& lost, const std::vector<NamedFile>& na
 std::string remedy_for(const BadFile& bad, const std::string& left) {
   const NamedFile& file = bad.file;
   if (can_be_let_go_of(bad)) return "repairing notes it as removed; " + left;
-  if (bad.harm == Harm::unreachable)
+  if (bad.harm == Harm::unreadable) return "check its permissions";
+  if (bad.harm == Harm::foreign)
     return "acid will not touch it; put the file itself in its place";
   if (file.live) return "the run is being executed; look again when it has ended";
   if (file.kind == NamedFile::Kind::checkpoint) return "put it back; without it " + left;
@@ -253,19 +243,19 @@ void look_at_runs(const Store& store, Findings& findings) {
     });
 }
 
+// A transaction for each: the writers of other runs wait for one of them at most.
 void end_stale_attempts(const Connection& connection, std::vector<std::string>& done) {
-  Transaction transaction(connection, Transaction::Kind::write);
-  Statement end(connection,
-                "UPDATE attempts SET outcome = 'interrupted', ended = heartbeat,"
-                " message = 'process ' || pid || ' on host ' || host || ' was gone' WHERE id = ?");
-  for (const OpenAttempt& attempt : open_attempts(connection)) {
-    if (attempt.goes_on) continue;
-    const ChangeOfLeft change(connection, run_of(connection, attempt.id), kExecutionPart);
-    end.bind(attempt.id).run();
+  for (const OpenAttempt& found : open_attempts(connection)) {
+    if (found.goes_on) continue;
+    Transaction transaction(connection, Transaction::Kind::write);
+    const std::vector<OpenAttempt> now = open_attempts(connection, found.run_number);
+    if (now.empty() || now.front().goes_on) continue;  // somebody was faster
+    const ChangeOfLeft change(connection, found.run_number, kExecutionPart);
+    end_vanished_attempt(connection, found.run_number);
     change.made();
-    done.push_back("ended as interrupted: " + describe(attempt));
+    transaction.commit();
+    done.push_back("ended as interrupted: " + describe(now.front()));
   }
-  transaction.commit();
 }
 
 void let_go_of_altered_checkpoints(const std::string& folder, const Connection& connection,
@@ -304,11 +294,18 @@ void remove_orphans(const std::string& folder, const Connection& connection,
 
 void look_at_files(const Store& store, RunDetail& run) {
   if (run.verifications.empty()) return;
-  const std::vector<std::string> altered =
-      altered_files(store.folder(), store.impl().connection(), run.summary.id);
-  if (altered.empty()) return;
-  for (VerificationRow& row : run.verifications)
-    if (row.altered.empty()) row.altered = altered.front();
+  std::string altered, unreadable;  // the first of each
+  for (const NamedFile& file : named_files(store.impl().connection())) {
+    if (file.superseded || file.run != run.summary.id) continue;
+    const std::optional<BadFile> bad = check_file(store.folder(), file);
+    if (!bad || bad->harm == Harm::missing) continue;
+    std::string& first = bad->harm == Harm::unreadable ? unreadable : altered;
+    if (first.empty()) first = bad->what;
+  }
+  for (VerificationRow& row : run.verifications) {
+    if (row.altered.empty()) row.altered = altered;
+    row.unreadable = unreadable;
+  }
 }
 
 Findings inspect_store(const Store& store) {

@@ -99,7 +99,8 @@ std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run) {
   sqlite::Statement open(connection,
                          "SELECT a.id, a.number, r.id, a.started, a.host, a.boot_id, a.pid,"
-                         " a.process_start, (julianday('now') - julianday(a.heartbeat)) * 86400"
+                         " a.process_start, (julianday('now') - julianday(a.heartbeat)) * 86400,"
+                         " a.run"
                          " FROM attempts a JOIN runs r ON r.number = a.run"
                          " WHERE a.outcome IS NULL AND (?1 IS NULL OR a.run = ?1) ORDER BY a.id");
   open.bind(run);
@@ -110,7 +111,7 @@ std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
     attempts.push_back(
         {open.integer(0),
          static_cast<int>(open.integer(1, 1, INT_MAX, "an attempt of run " + run_id)), run_id,
-         open.text(3), lease, goes_on(lease, open.real(8))});
+         open.integer(9), open.text(3), lease, goes_on(lease, open.real(8))});
   }
   return attempts;
 }

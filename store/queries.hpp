@@ -79,6 +79,8 @@ struct VerificationRow {
   /// labels and recipes: "its event log is not as it was written". Empty: nothing, so that what was
   /// verified is what is there; of files only look_at_files() knows.
   std::string altered;
+  /// A file that look_at_files() may not look at, and why: nobody knows whether it is as it was.
+  std::string unreadable;
 };
 
 /// Everything `acid show` knows.
@@ -171,7 +173,8 @@ std::vector<std::string> altered_words(const Store& store, const std::string& ru
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);
 /// Says in its verifications when a checkpoint or the final model is there and is not the file that
-/// was written. Reads these files; where there is no verification, none.
+/// was written, and when one cannot be looked at. Reads these files; where there is no verification,
+/// none.
 void look_at_files(const Store& store, RunDetail& run);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);

@@ -59,6 +59,7 @@ json verifications_of(const RunDetail& run) {
          {"equal", verification.equal},
          {"message", verification.message},
          {"altered", null_if_empty(verification.altered)},
+         {"unreadable", null_if_empty(verification.unreadable)},
          {"from", verification.from ? json(*verification.from) : json(nullptr)}});
   return verifications;
 }

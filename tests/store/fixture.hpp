@@ -1,9 +1,11 @@
 #pragma once
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -89,6 +91,23 @@ inline std::int64_t number(const Store& store, const std::string& sql) {
   sqlite::Statement statement(store.impl().connection(), sql);
   statement.step();
   return statement.integer(0);
+}
+
+/// Runs `check` as a user without rights (tests often run as root, who may do everything).
+inline bool as_nobody(const std::function<bool()>& check) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);
+    bool good = false;
+    try {
+      good = check();
+    } catch (...) {
+    }
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// What is said about a store that cannot be opened.

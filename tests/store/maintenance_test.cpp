@@ -1,6 +1,8 @@
 // What is found wrong with a store, and mended.
 #include "store/maintenance.hpp"
 
+#include <sys/stat.h>
+
 #include "store/checkpoint_folder.hpp"
 #include "store/files.hpp"
 #include "tests/catch.hpp"
@@ -124,6 +126,37 @@ TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put
   CHECK_FALSE(checkpoints_of(f.store, f.a.id).at(1).removed);
   fs::rename(aside, file);
   check_sound(f.store);
+}
+
+TEST_CASE("a file that one may not look at is not called altered, and another file in its place is") {
+  TwoRuns f;
+  f.store.add_verification(f.b.id, {.equal = true, .message = "", .from = {}, .environment = {}});
+  const std::string file = f.folder() + "/" + path_of(f.b.id, "one");
+  const auto says = [&](const char* altered, const char* unreadable) {
+    const Store store(f.folder(), Store::Access::read);
+    RunDetail run = run_detail(store, f.b.id);
+    look_at_files(store, run);
+    const VerificationRow& row = run.verifications.at(0);
+    const auto holds = [](const std::string& words, const std::string& part) {
+      return part.empty() ? words.empty() : words.find(part) != std::string::npos;
+    };
+    return holds(row.altered, altered) && holds(row.unreadable, unreadable);
+  };
+  CHECK(says("", ""));
+  for (const std::string& place : {f.temp.path(), f.folder()}) chmod(place.c_str(), 0755);
+  const std::string folder = fs::path(file).parent_path();
+  for (const std::string& place : {file, folder}) {
+    chmod(place.c_str(), 0);
+    CHECK(as_nobody([&] { return says("", "cannot be read"); }));
+    CHECK(as_nobody([&] {
+      return finding(Store(f.folder(), Store::Access::read), "one cannot be read").remedy ==
+             "check its permissions";
+    }));
+    chmod(place.c_str(), 0755);
+  }
+  fs::rename(file, file + "-aside");
+  fs::create_symlink(file + "-aside", file);
+  CHECK(says("is not a plain file", ""));
 }
 
 TEST_CASE("what doctor says is left of a run is true") {

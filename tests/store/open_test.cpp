@@ -2,11 +2,9 @@
 #include "store/open.hpp"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <fstream>
-#include <functional>
 
 #include "store/impl.hpp"
 #include "tests/catch.hpp"
@@ -294,23 +292,6 @@ TEST_CASE("a store goes on working after its folder has moved") {
   begin(store, run.id);
   CHECK(list_runs(store).at(0).state == RunState::running);
   CHECK_FALSE(fs::exists(temp.store()));
-}
-
-/// Runs `check` as a user without rights (tests often run as root, who may do everything).
-bool as_nobody(const std::function<bool()>& check) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);
-    bool good = false;
-    try {
-      good = check();
-    } catch (...) {
-    }
-    _exit(good ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 TEST_CASE("a store in a folder that cannot be written can be read, and says why not more") {
