@@ -132,6 +132,14 @@ void refuse_if_overtaken(const Connection& connection, std::int64_t run, const s
                     run_id));
 }
 
+// Of attempt ?1. One that ended of its own accord has a result.
+constexpr const char* kSayThatItGoesOn = R"sql(
+  INSERT INTO log (attempt, time, severity, text)
+  SELECT id, ?2, 'warning', 'it was taken for gone and goes on'
+      || iif(message = '', '', ', though somebody wrote: ' || message)
+    FROM attempts WHERE id = ?1 AND (outcome IS NOT NULL OR seal IS NOT NULL)
+      AND NOT EXISTS (SELECT 1 FROM results WHERE attempt = ?1))sql";
+
 }  // namespace
 
 std::int64_t run_of(const Connection& connection, std::int64_t attempt) {
@@ -147,6 +155,17 @@ std::int64_t run_of(const Connection& connection, std::int64_t attempt) {
                     "'acid show {}' tells which process it is",
                     find.text(1), find.integer(3), find.integer(2), find.text(1)));
   return find.integer(0);
+}
+
+void go_on(const Connection& connection, std::int64_t attempt) {
+  Statement(connection, kSayThatItGoesOn).bind(attempt, utc_now()).run();
+  if (connection.changes() == 0) return;
+  Statement(connection,
+            "UPDATE attempts SET outcome = NULL, ended = NULL, message = '', seal = NULL"
+            " WHERE id = ?")
+      .bind(attempt)
+      .run();
+  Statement(connection, "DELETE FROM verifications WHERE attempt = ?").bind(attempt).run();
 }
 
 void end_vanished_attempt(const Connection& connection, std::int64_t run) {
@@ -194,7 +213,8 @@ void Store::end_attempt(std::int64_t attempt, const AttemptResult& result) {
     Transaction transaction(connection, Transaction::Kind::write);
     const std::int64_t run = run_of(connection, attempt);
     const Position& position = result.position;
-    // Also when the supervisor gave it up for dead: what the attempt says of itself counts more.
+    // What the attempt says of itself counts more than what others said of it.
+    go_on(connection, attempt);
     // One that failed may not know how far it was; then the last progress stands.
     Statement(connection,
               "UPDATE attempts SET outcome = ?1, message = ?2, ended = ?3, heartbeat = ?3,"

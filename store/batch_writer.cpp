@@ -41,28 +41,6 @@ constexpr const char* kUpdateAttempt = R"sql(
     bytes = coalesce(?, bytes)
   WHERE id = ? AND outcome IS NULL)sql";
 
-// Somebody took the process of attempt ?1 for gone (it was held up, or cannot be seen from there)
-// and ended or verified what it had left. An attempt that ended of its own accord has a result.
-constexpr const char* kSayThatItGoesOn = R"sql(
-  INSERT INTO log (attempt, time, severity, text)
-  SELECT id, ?2, 'warning', 'it was taken for gone and goes on'
-      || iif(message = '', '', ', though somebody wrote: ' || message)
-    FROM attempts WHERE id = ?1 AND (outcome IS NOT NULL OR seal IS NOT NULL)
-      AND NOT EXISTS (SELECT 1 FROM results WHERE attempt = ?1))sql";
-
-/// Opens the attempt again if so: what it records from now on would break the seal of what it had
-/// left, and a verification of that is of another state.
-void go_on(const sqlite::Connection& connection, std::int64_t attempt) {
-  sqlite::Statement(connection, kSayThatItGoesOn).bind(attempt, utc_now()).run();
-  if (connection.changes() == 0) return;
-  sqlite::Statement(connection,
-                    "UPDATE attempts SET outcome = NULL, ended = NULL, message = '', seal = NULL"
-                    " WHERE id = ?")
-      .bind(attempt)
-      .run();
-  sqlite::Statement(connection, "DELETE FROM verifications WHERE attempt = ?").bind(attempt).run();
-}
-
 constexpr std::array<std::string_view, 3> kSeverityNames{"info", "warning", "error"};
 
 }  // namespace

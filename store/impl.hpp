@@ -61,6 +61,12 @@ struct OpenAttempt {
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run = std::nullopt);
 
+/// Opens the attempt again where somebody took its process for gone (it was held up, or cannot be
+/// seen from there) and ended or verified what it had left: what it records from now on would break
+/// the seal of that, and a verification of it is of another state. For a transaction in which the
+/// attempt records something.
+void go_on(const sqlite::Connection& connection, std::int64_t attempt);
+
 /// Ends the run's open attempt, whose process vanished, at its last sign of life.
 void end_vanished_attempt(const sqlite::Connection& connection, std::int64_t run);
 

@@ -173,8 +173,7 @@ std::vector<std::string> altered_words(const Store& store, const std::string& ru
 /// Seeds and file digests are those of the newest attempt. UsageError when there is no such run.
 RunDetail run_detail(const Store& store, const std::string& run_id);
 /// Says in its verifications when a checkpoint or the final model is there and is not the file that
-/// was written, and when one cannot be looked at. Reads these files; where there is no verification,
-/// none.
+/// was written, and when one cannot be looked at. Reads these files; without a verification, none.
 void look_at_files(const Store& store, RunDetail& run);
 /// In the order of the ids. UsageError when one does not exist.
 std::vector<RunSummary> run_summaries(const Store& store, const std::vector<std::string>& run_ids);

@@ -128,7 +128,7 @@ TEST_CASE("a checkpoint whose file is missing stays one, for the file may be put
   check_sound(f.store);
 }
 
-TEST_CASE("a file that one may not look at is not called altered, and another file in its place is") {
+TEST_CASE("a file that one may not look at is not called altered, and another in its place is") {
   TwoRuns f;
   f.store.add_verification(f.b.id, {.equal = true, .message = "", .from = {}, .environment = {}});
   const std::string file = f.folder() + "/" + path_of(f.b.id, "one");
