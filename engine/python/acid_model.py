@@ -187,6 +187,11 @@ class UserFile:
         # Its random numbers and algorithms are set before its first line runs.
         if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
             prepare_torch()
+        try:
+            import numpy  # noqa: F401: whatever the file imports, its generator is there to be seeded
+        except Exception:  # then the file says so, if it needs it
+            pass
+        seed_everything(0)  # the same in every process and run, as before dataset()
         self.module = types.ModuleType(stem)
         self.module.__file__ = path
         sys.modules[stem] = self.module
@@ -1041,7 +1046,6 @@ class Host:
                              "interpreter")
         THREADS = request["threads"]
         memory = mmap.mmap(self.memory_descriptor, request["memory_bytes"])
-        seed_everything(request["seed"])
         answer = {"protocol": PROTOCOL}
         data = request.get("data") or {}
         if request.get("file"):

@@ -336,6 +336,21 @@ def check_told(lab):
     expect_in("in gradient(): ", lab.acid("plan", "told.toml", code=2))
 
 
+def check_drawn_at_the_top(lab):
+    """What a file draws before its functions are called is the same in every process."""
+    lab.write("top.py", f"""import random
+from numpy.random import permutation
+with open({str(lab.folder / 'drawn')!r}, "a") as file:
+    print(permutation(96).tolist(), random.random(), file=file)
+""" + OWN_DATA.format(form=FORMS["arrays"]))
+    recipe = lab.recipe("top.toml", "top.py", dataset=OWN)
+    lab.acid("plan", recipe)
+    lab.acid("run", recipe)
+    drawn = (lab.folder / "drawn").read_text().splitlines()
+    expect(len(drawn) > 3, f"{len(drawn)} processes")
+    expect(len(set(drawn)) == 1, f"{len(set(drawn))} draws of {len(drawn)} processes")
+
+
 def check_jax(lab):
     """The example, where JAX is there."""
     if importlib.util.find_spec("jax") is None:
@@ -364,6 +379,7 @@ def numpy_part(lab):
     check_drivers(lab)
     check_own_data(lab)
     check_told(lab)
+    check_drawn_at_the_top(lab)
     check_jax(lab)
     check_unrepeatable(lab)
 
