@@ -89,6 +89,7 @@ def shortened(text):
 
 
 # What an exception of a library says of values of a type that it cannot take, and what to do.
+RETURN_THE_LOSS = "return the loss, and do not call backward(): acid does"
 REMEDIES = [
     (r"scalar type Long but found|scalar types: Long", "classes and tokens are whole numbers: give "
      "labels.long() or inputs.long(), and where labels are no classes define loss(module, batch)"),
@@ -111,8 +112,8 @@ def types_of(batch):
         return ", ".join(f"{name} {types_of(part)}" for name, part in batch.items())
     if isinstance(batch, (tuple, list)) and batch and not isinstance(batch[0], (str, bytes)):
         return ", ".join(map(types_of, batch))
-    if hasattr(batch, "dtype"):
-        return f"{str(batch.dtype).replace('torch.', '')} {tuple(batch.shape)}"
+    if hasattr(batch, "dtype") and extents(batch) is not None:
+        return f"{str(batch.dtype).replace('torch.', '')} {extents(batch)}"
     return f"{type(batch).__name__} of texts" if isinstance(batch, (tuple, list)) else describe(batch)
 
 
@@ -124,6 +125,8 @@ def remedy_for(error, batch):
                 "with interpreter")
     if not isinstance(error, (RuntimeError, TypeError, ValueError, IndexError)):
         return None
+    if "backward through the graph a second time" in str(error):
+        return f"{RETURN_THE_LOSS}; what is kept from one call for the next takes detach()"
     for said, remedy in REMEDIES:
         if re.search(said, str(error)):
             return remedy if batch is None else f"the batch is {types_of(batch)}; {remedy}"
@@ -376,12 +379,12 @@ def whole_numbers(labels, floats=True):
         labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         labels = [label.item() if hasattr(label, "item") else label for label in labels]
         found = [int(label) for label in labels]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+        if not floats and any(isinstance(label, float) for label in labels):
+            return []
+        fits = found and min(found) >= 0 and max(found) <= 10_000_000
+        return found if fits and all(a == b for a, b in zip(found, labels)) else []
+    except Exception:  # whatever the user's objects raise
         return []
-    if not floats and any(isinstance(label, float) for label in labels):
-        return []
-    fits = found and min(found) >= 0 and max(found) <= 10_000_000
-    return found if fits and all(a == b for a, b in zip(found, labels)) else []
 
 
 class Examples:
@@ -483,8 +486,25 @@ def numbers_of(array):
         if math.prod(array.shape) > SURVEYED_NUMBERS:
             return None
         return [float(value) for value in array.reshape(-1).tolist()]
-    except (AttributeError, TypeError, ValueError):
+    except Exception:  # of a sparse tensor, or whatever else it is
         return None
+
+
+def extents(value):
+    """Its shape, as a tuple; None where it has none."""
+    try:
+        return tuple(map(int, value.shape))
+    except Exception:
+        return None
+
+
+def spread(numbers):
+    """The numbers in an order whose beginning has some of everywhere; the first stays the first."""
+    count = len(numbers)
+    stride = max(round(count * 0.618), 1)
+    while math.gcd(stride, count) > 1:
+        stride += 1
+    return [numbers[k * stride % count] for k in range(count)]
 
 
 def input_and_label(batch):
@@ -498,7 +518,8 @@ def input_and_label(batch):
 
 
 class Survey:
-    """What acid plan tells of the two sets, from some examples of each."""
+    """What acid plan tells of the two sets, from some examples of each. It only informs: nothing
+    but what the user's own [i] raises is an error."""
 
     def __init__(self, sets):
         widest = max(self._width(examples) for examples in sets.values())
@@ -518,8 +539,7 @@ class Survey:
                                else dict(zip(examples.form, rows)))
 
     def _width(self, examples):
-        shape = getattr(self._example(examples, 0)[0], "shape", ())
-        return max(math.prod(shape), 1)
+        return max(math.prod(extents(self._example(examples, 0)[0]) or ()), 1)
 
     def _look(self, examples):
         told = {"form": "", "first": "", "looked_at": 0, "features": 0, "constant": 0, "least": 0,
@@ -527,7 +547,7 @@ class Survey:
                 "trained": 0, "classes": [], "labelled": 0}
         seen, labels, first, changes = set(), [], None, []
         until = time.monotonic() + SURVEYED_SECONDS
-        for i in range(0, examples.size, self.step):
+        for i in spread(range(0, examples.size, self.step)):
             if i > 0 and time.monotonic() > until:
                 break
             value, label = self._example(examples, i)
@@ -560,7 +580,7 @@ class Survey:
         self.trained = seen
         told["constant"] = len(changes) - sum(changes)
         if told["looked_at"]:
-            told["magnitude"] /= told["looked_at"]
+            told["magnitude"] = min(told["magnitude"] / told["looked_at"], sys.float_info.max)
         if not math.isfinite(told["least"]):
             told.update(least=0, most=0)
         self._count_classes(told, examples, labels)
@@ -568,7 +588,10 @@ class Survey:
 
     @staticmethod
     def _count_classes(told, examples, labels):
-        listed = examples.listed_labels()
+        try:
+            listed = examples.listed_labels()
+        except Exception:  # of a property of the user's
+            listed = None
         found = whole_numbers(labels if listed is None else listed, floats=False)
         if not found or max(found) >= MOST_CLASSES:
             return
@@ -580,7 +603,7 @@ class Survey:
 
     @staticmethod
     def _form(value):
-        shape = getattr(value, "shape", None)
+        shape = extents(value)
         if shape is None:
             return type(value).__name__
         kind = str(getattr(value, "dtype", type(value).__name__)).split(".")[-1]
@@ -588,9 +611,9 @@ class Survey:
 
 
 def describe(value):
-    shape = getattr(value, "shape", None)
+    shape = extents(value)
     if shape is not None:
-        return f"an array of shape {tuple(shape)}"
+        return f"an array of shape {shape}"
     return f"{type(value).__name__}" if value is not None else "None"
 
 
@@ -650,10 +673,12 @@ def evaluation(result, rows, function):
                              "or the mean loss and how many examples it gets right, or these and "
                              "a dict of further means", function)
         result, correct, named = (*result, {})[:3]
-        correct = None if correct is None else int(one_number(correct, function))
-        if correct is not None and not 0 <= correct <= rows:
-            raise ModelError(f"evaluate() says that {correct} of {rows} examples are right",
-                             function)
+        if correct is not None:
+            count = one_number(correct, function)
+            if not (count.is_integer() and 0 <= count <= rows):
+                raise ModelError(f"evaluate() says that {count:g} of {rows} examples are right: it "
+                                 "must give how many are, a whole number and no share", function)
+            correct = int(count)
     answer = {"loss": number(one_number(result, function)), "correct": correct}
     if named:
         answer["named"] = named_means(named, function)
@@ -845,6 +870,10 @@ class TorchModel:
         batch = self._here(batch)
         before = self._look(check)
         loss = call(self.loss, self.module, batch) if self.loss else self._default_loss(batch)
+        for name, parameter in self.parameters:
+            if parameter.grad is not None:  # else it would be added twice
+                raise ModelError(f"loss() itself computed the gradient of '{name}': "
+                                 f"{RETURN_THE_LOSS}", self.loss or self.make)
         if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
             raise ModelError(f"loss() gave {describe(loss)}: it must give a tensor with one number",
                              self.loss)
@@ -1169,15 +1198,22 @@ def children():
 
 def end_children(at_once):
     """Until none is left. A child that ends leaves its own to this process. One is killed at once,
-    the others may tidy up first: what they shared lies in files."""
+    the others may tidy up first: what they shared lies in files. One that may not be killed, of
+    another user, is left."""
     asked, patience = set(), time.monotonic() + SECONDS_TO_TIDY
     while True:
+        left = []
         for child in children():
-            if child == at_once or time.monotonic() > patience:
-                os.kill(child, signal.SIGKILL)
-            elif child not in asked:
-                asked.add(child)
-                os.kill(child, signal.SIGTERM)
+            try:
+                if child == at_once or time.monotonic() > patience:
+                    os.kill(child, signal.SIGKILL)
+                elif child not in asked:
+                    asked.add(child)
+                    os.kill(child, signal.SIGTERM)
+            except OSError:
+                left.append(child)
+        if left and left == children():
+            return
         try:
             while os.waitpid(-1, os.WNOHANG)[0] != 0:
                 pass

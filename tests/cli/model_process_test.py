@@ -431,6 +431,7 @@ BROKEN = [
     (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 2),
     (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 2),
     (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 2),
+    (RIGHT, "    return 0.5, 0.25\n", "says that 0.25 of 8 examples are right", 8, 2),
     (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 2),
     (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 2),
     (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 2),
@@ -681,7 +682,76 @@ def check_trial(lab):
     expect_in("it must give the loss and a dict", lab.acid("plan", recipe, code=2))
 
 
+SPARED = """
+import os, subprocess, sys
+sys.path.insert(0, {folder!r})
+import acid_model
+of_another = subprocess.Popen(["sleep", "60"]).pid
+own = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+kill = os.kill
+def kill_own(pid, number):
+    if pid == of_another:
+        raise PermissionError(1, "Operation not permitted")
+    kill(pid, number)
+os.kill = kill_own
+acid_model.end_children(own[0].pid)
+assert acid_model.children() == [of_another]
+kill(of_another, 9)
+"""
+
+
+def check_spared(lab):
+    """A child that may not be killed keeps nothing from being ended."""
+    program = SPARED.format(folder=str(Path(lab.program).parent))
+    done = subprocess.run([sys.executable, "-c", program], timeout=20, stderr=subprocess.PIPE)
+    expect(done.returncode == 0, done.stderr.decode())
+
+
+def acid_model_of(lab):
+    """acid_model.py, in this process."""
+    program = Path(lab.program).parent / "acid_model.py"
+    specification = importlib.util.spec_from_file_location("acid_model", program)
+    acid_model = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(acid_model)
+    return acid_model
+
+
+class Odd:
+    """Examples in the order of their classes that take their time, and refuse to be looked at."""
+    shape, dtype = (2,), "odd"
+
+    def __len__(self):
+        return 200
+
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return self, int(i >= 100)
+
+    @property
+    def targets(self):
+        raise RuntimeError("download first")
+
+    def reshape(self, extent):
+        raise RuntimeError("no strides")
+
+
+def check_survey(lab):
+    """What a plan tells of the data refuses nothing, and is of all the data where it is of a part."""
+    acid_model = acid_model_of(lab)
+    acid_model.SURVEYED_SECONDS = 0.1
+    sets = {name: acid_model.Examples(acid_model.NumpyArrays(None), Odd(), name)
+            for name in ("train", "test")}
+    told = acid_model.Survey(sets).told["train"]
+    zero, one = told["classes"]
+    expect(10 < told["labelled"] < 100 and abs(zero - one) < 5, told)
+    expect(told["form"] == "shape 2 (odd)" and told["features"] == 0, told)
+    shapeless = type("", (), {"dtype": "odd"})()
+    expect("odd" not in acid_model.types_of((shapeless, 3)), acid_model.types_of(shapeless))
+
+
 def errors_part(lab):
+    check_spared(lab)
+    check_survey(lab)
     check_trial(lab)
     check_endings(lab)
     check_killed_at_start(lab)
@@ -997,10 +1067,16 @@ LOGITS = "return nn.functional.binary_cross_entropy_with_logits(module(batch[0])
 PENALTY = ("inputs = batch[0].clone().requires_grad_(); outputs = module(inputs); "
            "slope, = torch.autograd.grad(outputs.sum(), inputs, create_graph=True); "
            "return nn.functional.cross_entropy(outputs, batch[1]) + slope.square().mean()")
+TWICE = ("loss = nn.functional.cross_entropy(module(batch[0]), batch[1]); "
+         "loss.backward(retain_graph=True); return loss")
 TEXTS = "labels = ['cat' if label else 'dog' for label in labels]"
 PAIRS = "pairs = list(zip(inputs, labels)); return pairs, pairs"
 WORDS = [
     (PENALTY, "pass", ["loss() computes gradients, and acid evaluates without", "enable_grad"]),
+    (f"with torch.enable_grad(): {TWICE}", "pass", ["gradient of 'weight': return the loss"]),
+    (TWICE, "pass", ["gradient of 'weight': return the loss"]),
+    (TWICE.replace("return", "loss.backward(); return").replace("retain_graph=True", ""), "pass",
+     ["graph a second time", "; return the loss"]),
     (CROSS, "labels = labels.float()", ["float32 (8, 3), float32 (8,)", "labels.long()"]),
     (SQUARES, "pass", ["float32 (8, 3), int64 (8,)", "labels.float()"]),
     (SQUARES, "labels = labels.double().numpy()", ["float64 (8,)", "labels.float()"]),
@@ -1017,10 +1093,7 @@ WORDS = [
 
 def tried_out(lab, path):
     """What acid_model.py answers to the first gradient and evaluation of a file, in this process."""
-    program = Path(lab.program).parent / "acid_model.py"
-    specification = importlib.util.spec_from_file_location("acid_model", program)
-    acid_model = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(acid_model)
+    acid_model = acid_model_of(lab)
     memory = os.memfd_create("vectors")
     os.truncate(memory, 1 << 16)
     os.pwrite(memory, struct.pack("<8q", *range(8)), 0)  # the examples
