@@ -33,10 +33,8 @@ class Trial {
     own_data_ = find_dataset(text(task_.at("dataset"), "kind"))->in_process;
     try {
       try_out();
-    } catch (const ModelFileError&) {
-      throw;
-    } catch (const Error& error) {  // zeros may be nothing to compute with
-      if (own_data_ || error.code() == Exit::lost) throw;
+    } catch (const ModelValuesError&) {  // zeros may be nothing to compute with
+      if (own_data_) throw;
     }
     return model;
   }

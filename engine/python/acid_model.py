@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import mmap
+import opcode
 import os
 import platform
 import random
@@ -133,18 +134,39 @@ def remedy_for(error, batch):
     return None
 
 
+# What libraries say where values left nothing of a batch, or are none that they compute with.
+OF_VALUES = (r"size 0\b|numel\(\) ?== ?0|non-?empty|zero-size|\bempty\b|satisfy the constraint|"
+             r"singular|positive.definite|convert float (NaN|infinity)")
+
+
+def may_come_of_values(error):
+    """Whether other values in the batch may have no such error: then zeros tell nothing."""
+    if isinstance(error, ArithmeticError) or type(error).__name__.endswith("LinAlgError"):
+        return True
+    if isinstance(error, (ValueError, RuntimeError, IndexError)) and re.search(OF_VALUES, str(error)):
+        return True
+    last = error.__traceback__
+    if not isinstance(error, (ValueError, AssertionError)) or last is None:
+        return False
+    while last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code  # libraries in C, which have no frame, raise at another operation
+    return is_local(code.co_filename) and code.co_code[last.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+
+
 def describe_error(error, user_path, batch=None):
     """What acid shows: the message, the line in the user's own code, and how it was reached."""
-    found = {"file": user_path, "line": 0, "function": "", "traceback": "", "known": False}
+    found = {"file": user_path, "line": 0, "function": "", "traceback": "",
+             "of_values": may_come_of_values(error)}
     about = called
     if isinstance(error, ModelError):
-        found.update(message=str(error), known=True)
+        found["message"] = str(error)
         about = error.about
     else:
         found["message"] = "".join(traceback.format_exception_only(type(error), error)).strip()
         remedy = remedy_for(error, batch)
         if remedy is not None:
-            found.update(message=f"{found['message']}; {remedy}", known=True)
+            found.update(message=f"{found['message']}; {remedy}", of_values=False)
     found["message"] = shortened(found["message"])
     if isinstance(error, SyntaxError) and error.filename and is_local(error.filename):
         found.update(file=error.filename, line=error.lineno or 0,
@@ -164,7 +186,7 @@ def describe_error(error, user_path, batch=None):
             left_out = f"  … {len(lines) - TRACEBACK_LINES} lines …"
             lines = lines[:half] + [left_out] + lines[-half:]
         found["traceback"] = "\n".join(map(shortened, lines))
-    elif about is not None and place_of(about):
+    elif about is not None and place_of(about) and is_local(place_of(about)[0]):
         found["file"], found["line"] = place_of(about)
         found["function"] = getattr(about, "__name__", "")
     return found

@@ -666,6 +666,26 @@ def check_answers(lab):
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
 
 
+# What zeros may be alone in raising, and what any batch does.
+OF_VALUES = [
+    "if batch[0].std() == 0: raise ValueError('constant')",
+    "1 / float(batch[0].sum())",
+    "batch[0][batch[0] > 0].max()",
+    "np.linalg.inv(np.outer(batch[0].flat[:2], batch[0].flat[:2]))",
+]
+OF_NO_VALUES = [
+    ("return 1.0", "it must give the loss and a dict"),
+    ("undefined", "trial.py:7: in gradient(): NameError: name 'undefined' is not defined"),
+    ("batch[0].cuda()", "has no attribute 'cuda'"),
+    ("from numpy import nothing", "cannot import name 'nothing'"),
+    ("x['v']", "KeyError: 'v'"),
+    ("np.ones((2, 3)) @ np.ones((2, 3))", "ValueError: matmul"),
+    ("np.ones(2) + np.ones(3)", "could not be broadcast"),
+    ("np.stack([np.ones(2), np.ones(3)])", "ValueError: all input arrays"),
+    ("np.ones(2)[5]", "IndexError"),
+]
+
+
 def check_trial(lab):
     """A plan tries few examples at first, and zeros for those that acid has: with these a model may
     do nothing, but what it gives may not be of another form."""
@@ -678,8 +698,12 @@ def check_trial(lab):
     spread = "    assert batch[0].std() > 0\n" + RETURNS
     lab.write("trial.py", GOOD.replace(RETURNS, spread))
     lab.acid("run", recipe)
-    lab.write("trial.py", GOOD.replace(RETURNS, "    return 1.0"))
-    expect_in("it must give the loss and a dict", lab.acid("plan", recipe, code=2))
+    for line in OF_VALUES:
+        lab.write("trial.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}"))
+        lab.acid("plan", recipe)
+    for line, said in OF_NO_VALUES:
+        lab.write("trial.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}"))
+        expect_in(said, lab.acid("plan", recipe, code=2))
 
 
 SPARED = """
@@ -1118,7 +1142,7 @@ def check_words(lab):
     for loss, form, said in WORDS:
         lab.write("words.py", WORDS_MODEL.replace("LOSS", loss).replace("FORM", form))
         answer = tried_out(lab, lab.folder / "words.py")
-        expect(answer.get("error", {}).get("known"), f"{loss}, {form}: {answer}")
+        expect(answer.get("error", {}).get("of_values") is False, f"{loss}, {form}: {answer}")
         for words in said:
             expect_in(words, answer["error"]["message"])
     recipe = lab.recipe("words.toml", "words.py", dataset=OWN, workers=1, algorithm="ar-sgd")
@@ -1168,6 +1192,11 @@ def check_torch_errors(lab):
     lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
     messages = lab.acid("plan", recipe, code=2)
     expect_in("broken.py:3: in model(): model() gave int: it must give a torch.nn.Module", messages)
+    # Zeros tell that a module is of another shape; the layer is the file's, wherever it is defined.
+    lab.write("broken.py", "import torch\ndef model():\n    return torch.nn.Sequential("
+              "torch.nn.Flatten(), torch.nn.Linear(783, 10))\n")
+    messages = lab.acid("plan", lab.recipe("shapes.toml", "broken.py"), code=2)
+    expect_in("broken.py: RuntimeError: mat1 and mat2 shapes cannot be multiplied", messages)
 
 
 BIGRAM = """
