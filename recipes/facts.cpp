@@ -64,7 +64,7 @@ const Facts::Model& Facts::model(const nlohmann::json& task) {
                  std::ranges::all_of(
                      found.layout.parameters,
                      [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
-                 std::move(tensors), found.files};
+                 std::move(tensors), found.files, found.outside};
   });
 }
 

@@ -36,6 +36,7 @@ class Facts {
     bool all_one_dimensional = false;  // every tensor of parameters is a vector
     std::vector<std::string> tensors;  // names of its parameters
     std::vector<std::string> files;    // of a person's own program
+    std::vector<std::string> outside{};  // shapes of what its loss depends on and nobody trains
   };
   /// The model of a task on its data set.
   const Model& model(const nlohmann::json& task);

@@ -36,6 +36,14 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task); });
+  if (model_ && !model_->outside.empty()) {
+    const std::string what = fmt::format(
+        "the loss depends on parameters that are not in the module, and are never trained: {} of "
+        "shape {}",
+        model_->outside.size(), fmt::join(model_->outside, ", "));
+    plan_.warnings.push_back(what);
+    out_.warn(place("task.model"), {what, "put them into the module that model() gives"});
+  }
   look_at_augmentation(*facts);
   look_at_partition(*facts);
   const json& batch = task["batch_size"];

@@ -768,6 +768,21 @@ class TorchModel:
         self.views, self.x = {}, None
         self.calls = 0  # of the module, since it was made
         self.without_gradient = set()  # at the start point
+        self.outside = []  # shapes of parameters that the first loss has and the module has not
+
+    def _find_outside(self, loss):
+        own = {id(p) for _, p in self.parameters}
+        seen, left = set(), [loss.grad_fn]
+        while left:
+            node = left.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            left += [each for each, _ in node.next_functions]
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, self.torch.nn.Parameter) and id(leaf) not in own:
+                self.outside.append(" × ".join(map(str, leaf.shape)) or "one number")
+        self.outside.sort()
 
     def _find_state(self):
         """What is no parameter and yet part of the model: it travels with acid's buffers."""
@@ -902,6 +917,8 @@ class TorchModel:
         if loss.grad_fn is None:
             raise ModelError("loss() gave a number that does not depend on the parameters",
                              self.loss or self.make)
+        if self.calls == 1:
+            self._find_outside(loss)
         loss.backward()
         self._refuse_changes(before)
         for view, (name, parameter) in zip(self._parts(g, self.shapes), self.parameters):
@@ -981,7 +998,7 @@ class ArrayModel:
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
         self.views = {}
-        self.without_gradient = set()
+        self.without_gradient, self.outside = set(), []
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
@@ -1160,9 +1177,12 @@ class Host:
         more = (seed,) if self.model.interface == "arrays" else ()
         loss = self.model.gradient(self._batch(request), request["x"], request["g"],
                                    request["buffers"], request["check"], *more)
-        if not request["check"]:
-            return {"loss": loss}
-        return {"loss": loss, "without_gradient": sorted(self.model.without_gradient)}
+        answer = {"loss": loss}
+        if self.model.outside:
+            answer["outside"] = self.model.outside
+        if request["check"]:
+            answer["without_gradient"] = sorted(self.model.without_gradient)
+        return answer
 
     def do_evaluate(self, request):
         seed_everything(0)

@@ -1210,6 +1210,25 @@ def model():
 """
 
 
+def check_outside(lab):
+    """What nobody trains is told, of acid's data too, and a penalty's inputs are none of it."""
+    lab.write("outside.py", """
+import torch
+from torch import nn
+criterion, scale = nn.Linear(10, 3), nn.Parameter(torch.ones(()))
+def model():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+def loss(module, batch):
+    with torch.enable_grad():
+        outputs = module(batch[0].clone().requires_grad_())
+        return (criterion(outputs) * scale).square().mean()
+""")
+    told = lab.planned(lab.recipe("outside.toml", "outside.py"))
+    expect(len(told["warnings"]) == 1, told["warnings"])
+    expect_in("never trained: 3 of shape 3, 3 × 10, one number", told["warnings"][0])
+    expect_in("outside.toml:6", lab.messages)
+
+
 def check_tokens(lab):
     """A text of acid's: whole numbers, a label for each, the loss and the accuracy per token."""
     lab.write("bigram.py", BIGRAM)
@@ -1231,6 +1250,7 @@ def torch_part(lab):
     check_gpt(lab)
     check_state(lab, torch)
     check_tokens(lab)
+    check_outside(lab)
     check_data_forms(lab)
     check_words(lab)
     check_self_changing(lab)
