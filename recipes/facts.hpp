@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -58,6 +59,7 @@ class Facts {
   std::map<nlohmann::json, ScheduleNumbers> schedules_;
   std::map<nlohmann::json, MixingNumbers> mixings_;
   std::map<std::string, std::string> digests_;
+  std::map<nlohmann::json, std::exception_ptr> failed_;  // of data sets and models
 };
 
 }  // namespace acid

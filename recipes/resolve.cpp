@@ -19,7 +19,9 @@ void Resolver::look_at_task() {
   if (draft_.sound({"workers"})) workers_ = s_["workers"]["count"];
   if (!draft_.sound({"task"})) return;
   const json& task = s_["task"];
-  const auto facts = ask("task.dataset", "correct the data set's files or options",
+  const DatasetEntry* entry = find_dataset(text(task["dataset"], "kind"));
+  const bool says = entry != nullptr && entry->in_process;  // a person's file, what is to be done
+  const auto facts = ask("task.dataset", says ? "" : "correct the data set's files or options",
                          [&] { return facts_.dataset(task["dataset"]); });
   if (!facts) return;
   train_size_ = facts->train_size;

@@ -498,6 +498,20 @@ def check_broken(lab):
     lab.acid("list")  # the store is whole
 
 
+def check_told_once(lab):
+    """A file that fails is executed once for all runs of a plan, and says itself what to do."""
+    recipe = lab.recipe("once.toml", "once.py", dataset=OWN)
+    lab.write(recipe, (lab.folder / recipe).read_text() + '[[algorithms]]\nkind = "ar-sgd"\n')
+    for at in (SETS, RETURNS):
+        lab.write("once.py", GOOD.replace(at, "    import os; raise KeyError(os.urandom(8))"))
+        messages = lab.acid("plan", recipe, code=2)
+        expect(messages.count("raise KeyError") == 1, messages)
+    lab.write("once.py", GOOD.replace("import numpy", "import nunpy"))
+    messages = lab.acid("plan", recipe, code=2)
+    expect_in("name another Python with interpreter", messages)
+    expect("correct the data set" not in messages, messages)
+
+
 def check_death(lab):
     """A process that dies each time is restarted as often as the recipe says."""
     dies = "    import os\n    times.append(1)\n    if len(times) > 12: os._exit(3)\n"
@@ -781,6 +795,7 @@ def errors_part(lab):
     check_killed_at_start(lab)
     check_answers(lab)
     check_broken(lab)
+    check_told_once(lab)
     check_death(lab)
     check_recipes(lab)
 
@@ -1210,6 +1225,25 @@ def model():
 """
 
 
+def check_tied(lab, torch):
+    """An export has a tied parameter once, and fills a module that ties it."""
+    tied = "net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)); net[1].weight = net[0].weight"
+    text = WORDS_MODEL.replace("LOSS", CROSS).replace("FORM", "pass")
+    lab.write("tied.py", text.replace("return nn.Linear(3, 2)", f"{tied}; return net"))
+    lab.acid("run", lab.recipe("tied.toml", "tied.py", dataset=OWN, workers=1, algorithm="ar-sgd",
+                               gradients=4))
+    lab.acid("export", "@latest", "--format", "safetensors", "-o", str(lab.folder / "tied"))
+    made = {}
+    exec((lab.folder / "tied.py").read_text(), made)
+    module = made["model"]()
+    state = module.state_dict()
+    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(state[name].shape)
+               for name, data in read_safetensors(lab.folder / "tied").items()}
+    loaded = module.load_state_dict(tensors, strict=False)
+    expect(loaded.missing_keys == ["1.weight"] and not loaded.unexpected_keys, loaded)
+    expect(torch.equal(module[1].weight, tensors["0.weight"]), "the other name is not filled")
+
+
 def check_outside(lab):
     """What nobody trains is told, of acid's data too, and a penalty's inputs are none of it."""
     lab.write("outside.py", """
@@ -1251,6 +1285,7 @@ def torch_part(lab):
     check_state(lab, torch)
     check_tokens(lab)
     check_outside(lab)
+    check_tied(lab, torch)
     check_data_forms(lab)
     check_words(lab)
     check_self_changing(lab)
