@@ -143,15 +143,17 @@ def may_come_of_values(error):
     """Whether other values in the batch may have no such error: then zeros tell nothing."""
     if isinstance(error, ArithmeticError) or type(error).__name__.endswith("LinAlgError"):
         return True
-    if isinstance(error, (ValueError, RuntimeError, IndexError)) and re.search(OF_VALUES, str(error)):
-        return True
+    if isinstance(error, (ValueError, RuntimeError, IndexError)):
+        if re.search(OF_VALUES, str(error)):
+            return True
     last = error.__traceback__
     if not isinstance(error, (ValueError, AssertionError)) or last is None:
         return False
     while last.tb_next is not None:
         last = last.tb_next
     code = last.tb_frame.f_code  # libraries in C, which have no frame, raise at another operation
-    return is_local(code.co_filename) and code.co_code[last.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    raised = code.co_code[last.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    return raised and is_local(code.co_filename)
 
 
 def describe_error(error, user_path, batch=None):
@@ -213,7 +215,7 @@ class UserFile:
         if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
             prepare_torch()
         try:
-            import numpy  # noqa: F401: whatever the file imports, its generator is there to be seeded
+            import numpy  # noqa: F401: its generator is seeded, whatever imports it later
         except Exception:  # then the file says so, if it needs it
             pass
         seed_everything(0)  # the same in every process and run, as before dataset()

@@ -774,7 +774,7 @@ class Odd:
 
 
 def check_survey(lab):
-    """What a plan tells of the data refuses nothing, and is of all the data where it is of a part."""
+    """What a plan tells of the data refuses nothing, and a part that is looked at is of everywhere."""
     acid_model = acid_model_of(lab)
     acid_model.SURVEYED_SECONDS = 0.1
     sets = {name: acid_model.Examples(acid_model.NumpyArrays(None), Odd(), name)
@@ -1237,7 +1237,7 @@ def check_tied(lab, torch):
     exec((lab.folder / "tied.py").read_text(), made)
     module = made["model"]()
     state = module.state_dict()
-    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32).reshape(state[name].shape)
+    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32).view_as(state[name])
                for name, data in read_safetensors(lab.folder / "tied").items()}
     loaded = module.load_state_dict(tensors, strict=False)
     expect(loaded.missing_keys == ["1.weight"] and not loaded.unexpected_keys, loaded)
