@@ -20,6 +20,19 @@ const typename Map::mapped_type& once(Map& known, const typename Map::key_type& 
   return found != known.end() ? found->second : known.emplace(key, make()).first->second;
 }
 
+/// What has failed is not tried again: it fails in the same words, which are told once.
+template <class Failed, class Make>
+auto tried(Failed& failed, const nlohmann::json& key, Make make) {
+  if (const auto found = failed.find(key); found != failed.end())
+    std::rethrow_exception(found->second);
+  try {
+    return make();
+  } catch (...) {
+    failed[key] = std::current_exception();
+    throw;
+  }
+}
+
 }  // namespace
 
 const Facts::Task& Facts::dataset(const nlohmann::json& options) {
@@ -36,7 +49,7 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
                   .splits = info.splits};
     }
     const DatasetEntry& entry = *find_dataset(kind);
-    const DataInfo info = entry.inspect(options);
+    const DataInfo info = tried(failed_, options, [&] { return entry.inspect(options); });
     const DataShape& shape = info.shape;
     return Task{.train_size = info.train_size,
                 .test_size = info.test_size,
@@ -51,11 +64,12 @@ const Facts::Task& Facts::dataset(const nlohmann::json& options) {
 
 const Facts::Model& Facts::model(const nlohmann::json& task) {
   const nlohmann::json &model = task.at("model"), &dataset = task.at("dataset");
-  return once(models_, {model, dataset, looks_at_classes(task.at("partition"))}, [&] {
+  const nlohmann::json key = {model, dataset, looks_at_classes(task.at("partition"))};
+  return once(models_, key, [&] {
     const ModelEntry* entry = find_model(text(model, "kind"));
     const ProcessModel found =
         entry->describe != nullptr
-            ? entry->describe(task)
+            ? tried(failed_, key, [&] { return entry->describe(task); })
             : ProcessModel{entry->layout(model, this->dataset(dataset).shape), {}};
     std::vector<std::string> tensors;
     for (const LayoutTensor& tensor : found.layout.parameters)
@@ -64,7 +78,7 @@ const Facts::Model& Facts::model(const nlohmann::json& task) {
                  std::ranges::all_of(
                      found.layout.parameters,
                      [](const LayoutTensor& tensor) { return tensor.segment.shape.size() < 2; }),
-                 std::move(tensors), found.files};
+                 std::move(tensors), found.files, found.outside};
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -36,6 +37,7 @@ class Facts {
     bool all_one_dimensional = false;  // every tensor of parameters is a vector
     std::vector<std::string> tensors;  // names of its parameters
     std::vector<std::string> files;    // of a person's own program
+    std::vector<std::string> outside{};  // shapes of what its loss depends on and nobody trains
   };
   /// The model of a task on its data set.
   const Model& model(const nlohmann::json& task);
@@ -57,6 +59,7 @@ class Facts {
   std::map<nlohmann::json, ScheduleNumbers> schedules_;
   std::map<nlohmann::json, MixingNumbers> mixings_;
   std::map<std::string, std::string> digests_;
+  std::map<nlohmann::json, std::exception_ptr> failed_;  // of data sets and models
 };
 
 }  // namespace acid

@@ -19,7 +19,9 @@ void Resolver::look_at_task() {
   if (draft_.sound({"workers"})) workers_ = s_["workers"]["count"];
   if (!draft_.sound({"task"})) return;
   const json& task = s_["task"];
-  const auto facts = ask("task.dataset", "correct the data set's files or options",
+  const DatasetEntry* entry = find_dataset(text(task["dataset"], "kind"));
+  const bool says = entry != nullptr && entry->in_process;  // a person's file, what is to be done
+  const auto facts = ask("task.dataset", says ? "" : "correct the data set's files or options",
                          [&] { return facts_.dataset(task["dataset"]); });
   if (!facts) return;
   train_size_ = facts->train_size;
@@ -36,6 +38,14 @@ void Resolver::look_at_task() {
   if (!task["model"].is_null())
     model_ = ask("task.model", "correct the model, or choose one that fits the data set",
                  [&] { return facts_.model(task); });
+  if (model_ && !model_->outside.empty()) {
+    const std::string what = fmt::format(
+        "the loss depends on parameters that are not in the module, and are never trained: {} of "
+        "shape {}",
+        model_->outside.size(), fmt::join(model_->outside, ", "));
+    plan_.warnings.push_back(what);
+    out_.warn(place("task.model"), {what, "put them into the module that model() gives"});
+  }
   look_at_augmentation(*facts);
   look_at_partition(*facts);
   const json& batch = task["batch_size"];

@@ -44,6 +44,7 @@ struct Network;
 struct ProcessModel {
   Layout layout;
   std::vector<std::string> files;  // that one first, then those of its own that it imports
+  std::vector<std::string> outside{};  // shapes of what its loss depends on and nobody trains
 };
 /// The layout in a process's answer: {"parameters": [[name, shape], …], "buffers": …}. Throws Error
 /// for one that is none.

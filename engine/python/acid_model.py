@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import mmap
+import opcode
 import os
 import platform
 import random
@@ -89,6 +90,7 @@ def shortened(text):
 
 
 # What an exception of a library says of values of a type that it cannot take, and what to do.
+RETURN_THE_LOSS = "return the loss, and do not call backward(): acid does"
 REMEDIES = [
     (r"scalar type Long but found|scalar types: Long", "classes and tokens are whole numbers: give "
      "labels.long() or inputs.long(), and where labels are no classes define loss(module, batch)"),
@@ -111,8 +113,8 @@ def types_of(batch):
         return ", ".join(f"{name} {types_of(part)}" for name, part in batch.items())
     if isinstance(batch, (tuple, list)) and batch and not isinstance(batch[0], (str, bytes)):
         return ", ".join(map(types_of, batch))
-    if hasattr(batch, "dtype"):
-        return f"{str(batch.dtype).replace('torch.', '')} {tuple(batch.shape)}"
+    if hasattr(batch, "dtype") and extents(batch) is not None:
+        return f"{str(batch.dtype).replace('torch.', '')} {extents(batch)}"
     return f"{type(batch).__name__} of texts" if isinstance(batch, (tuple, list)) else describe(batch)
 
 
@@ -124,24 +126,49 @@ def remedy_for(error, batch):
                 "with interpreter")
     if not isinstance(error, (RuntimeError, TypeError, ValueError, IndexError)):
         return None
+    if "backward through the graph a second time" in str(error):
+        return f"{RETURN_THE_LOSS}; what is kept from one call for the next takes detach()"
     for said, remedy in REMEDIES:
         if re.search(said, str(error)):
             return remedy if batch is None else f"the batch is {types_of(batch)}; {remedy}"
     return None
 
 
+# What libraries say where values left nothing of a batch, or are none that they compute with.
+OF_VALUES = (r"size 0\b|numel\(\) ?== ?0|non-?empty|zero-size|\bempty\b|satisfy the constraint|"
+             r"singular|positive.definite|convert float (NaN|infinity)")
+
+
+def may_come_of_values(error):
+    """Whether other values in the batch may have no such error: then zeros tell nothing."""
+    if isinstance(error, ArithmeticError) or type(error).__name__.endswith("LinAlgError"):
+        return True
+    if isinstance(error, (ValueError, RuntimeError, IndexError)):
+        if re.search(OF_VALUES, str(error)):
+            return True
+    last = error.__traceback__
+    if not isinstance(error, (ValueError, AssertionError)) or last is None:
+        return False
+    while last.tb_next is not None:
+        last = last.tb_next
+    code = last.tb_frame.f_code  # libraries in C, which have no frame, raise at another operation
+    raised = code.co_code[last.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
+    return raised and is_local(code.co_filename)
+
+
 def describe_error(error, user_path, batch=None):
     """What acid shows: the message, the line in the user's own code, and how it was reached."""
-    found = {"file": user_path, "line": 0, "function": "", "traceback": "", "known": False}
+    found = {"file": user_path, "line": 0, "function": "", "traceback": "",
+             "of_values": may_come_of_values(error)}
     about = called
     if isinstance(error, ModelError):
-        found.update(message=str(error), known=True)
+        found["message"] = str(error)
         about = error.about
     else:
         found["message"] = "".join(traceback.format_exception_only(type(error), error)).strip()
         remedy = remedy_for(error, batch)
         if remedy is not None:
-            found.update(message=f"{found['message']}; {remedy}", known=True)
+            found.update(message=f"{found['message']}; {remedy}", of_values=False)
     found["message"] = shortened(found["message"])
     if isinstance(error, SyntaxError) and error.filename and is_local(error.filename):
         found.update(file=error.filename, line=error.lineno or 0,
@@ -161,7 +188,7 @@ def describe_error(error, user_path, batch=None):
             left_out = f"  … {len(lines) - TRACEBACK_LINES} lines …"
             lines = lines[:half] + [left_out] + lines[-half:]
         found["traceback"] = "\n".join(map(shortened, lines))
-    elif about is not None and place_of(about):
+    elif about is not None and place_of(about) and is_local(place_of(about)[0]):
         found["file"], found["line"] = place_of(about)
         found["function"] = getattr(about, "__name__", "")
     return found
@@ -187,6 +214,11 @@ class UserFile:
         # Its random numbers and algorithms are set before its first line runs.
         if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
             prepare_torch()
+        try:
+            import numpy  # noqa: F401: its generator is seeded, whatever imports it later
+        except Exception:  # then the file says so, if it needs it
+            pass
+        seed_everything(0)  # the same in every process and run, as before dataset()
         self.module = types.ModuleType(stem)
         self.module.__file__ = path
         sys.modules[stem] = self.module
@@ -371,12 +403,12 @@ def whole_numbers(labels, floats=True):
         labels = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         labels = [label.item() if hasattr(label, "item") else label for label in labels]
         found = [int(label) for label in labels]
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+        if not floats and any(isinstance(label, float) for label in labels):
+            return []
+        fits = found and min(found) >= 0 and max(found) <= 10_000_000
+        return found if fits and all(a == b for a, b in zip(found, labels)) else []
+    except Exception:  # whatever the user's objects raise
         return []
-    if not floats and any(isinstance(label, float) for label in labels):
-        return []
-    fits = found and min(found) >= 0 and max(found) <= 10_000_000
-    return found if fits and all(a == b for a, b in zip(found, labels)) else []
 
 
 class Examples:
@@ -478,8 +510,25 @@ def numbers_of(array):
         if math.prod(array.shape) > SURVEYED_NUMBERS:
             return None
         return [float(value) for value in array.reshape(-1).tolist()]
-    except (AttributeError, TypeError, ValueError):
+    except Exception:  # of a sparse tensor, or whatever else it is
         return None
+
+
+def extents(value):
+    """Its shape, as a tuple; None where it has none."""
+    try:
+        return tuple(map(int, value.shape))
+    except Exception:
+        return None
+
+
+def spread(numbers):
+    """The numbers in an order whose beginning has some of everywhere; the first stays the first."""
+    count = len(numbers)
+    stride = max(round(count * 0.618), 1)
+    while math.gcd(stride, count) > 1:
+        stride += 1
+    return [numbers[k * stride % count] for k in range(count)]
 
 
 def input_and_label(batch):
@@ -493,7 +542,8 @@ def input_and_label(batch):
 
 
 class Survey:
-    """What acid plan tells of the two sets, from some examples of each."""
+    """What acid plan tells of the two sets, from some examples of each. It only informs: nothing
+    but what the user's own [i] raises is an error."""
 
     def __init__(self, sets):
         widest = max(self._width(examples) for examples in sets.values())
@@ -513,8 +563,7 @@ class Survey:
                                else dict(zip(examples.form, rows)))
 
     def _width(self, examples):
-        shape = getattr(self._example(examples, 0)[0], "shape", ())
-        return max(math.prod(shape), 1)
+        return max(math.prod(extents(self._example(examples, 0)[0]) or ()), 1)
 
     def _look(self, examples):
         told = {"form": "", "first": "", "looked_at": 0, "features": 0, "constant": 0, "least": 0,
@@ -522,7 +571,7 @@ class Survey:
                 "trained": 0, "classes": [], "labelled": 0}
         seen, labels, first, changes = set(), [], None, []
         until = time.monotonic() + SURVEYED_SECONDS
-        for i in range(0, examples.size, self.step):
+        for i in spread(range(0, examples.size, self.step)):
             if i > 0 and time.monotonic() > until:
                 break
             value, label = self._example(examples, i)
@@ -555,7 +604,7 @@ class Survey:
         self.trained = seen
         told["constant"] = len(changes) - sum(changes)
         if told["looked_at"]:
-            told["magnitude"] /= told["looked_at"]
+            told["magnitude"] = min(told["magnitude"] / told["looked_at"], sys.float_info.max)
         if not math.isfinite(told["least"]):
             told.update(least=0, most=0)
         self._count_classes(told, examples, labels)
@@ -563,7 +612,10 @@ class Survey:
 
     @staticmethod
     def _count_classes(told, examples, labels):
-        listed = examples.listed_labels()
+        try:
+            listed = examples.listed_labels()
+        except Exception:  # of a property of the user's
+            listed = None
         found = whole_numbers(labels if listed is None else listed, floats=False)
         if not found or max(found) >= MOST_CLASSES:
             return
@@ -575,7 +627,7 @@ class Survey:
 
     @staticmethod
     def _form(value):
-        shape = getattr(value, "shape", None)
+        shape = extents(value)
         if shape is None:
             return type(value).__name__
         kind = str(getattr(value, "dtype", type(value).__name__)).split(".")[-1]
@@ -583,9 +635,9 @@ class Survey:
 
 
 def describe(value):
-    shape = getattr(value, "shape", None)
+    shape = extents(value)
     if shape is not None:
-        return f"an array of shape {tuple(shape)}"
+        return f"an array of shape {shape}"
     return f"{type(value).__name__}" if value is not None else "None"
 
 
@@ -645,10 +697,12 @@ def evaluation(result, rows, function):
                              "or the mean loss and how many examples it gets right, or these and "
                              "a dict of further means", function)
         result, correct, named = (*result, {})[:3]
-        correct = None if correct is None else int(one_number(correct, function))
-        if correct is not None and not 0 <= correct <= rows:
-            raise ModelError(f"evaluate() says that {correct} of {rows} examples are right",
-                             function)
+        if correct is not None:
+            count = one_number(correct, function)
+            if not (count.is_integer() and 0 <= count <= rows):
+                raise ModelError(f"evaluate() says that {count:g} of {rows} examples are right: it "
+                                 "must give how many are, a whole number and no share", function)
+            correct = int(count)
     answer = {"loss": number(one_number(result, function)), "correct": correct}
     if named:
         answer["named"] = named_means(named, function)
@@ -716,6 +770,21 @@ class TorchModel:
         self.views, self.x = {}, None
         self.calls = 0  # of the module, since it was made
         self.without_gradient = set()  # at the start point
+        self.outside = []  # shapes of parameters that the first loss has and the module has not
+
+    def _find_outside(self, loss):
+        own = {id(p) for _, p in self.parameters}
+        seen, left = set(), [loss.grad_fn]
+        while left:
+            node = left.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            left += [each for each, _ in node.next_functions]
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, self.torch.nn.Parameter) and id(leaf) not in own:
+                self.outside.append(" × ".join(map(str, leaf.shape)) or "one number")
+        self.outside.sort()
 
     def _find_state(self):
         """What is no parameter and yet part of the model: it travels with acid's buffers."""
@@ -840,12 +909,18 @@ class TorchModel:
         batch = self._here(batch)
         before = self._look(check)
         loss = call(self.loss, self.module, batch) if self.loss else self._default_loss(batch)
+        for name, parameter in self.parameters:
+            if parameter.grad is not None:  # else it would be added twice
+                raise ModelError(f"loss() itself computed the gradient of '{name}': "
+                                 f"{RETURN_THE_LOSS}", self.loss or self.make)
         if not isinstance(loss, self.torch.Tensor) or loss.numel() != 1:
             raise ModelError(f"loss() gave {describe(loss)}: it must give a tensor with one number",
                              self.loss)
         if loss.grad_fn is None:
             raise ModelError("loss() gave a number that does not depend on the parameters",
                              self.loss or self.make)
+        if self.calls == 1:
+            self._find_outside(loss)
         loss.backward()
         self._refuse_changes(before)
         for view, (name, parameter) in zip(self._parts(g, self.shapes), self.parameters):
@@ -925,7 +1000,7 @@ class ArrayModel:
         if self.size == 0:
             raise ModelError("parameters() gave arrays without elements", self.make)
         self.views = {}
-        self.without_gradient = set()
+        self.without_gradient, self.outside = set(), []
 
     def layout(self):
         return {"parameters": [[name, list(value.shape)] for name, value in self.start.items()],
@@ -1041,7 +1116,6 @@ class Host:
                              "interpreter")
         THREADS = request["threads"]
         memory = mmap.mmap(self.memory_descriptor, request["memory_bytes"])
-        seed_everything(request["seed"])
         answer = {"protocol": PROTOCOL}
         data = request.get("data") or {}
         if request.get("file"):
@@ -1105,9 +1179,12 @@ class Host:
         more = (seed,) if self.model.interface == "arrays" else ()
         loss = self.model.gradient(self._batch(request), request["x"], request["g"],
                                    request["buffers"], request["check"], *more)
-        if not request["check"]:
-            return {"loss": loss}
-        return {"loss": loss, "without_gradient": sorted(self.model.without_gradient)}
+        answer = {"loss": loss}
+        if self.model.outside:
+            answer["outside"] = self.model.outside
+        if request["check"]:
+            answer["without_gradient"] = sorted(self.model.without_gradient)
+        return answer
 
     def do_evaluate(self, request):
         seed_everything(0)
@@ -1165,15 +1242,22 @@ def children():
 
 def end_children(at_once):
     """Until none is left. A child that ends leaves its own to this process. One is killed at once,
-    the others may tidy up first: what they shared lies in files."""
+    the others may tidy up first: what they shared lies in files. One that may not be killed, of
+    another user, is left."""
     asked, patience = set(), time.monotonic() + SECONDS_TO_TIDY
     while True:
+        left = []
         for child in children():
-            if child == at_once or time.monotonic() > patience:
-                os.kill(child, signal.SIGKILL)
-            elif child not in asked:
-                asked.add(child)
-                os.kill(child, signal.SIGTERM)
+            try:
+                if child == at_once or time.monotonic() > patience:
+                    os.kill(child, signal.SIGKILL)
+                elif child not in asked:
+                    asked.add(child)
+                    os.kill(child, signal.SIGTERM)
+            except OSError:
+                left.append(child)
+        if left and left == children():
+            return
         try:
             while os.waitpid(-1, os.WNOHANG)[0] != 0:
                 pass

@@ -208,10 +208,10 @@ json ModelProcess::receive() {
   asked_ = nullptr;
   if (!answer.is_object()) fail_answer("it is no JSON object");
   if (answer.contains("error")) {
-    const auto [words, known] = understand([&] {
-      return std::pair(message_of(answer["error"]), answer["error"].value("known", false));
+    const auto [words, of_values] = understand([&] {
+      return std::pair(message_of(answer["error"]), answer["error"].value("of_values", false));
     });
-    if (known) throw ModelFileError(words);
+    if (of_values) throw ModelValuesError(words);
     throw Error(words);
   }
   has_answered_ = true;

@@ -37,9 +37,8 @@ inline constexpr std::array kProcessFields = {
           .placement = true},
 };
 
-/// A person's file gives what acid cannot take, and the message has acid's words for it. What the
-/// file itself raises is an Error.
-class ModelFileError : public Error {
+/// What a person's file raises that may come of the values in a batch alone.
+class ModelValuesError : public Error {
   using Error::Error;
 };
 

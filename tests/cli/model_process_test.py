@@ -336,6 +336,21 @@ def check_told(lab):
     expect_in("in gradient(): ", lab.acid("plan", "told.toml", code=2))
 
 
+def check_drawn_at_the_top(lab):
+    """What a file draws before its functions are called is the same in every process."""
+    lab.write("top.py", f"""import random
+from numpy.random import permutation
+with open({str(lab.folder / 'drawn')!r}, "a") as file:
+    print(permutation(96).tolist(), random.random(), file=file)
+""" + OWN_DATA.format(form=FORMS["arrays"]))
+    recipe = lab.recipe("top.toml", "top.py", dataset=OWN)
+    lab.acid("plan", recipe)
+    lab.acid("run", recipe)
+    drawn = (lab.folder / "drawn").read_text().splitlines()
+    expect(len(drawn) > 3, f"{len(drawn)} processes")
+    expect(len(set(drawn)) == 1, f"{len(set(drawn))} draws of {len(drawn)} processes")
+
+
 def check_jax(lab):
     """The example, where JAX is there."""
     if importlib.util.find_spec("jax") is None:
@@ -364,6 +379,7 @@ def numpy_part(lab):
     check_drivers(lab)
     check_own_data(lab)
     check_told(lab)
+    check_drawn_at_the_top(lab)
     check_jax(lab)
     check_unrepeatable(lab)
 
@@ -415,6 +431,7 @@ BROKEN = [
     (RETURNS, "    while True: pass", "took longer than timeout_seconds", 7, 2),
     (RETURNS, "    import time; time.sleep(60)", "took longer than timeout_seconds", 7, 2),
     (RIGHT, "    return 0.5, 9000\n", "says that 9000 of 8 examples are right", 8, 2),
+    (RIGHT, "    return 0.5, 0.25\n", "says that 0.25 of 8 examples are right", 8, 2),
     (RIGHT, "    return 0.5, 1, {}, 2\n", "gave 4 values", 8, 2),
     (RIGHT, "    return 0.5, 1, 2\n", "gave int for further means", 8, 2),
     (RIGHT, "    return 0.5, 1, {'Top 5': 2}\n", "names a mean 'Top 5'", 8, 2),
@@ -479,6 +496,20 @@ def check_broken(lab):
         expect(messages.count("\n") <= ONE_SCREEN, f"more than a screen:\n{messages}")
         lab.expect_alone()
     lab.acid("list")  # the store is whole
+
+
+def check_told_once(lab):
+    """A file that fails is executed once for all runs of a plan, and says itself what to do."""
+    recipe = lab.recipe("once.toml", "once.py", dataset=OWN)
+    lab.write(recipe, (lab.folder / recipe).read_text() + '[[algorithms]]\nkind = "ar-sgd"\n')
+    for at in (SETS, RETURNS):
+        lab.write("once.py", GOOD.replace(at, "    import os; raise KeyError(os.urandom(8))"))
+        messages = lab.acid("plan", recipe, code=2)
+        expect(messages.count("raise KeyError") == 1, messages)
+    lab.write("once.py", GOOD.replace("import numpy", "import nunpy"))
+    messages = lab.acid("plan", recipe, code=2)
+    expect_in("name another Python with interpreter", messages)
+    expect("correct the data set" not in messages, messages)
 
 
 def check_death(lab):
@@ -649,6 +680,26 @@ def check_answers(lab):
         expect(len(lab.messages) < 10_000, f"{line}: {len(lab.messages)} characters")
 
 
+# What zeros may be alone in raising, and what any batch does.
+OF_VALUES = [
+    "if batch[0].std() == 0: raise ValueError('constant')",
+    "1 / float(batch[0].sum())",
+    "batch[0][batch[0] > 0].max()",
+    "np.linalg.inv(np.outer(batch[0].flat[:2], batch[0].flat[:2]))",
+]
+OF_NO_VALUES = [
+    ("return 1.0", "it must give the loss and a dict"),
+    ("undefined", "trial.py:7: in gradient(): NameError: name 'undefined' is not defined"),
+    ("batch[0].cuda()", "has no attribute 'cuda'"),
+    ("from numpy import nothing", "cannot import name 'nothing'"),
+    ("x['v']", "KeyError: 'v'"),
+    ("np.ones((2, 3)) @ np.ones((2, 3))", "ValueError: matmul"),
+    ("np.ones(2) + np.ones(3)", "could not be broadcast"),
+    ("np.stack([np.ones(2), np.ones(3)])", "ValueError: all input arrays"),
+    ("np.ones(2)[5]", "IndexError"),
+]
+
+
 def check_trial(lab):
     """A plan tries few examples at first, and zeros for those that acid has: with these a model may
     do nothing, but what it gives may not be of another form."""
@@ -661,16 +712,90 @@ def check_trial(lab):
     spread = "    assert batch[0].std() > 0\n" + RETURNS
     lab.write("trial.py", GOOD.replace(RETURNS, spread))
     lab.acid("run", recipe)
-    lab.write("trial.py", GOOD.replace(RETURNS, "    return 1.0"))
-    expect_in("it must give the loss and a dict", lab.acid("plan", recipe, code=2))
+    for line in OF_VALUES:
+        lab.write("trial.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}"))
+        lab.acid("plan", recipe)
+    for line, said in OF_NO_VALUES:
+        lab.write("trial.py", GOOD.replace(RETURNS, f"    {line}\n{RETURNS}"))
+        expect_in(said, lab.acid("plan", recipe, code=2))
+
+
+SPARED = """
+import os, subprocess, sys
+sys.path.insert(0, {folder!r})
+import acid_model
+of_another = subprocess.Popen(["sleep", "60"]).pid
+own = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+kill = os.kill
+def kill_own(pid, number):
+    if pid == of_another:
+        raise PermissionError(1, "Operation not permitted")
+    kill(pid, number)
+os.kill = kill_own
+acid_model.end_children(own[0].pid)
+assert acid_model.children() == [of_another]
+kill(of_another, 9)
+"""
+
+
+def check_spared(lab):
+    """A child that may not be killed keeps nothing from being ended."""
+    program = SPARED.format(folder=str(Path(lab.program).parent))
+    done = subprocess.run([sys.executable, "-c", program], timeout=20, stderr=subprocess.PIPE)
+    expect(done.returncode == 0, done.stderr.decode())
+
+
+def acid_model_of(lab):
+    """acid_model.py, in this process."""
+    program = Path(lab.program).parent / "acid_model.py"
+    specification = importlib.util.spec_from_file_location("acid_model", program)
+    acid_model = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(acid_model)
+    return acid_model
+
+
+class Odd:
+    """Examples in the order of their classes that take their time, and refuse to be looked at."""
+    shape, dtype = (2,), "odd"
+
+    def __len__(self):
+        return 200
+
+    def __getitem__(self, i):
+        time.sleep(0.002)
+        return self, int(i >= 100)
+
+    @property
+    def targets(self):
+        raise RuntimeError("download first")
+
+    def reshape(self, extent):
+        raise RuntimeError("no strides")
+
+
+def check_survey(lab):
+    """What a plan tells of the data refuses nothing, and a part that is looked at is of everywhere."""
+    acid_model = acid_model_of(lab)
+    acid_model.SURVEYED_SECONDS = 0.1
+    sets = {name: acid_model.Examples(acid_model.NumpyArrays(None), Odd(), name)
+            for name in ("train", "test")}
+    told = acid_model.Survey(sets).told["train"]
+    zero, one = told["classes"]
+    expect(10 < told["labelled"] < 100 and abs(zero - one) < 5, told)
+    expect(told["form"] == "shape 2 (odd)" and told["features"] == 0, told)
+    shapeless = type("", (), {"dtype": "odd"})()
+    expect("odd" not in acid_model.types_of((shapeless, 3)), acid_model.types_of(shapeless))
 
 
 def errors_part(lab):
+    check_spared(lab)
+    check_survey(lab)
     check_trial(lab)
     check_endings(lab)
     check_killed_at_start(lab)
     check_answers(lab)
     check_broken(lab)
+    check_told_once(lab)
     check_death(lab)
     check_recipes(lab)
 
@@ -981,10 +1106,16 @@ LOGITS = "return nn.functional.binary_cross_entropy_with_logits(module(batch[0])
 PENALTY = ("inputs = batch[0].clone().requires_grad_(); outputs = module(inputs); "
            "slope, = torch.autograd.grad(outputs.sum(), inputs, create_graph=True); "
            "return nn.functional.cross_entropy(outputs, batch[1]) + slope.square().mean()")
+TWICE = ("loss = nn.functional.cross_entropy(module(batch[0]), batch[1]); "
+         "loss.backward(retain_graph=True); return loss")
 TEXTS = "labels = ['cat' if label else 'dog' for label in labels]"
 PAIRS = "pairs = list(zip(inputs, labels)); return pairs, pairs"
 WORDS = [
     (PENALTY, "pass", ["loss() computes gradients, and acid evaluates without", "enable_grad"]),
+    (f"with torch.enable_grad(): {TWICE}", "pass", ["gradient of 'weight': return the loss"]),
+    (TWICE, "pass", ["gradient of 'weight': return the loss"]),
+    (TWICE.replace("return", "loss.backward(); return").replace("retain_graph=True", ""), "pass",
+     ["graph a second time", "; return the loss"]),
     (CROSS, "labels = labels.float()", ["float32 (8, 3), float32 (8,)", "labels.long()"]),
     (SQUARES, "pass", ["float32 (8, 3), int64 (8,)", "labels.float()"]),
     (SQUARES, "labels = labels.double().numpy()", ["float64 (8,)", "labels.float()"]),
@@ -1001,10 +1132,7 @@ WORDS = [
 
 def tried_out(lab, path):
     """What acid_model.py answers to the first gradient and evaluation of a file, in this process."""
-    program = Path(lab.program).parent / "acid_model.py"
-    specification = importlib.util.spec_from_file_location("acid_model", program)
-    acid_model = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(acid_model)
+    acid_model = acid_model_of(lab)
     memory = os.memfd_create("vectors")
     os.truncate(memory, 1 << 16)
     os.pwrite(memory, struct.pack("<8q", *range(8)), 0)  # the examples
@@ -1029,7 +1157,7 @@ def check_words(lab):
     for loss, form, said in WORDS:
         lab.write("words.py", WORDS_MODEL.replace("LOSS", loss).replace("FORM", form))
         answer = tried_out(lab, lab.folder / "words.py")
-        expect(answer.get("error", {}).get("known"), f"{loss}, {form}: {answer}")
+        expect(answer.get("error", {}).get("of_values") is False, f"{loss}, {form}: {answer}")
         for words in said:
             expect_in(words, answer["error"]["message"])
     recipe = lab.recipe("words.toml", "words.py", dataset=OWN, workers=1, algorithm="ar-sgd")
@@ -1079,6 +1207,11 @@ def check_torch_errors(lab):
     lab.write("broken.py", TORCH_BROKEN.replace("torch.nn.Linear(3, 2)", "3"))
     messages = lab.acid("plan", recipe, code=2)
     expect_in("broken.py:3: in model(): model() gave int: it must give a torch.nn.Module", messages)
+    # Zeros tell that a module is of another shape; the layer is the file's, wherever it is defined.
+    lab.write("broken.py", "import torch\ndef model():\n    return torch.nn.Sequential("
+              "torch.nn.Flatten(), torch.nn.Linear(783, 10))\n")
+    messages = lab.acid("plan", lab.recipe("shapes.toml", "broken.py"), code=2)
+    expect_in("broken.py: RuntimeError: mat1 and mat2 shapes cannot be multiplied", messages)
 
 
 BIGRAM = """
@@ -1090,6 +1223,44 @@ def model():
     nn.init.zeros_(net.weight)
     return net
 """
+
+
+def check_tied(lab, torch):
+    """An export has a tied parameter once, and fills a module that ties it."""
+    tied = "net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)); net[1].weight = net[0].weight"
+    text = WORDS_MODEL.replace("LOSS", CROSS).replace("FORM", "pass")
+    lab.write("tied.py", text.replace("return nn.Linear(3, 2)", f"{tied}; return net"))
+    lab.acid("run", lab.recipe("tied.toml", "tied.py", dataset=OWN, workers=1, algorithm="ar-sgd",
+                               gradients=4))
+    lab.acid("export", "@latest", "--format", "safetensors", "-o", str(lab.folder / "tied"))
+    made = {}
+    exec((lab.folder / "tied.py").read_text(), made)
+    module = made["model"]()
+    state = module.state_dict()
+    tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.float32).view_as(state[name])
+               for name, data in read_safetensors(lab.folder / "tied").items()}
+    loaded = module.load_state_dict(tensors, strict=False)
+    expect(loaded.missing_keys == ["1.weight"] and not loaded.unexpected_keys, loaded)
+    expect(torch.equal(module[1].weight, tensors["0.weight"]), "the other name is not filled")
+
+
+def check_outside(lab):
+    """What nobody trains is told, of acid's data too, and a penalty's inputs are none of it."""
+    lab.write("outside.py", """
+import torch
+from torch import nn
+criterion, scale = nn.Linear(10, 3), nn.Parameter(torch.ones(()))
+def model():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+def loss(module, batch):
+    with torch.enable_grad():
+        outputs = module(batch[0].clone().requires_grad_())
+        return (criterion(outputs) * scale).square().mean()
+""")
+    told = lab.planned(lab.recipe("outside.toml", "outside.py"))
+    expect(len(told["warnings"]) == 1, told["warnings"])
+    expect_in("never trained: 3 of shape 3, 3 × 10, one number", told["warnings"][0])
+    expect_in("outside.toml:6", lab.messages)
 
 
 def check_tokens(lab):
@@ -1113,6 +1284,8 @@ def torch_part(lab):
     check_gpt(lab)
     check_state(lab, torch)
     check_tokens(lab)
+    check_outside(lab)
+    check_tied(lab, torch)
     check_data_forms(lab)
     check_words(lab)
     check_self_changing(lab)
