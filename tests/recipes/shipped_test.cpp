@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +33,13 @@ void write_idx(const fs::path& file, std::uint32_t magic, std::uint32_t count) {
 
 /// The shipped recipe, where the folder that scripts/fetch-mnist fills stands beside it.
 std::string with_mnist(const fs::path& recipe) {
-  const fs::path root = fs::path(BINARY_ROOT) / "tests" / "mnist-study";
+  // Of this process: tests run beside each other, and a plan looks at what the files hold.
+  struct Folder {
+    const fs::path root = fs::path(BINARY_ROOT) / "tests" / fmt::format("mnist-{}", getpid());
+    ~Folder() { fs::remove_all(root); }
+  };
+  static const Folder folder;
+  const fs::path& root = folder.root;
   fs::create_directories(root / "recipes");
   fs::create_directories(root / "mnist");
   write_idx(root / "mnist/train-images-idx3-ubyte", 0x803, 60'000);
