@@ -42,7 +42,7 @@ Exit show(const Session& session, const ShowOptions& options) {
   const Store store(session.store_folder, Store::Access::read);
   const AskedRuns asked = resolve_shown(store, options.run);
   if (asked.ids.size() > 1) return show_all(store, asked, options);
-  const RunDetail detail = looked_at(store, resolve_run(store, options.run));
+  const RunDetail detail = looked_at(store, asked.ids.front());
   if (options.format.json)
     print_json(to_json(detail));
   else

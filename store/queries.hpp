@@ -153,7 +153,7 @@ enum class OfSearches { with, without };
 AskedRuns resolve_runs(const Store& store, const std::vector<std::string>& names,
                        OfSearches searches = OfSearches::with);
 /// A run, by a unique prefix of its id or "@latest", the newest one; or else all runs of an
-/// experiment. UsageError as above.
+/// experiment; at least one. UsageError as above.
 AskedRuns resolve_shown(const Store& store, const std::string& name);
 /// Exactly one run: a unique prefix of its id, an experiment that has only one, or "@latest", the
 /// newest run. UsageError as above.

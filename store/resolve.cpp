@@ -141,12 +141,14 @@ AskedRuns resolve_shown(const Store& store, const std::string& name) {
   // A run is wanted, so an experiment counts only where no run's id begins like this.
   auto runs = with_prefix(store.impl().connection(), "runs", name);
   if (runs.size() > 1) not_unique(name, std::move(runs));
-  return runs.empty() ? resolve_one(store, name, OfSearches::with) : AskedRuns(runs);
+  if (!runs.empty()) return AskedRuns(runs);
+  AskedRuns of_experiment = resolve_one(store, name, OfSearches::with);
+  if (of_experiment.ids.empty()) nothing_matches(store, name, "run");
+  return of_experiment;
 }
 
 std::string resolve_run(const Store& store, const std::string& name) {
   const AskedRuns asked = resolve_shown(store, name);
-  if (asked.ids.empty()) nothing_matches(store, name, "run");
   if (asked.ids.size() > 1)
     throw UsageError(
         fmt::format("'{}' is an experiment of {} runs, and one run is wanted; 'acid "

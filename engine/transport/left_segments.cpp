@@ -58,15 +58,13 @@ std::vector<Segment> segments_in(const std::string& folder) {
 /// Whether all processes that could have a segment of this name can be seen: in a container that
 /// has the host's name, and perhaps its shared memory, they cannot.
 bool sees_all_of_host() {
-  constexpr std::array kOfHost = {"pid:[4026531836]", "uts:[4026531838]"};  // fixed by Linux
-  std::array<bool, 2> own{};
-  for (const std::size_t k : {0, 1}) {
-    std::error_code none;
-    own[k] =
-        fs::read_symlink(k == 0 ? "/proc/self/ns/pid" : "/proc/self/ns/uts", none) != kOfHost[k];
-    if (none) return false;
-  }
-  return !own[0] || own[1];
+  const auto own = [](const char* kind) {  // empty where it cannot be read
+    std::error_code unreadable;
+    return fs::read_symlink(fmt::format("/proc/self/ns/{}", kind), unreadable).string();
+  };
+  // Linux names the host's own always like this.
+  const std::string name = own("uts");
+  return own("pid") == "pid:[4026531836]" || (!name.empty() && name != "uts:[4026531838]");
 }
 
 bool is_ours(const fs::path& process) {
