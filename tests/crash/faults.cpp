@@ -26,6 +26,9 @@ std::string faults(const std::string& store_folder) {
   const std::string database = store_folder + "/store.db";
   std::error_code error;
   if (!fs::exists(database, error) || fs::file_size(database, error) == 0) return {};
+  // A rollback journal is there only while a store is made: nothing was committed yet, and only the
+  // next acid, which writes, may undo what was begun.
+  if (fs::exists(database + "-journal", error)) return {};
   std::string found;
   const Connection connection(database, store_folder, Connection::Mode::read);
   Statement integrity(connection, "PRAGMA integrity_check");

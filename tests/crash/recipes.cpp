@@ -106,7 +106,9 @@ constexpr const char* kSearch = "[search]\noptimizer.learning_rate = [0.01, 0.02
 constexpr const char* kPoisson = "[execution.virtual]\ngradient_clock = \"poisson\"\n";
 constexpr const char* kEvents = "[record]\nevents = true\n";
 constexpr const char* kThreads = "[execution]\ndriver = \"threads\"\n";
-constexpr const char* kMpi = "[execution]\ndriver = \"mpi\"\n";
+// A rank that is stopped while MPI starts is waited for as long as this.
+constexpr const char* kMpi =
+    "[execution]\ndriver = \"mpi\"\n[execution.mpi]\nstart_seconds = 30\n";
 
 bool there_is_numpy() {
   static const bool there = std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") == 0;
