@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "engine/codecs/coded_rule.hpp"
+
 namespace acid {
 
 ServerVisits::ServerVisits(const Run& run, Post& post, SharedWorker& worker)

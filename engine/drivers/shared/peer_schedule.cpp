@@ -6,7 +6,7 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kKept = 64;  // drawn exchanges: workers are seldom further apart
+constexpr std::size_t kKeptExchanges = 64;  // drawn exchanges: workers are seldom further apart
 
 }  // namespace
 
@@ -58,7 +58,7 @@ std::shared_ptr<const PeerSchedule::Exchange> PeerSchedule::drawn(std::int64_t n
   std::shared_ptr<const Exchange>& known = drawn_[number];
   if (known == nullptr) known = make(mixing_->matrix(number, seed_));
   const auto answer = known;
-  if (drawn_.size() > kKept) drawn_.erase(drawn_.begin());
+  if (drawn_.size() > kKeptExchanges) drawn_.erase(drawn_.begin());
   return answer;
 }
 

@@ -33,12 +33,12 @@ void VirtualExchanges::fetch_ahead() const {
   fetch_exchanged(ensemble.worker(near.j));
 }
 
-void VirtualAsync::fetch_gradients() {
-  Ensemble& ensemble = player_.ensemble();
+void MeetingCalendar::fetch_gradients() {
+  Ensemble& ensemble = state_.player.ensemble();
   const int far = rings_->ahead(kFar).worker;
   fetch(&ensemble.worker(far));
-  fetch(&workers_.state(far));
-  fetch(&workers_.state(far).loss);
+  fetch(&state_.workers.state(far));
+  fetch(&state_.workers.state(far).loss);
   const int near = rings_->ahead(kNear).worker;
   const Worker& worker = ensemble.worker(near);
   fetch_exchanged(worker);

@@ -5,7 +5,7 @@
 namespace acid {
 namespace {
 
-constexpr std::size_t kKept = 64;  // of those that are drawn, or differ
+constexpr std::size_t kKeptCosts = 64;  // of those that are drawn, or differ
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::shared_ptr<const MessageCosts> RoundCosts::of(std::int64_t exchange) {
   }
   const auto answer = known;
   const auto oldest = found_.lower_bound({0, 0.0});
-  if (!comes_again && oldest != found_.end() && found_.size() > kKept) found_.erase(oldest);
+  if (!comes_again && oldest != found_.end() && found_.size() > kKeptCosts) found_.erase(oldest);
   return answer;
 }
 

@@ -2,31 +2,27 @@
 
 #include <vector>
 
-#include "engine/drivers/shared/player.hpp"
-#include "engine/drivers/virtual/timetable.hpp"
-#include "engine/drivers/virtual/virtual_time.hpp"
-#include "engine/drivers/virtual/virtual_workers.hpp"
-#include "engine/run/outcome.hpp"
-#include "engine/run/run.hpp"
-#include "engine/run/sampler.hpp"
+#include "engine/drivers/virtual/events.hpp"
 
 namespace acid {
 
-/// One run with a server in virtual time, step by step: every worker walks through the round at its
-/// own pace, and what it says arrives at its server, which hears and answers at once, and then, if
-/// it is a hub, may send a message to the one above. The next thing that happens is the end of a
-/// gradient or of a pause, an arrival, a sample, or the end of the budget. The public thread owns
-/// everything but what the Player's tasks work on.
-class VirtualServer {
+/// Every worker walks through the round at its own pace; what it says arrives at its server, which
+/// hears and answers at once, and then, if it is a hub, may send a message to the one above.
+class ServerCalendar final : public Calendar {
  public:
-  VirtualServer(const Run& run, const VirtualOptions& options);
-  Outcome execute();
+  explicit ServerCalendar(EventState& state);
 
   static constexpr std::string_view kLayout = "virtual-server/3";
-
-  /// The state between two steps, the vectors apart. No light task may be unfinished.
-  template <class Archive>
-  void persist(Archive& archive);
+  std::string_view layout() const override { return kLayout; }
+  void begin() override;
+  void resume(const CheckpointFile& file) override;
+  double next_seconds() const override { return state_.timetable.next_seconds(); }
+  void handle_next() override;
+  void drain() override;
+  void add_vectors(std::vector<StateVectors>& vectors) override { messages_.add_to(vectors); }
+  void persist(ArchiveWriter& archive) override { persist_all(archive); }
+  void persist(ArchiveReader& archive) override { persist_all(archive); }
+  void tell(Outcome& outcome) override { outcome.exchanges_drawn = state_.totals.exchanges; }
 
  private:
   /// Where a worker is in the round.
@@ -44,10 +40,8 @@ class VirtualServer {
     }
   };
   Walk& walk(int w) { return walks_[static_cast<std::size_t>(w)]; }
-  void resume(const CheckpointFile& file);
-  void save_cut();
-  /// False when the run is over.
-  bool step();
+  template <class Archive>
+  void persist_all(Archive& archive);
   void handle(const Occurrence& occurrence);
   /// Until the worker computes or waits; once the run has ended, until its next leg.
   void go_on(int w);
@@ -57,9 +51,9 @@ class VirtualServer {
   void say(int w);
   void serve(int w);
   void hear(int w);
-  /// Hub h leaves for the one above, …
+  /// Hub h sends its message to the server above.
   void leave(int h);
-  /// … is there, or is back.
+  /// That message arrives there, or its reply arrives at hub h.
   void handle_visit(int h, Occurrence::Kind kind);
   /// A server's link to those that talk to it: when it has sent all, in seconds, each way.
   struct Way {
@@ -73,27 +67,14 @@ class VirtualServer {
   Way& way_above() { return ways_.back(); }
   /// When a message arrives that leaves now; `link_free`: of the server's way.
   double arrives(const LinkCost& link, double& link_free, std::size_t bytes);
-  Servers& servers() { return player_.ensemble().servers(); }
-  bool budget_spent();
-  void take_sample(double time);
-  void drain();
-  Outcome finish();
+  Servers& servers() { return state_.player.ensemble().servers(); }
 
-  const Run& run_;
-  const RunSpec& spec_;
-  const VirtualOptions options_;  // gradients take their time
-  Timetable timetable_;
-  VirtualWorkers workers_;
+  EventState& state_;
   std::vector<Walk> walks_;
   ServerMessages messages_;
   std::int64_t arrivals_ = 0;  // at all servers of workers
   const LinkCost link_above_;  // between hubs and the server above
   std::vector<Way> ways_;      // by server; the one above hubs is the last
-  Totals totals_;
-  GradientRecords notes_;  // since the last sample
-  bool ended_ = false;
-  Player player_;  // after what its tasks use: the members above
-  Sampler sampler_;
 };
 
 }  // namespace acid

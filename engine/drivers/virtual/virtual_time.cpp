@@ -6,15 +6,27 @@
 
 namespace acid {
 
+namespace {
+
+template <class Made>
+std::unique_ptr<Calendar> make(EventState& state) {
+  return std::make_unique<Made>(state);
+}
+
+}  // namespace
+
 Outcome run_virtual(const Run& run, const VirtualOptions& options) {
-  if (run.spec.method.has_meetings()) return VirtualAsync(run, options).execute();
-  if (run.spec.method.has_server()) return VirtualServer(run, options).execute();
-  return VirtualSync(run, options).execute();
+  if (run.spec.method.has_meetings())
+    return VirtualEvents(run, options, make<MeetingCalendar>).execute();
+  if (!run.spec.method.has_server()) return VirtualSync(run, options).execute();
+  VirtualOptions with_durations = options;
+  with_durations.gradient_clock = GradientClock::duration;
+  return VirtualEvents(run, with_durations, make<ServerCalendar>).execute();
 }
 
 std::string_view virtual_state_layout(const RunSpec& spec) {
-  if (spec.method.has_server()) return VirtualServer::kLayout;
-  return spec.method.has_meetings() ? VirtualAsync::kLayout : VirtualSync::kLayout;
+  if (spec.method.has_server()) return ServerCalendar::kLayout;
+  return spec.method.has_meetings() ? MeetingCalendar::kLayout : VirtualSync::kLayout;
 }
 
 }  // namespace acid
