@@ -238,8 +238,10 @@ class Executor {
       return hold(run);
     }
     if (started.overdue || started.outlived) kill(-ending.pid, SIGKILL);  // what a script left
-    if (started.overdue && detail.attempts.size() == started.attempts)
-      return settle_overdue(detail, ending);
+    if (started.overdue && detail.attempts.size() == started.attempts) {
+      const double seconds = seconds_to_begin(settings_from(detail.settings));
+      return settle_killed(run, ending, {.how = overdue_words(seconds)});
+    }
     const bool exited = WIFEXITED(ending.status);
     const auto code = static_cast<Exit>(WEXITSTATUS(ending.status));
     // Also when someone else was faster and ours was turned away: then its words do not matter.
@@ -272,22 +274,14 @@ class Executor {
     fail(code == Exit::store ? Exit::store : Exit::run_failed);
   }
 
-  // To start it again would be to wait as long again.
-  void settle_overdue(const RunDetail& run, const Supervisor::Ending& ending) {
-    progress_.run_ended(run.summary);
-    if (supervisor_.stopping()) return;
-    const Death death{.how = overdue_words(seconds_to_begin(settings_from(run.settings)))};
-    leave_failed_start(run, ending, death);
-    report_failure(run.summary, ending, death);
-    fail(Exit::run_failed);
-  }
-
-  // A process that died has nothing to say against starting it again.
+  // A process that died has nothing to say against starting it again. Nor has a launcher that began
+  // nothing, since the first process that is killed makes mpirun wait for ever; but once is enough.
   void settle_killed(const RunSummary& run, const Supervisor::Ending& ending, const Death& death) {
-    mark_interrupted(run, death);
-    if (supervisor_.stopping() && asks_to_stop(death.signal)) return;
-    const RunDetail detail = run_detail(store_, run.id);
     StartedRun& started = started_[run.id];
+    mark_interrupted(run, death);
+    if (supervisor_.stopping() && (started.overdue || asks_to_stop(death.signal)))
+      return progress_.run_ended(run);
+    const RunDetail detail = run_detail(store_, run.id);
     // It may have recorded its end before it died; what was recorded before it began does not
     // count.
     const bool ended =
@@ -296,7 +290,7 @@ class Executor {
       say_words(run, new_words(ending));
       return finish(detail.summary);
     }
-    const int most = started.max_restarts;
+    const int most = started.overdue ? std::min(1, started.max_restarts) : started.max_restarts;
     ++started.losses;
     if (!supervisor_.stopping() && !ended && started.losses <= most) {
       const bool anew = options_.fresh && detail.attempts.size() == started.attempts_at_first;

@@ -295,24 +295,37 @@ TEST_CASE("a launcher that goes on when its run has ended is told to end") {
   CHECK(clock.seconds() - begun < 250);  // not as long as it goes on
 }
 
-TEST_CASE("a launcher that begins nothing is ended when it has had its time, or hears a stop") {
+TEST_CASE(
+    "a launcher that begins nothing is ended when it has had its time, and started once more") {
   if (!there_is_mpi()) return;
-  for (const std::string hangs :
-       {"exec sleep 300", "trap '' TERM INT USR1\nsleep 300 & echo $! > child; wait; sleep 300"}) {
+  struct Launcher {
+    const char* hangs;
+    const char* max_restarts;
+    int code;
+    const char* says;
+  };
+  // The first begins what it is asked for when it is started again.
+  for (const Launcher& launcher :
+       {Launcher{"[ -e begun ] && exec /usr/bin/mpirun \"$@\"\ntouch begun; exec sleep 300", "3", 0,
+                 "restarting from its beginning (1 of 1)"},
+        Launcher{"trap '' TERM INT USR1\nsleep 300 & echo $! > child; wait; sleep 300", "0", 1,
+                 "the launcher has begun nothing within"}}) {
     const Bench bench;
     bench.write("mpirun",
-                "#!/bin/sh\n[ $1 != --version ] || exec /usr/bin/mpirun $1\n" + hangs + "\n");
+                std::string("#!/bin/sh\n[ $1 != --version ] || exec /usr/bin/mpirun $1\n") +
+                    launcher.hangs + "\n");
     std::filesystem::permissions(bench.path("mpirun"), std::filesystem::perms::owner_all);
     const std::string path = "PATH=" + bench.path() + ":" + std::getenv("PATH");
     const SteadyClock clock;
     const double begun = clock.seconds();
     const Result run = acid(bench,
                             {"run", "r.toml", "--set", "algorithms=[{kind=\"ad-psgd\"}]", "--set",
-                             "execution.mpi.start_seconds=1"},
+                             "execution.mpi.start_seconds=1", "--set",
+                             std::string("execution.max_restarts=") + launcher.max_restarts},
                             {path});
-    INFO(hangs << run.out << run.err);
-    CHECK(run.code == 1);
-    CHECK_THAT(run.err, ContainsSubstring("the launcher has begun nothing within"));
+    INFO(launcher.hangs << run.out << run.err);
+    CHECK(run.code == launcher.code);
+    CHECK_THAT(run.err, ContainsSubstring(launcher.says));
     CHECK(clock.seconds() - begun < 60);
     if (bench.has("child"))
       CHECK(comes_true([&] { return kill(std::stoi(bench.read("child")), 0) != 0; }));
