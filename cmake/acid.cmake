@@ -23,16 +23,22 @@ function(acid_unhurried target)
   target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
 endfunction()
 
-# acid_layer(NAME [UNHURRIED] SOURCES … DEPENDS … PRIVATE_DEPENDS …): one static library per folder;
-# DEPENDS is the layering of docs/ARCHITECTURE.md in the linker's terms.
+# acid_layer(NAME [UNHURRIED] SOURCES … DEPENDS … PRIVATE_DEPENDS …): this folder's part of the static
+# library acid_NAME. Folders that are used together share one, because every library costs a build its
+# headers once more; which folder may include which is tests/tidy's to say.
 function(acid_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "UNHURRIED" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
-  add_library(acid_${name} STATIC ${arg_SOURCES})
-  set_target_properties(acid_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_link_libraries(acid_${name} PUBLIC acid_flags ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
-  if(arg_UNHURRIED)
-    acid_unhurried(acid_${name})
+  if(NOT TARGET acid_${name})
+    add_library(acid_${name} STATIC)
+    set_target_properties(acid_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(acid_${name} PUBLIC acid_flags)
+    if(arg_UNHURRIED)
+      acid_unhurried(acid_${name})
+    endif()
   endif()
+  target_sources(acid_${name} PRIVATE ${arg_SOURCES})
+  list(REMOVE_ITEM arg_DEPENDS acid_${name})
+  target_link_libraries(acid_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
 endfunction()
 
 # acid_module(TARGET FILE): a library that the programs load when they need it, built and installed

@@ -3,7 +3,11 @@
 # everything else builds. A GPU is needed only to run.
 set(ACID_CUDA_FOUND FALSE)
 set(ACID_NCCL_FOUND FALSE)
-if(NOT ACID_WITH_CUDA)
+if(ACID_WITH_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl)
+  acid_leave_out("device = \"cuda\" (acid-cuda.so): there is no GPU here; -DACID_WITH_CUDA=ON builds it "
+    "for other machines")
+  return()
+elseif(NOT ACID_WITH_CUDA)
   acid_leave_out("device = \"cuda\" (acid-cuda.so): ACID_WITH_CUDA is off")
   return()
 endif()
