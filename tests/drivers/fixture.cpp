@@ -82,6 +82,15 @@ std::unique_ptr<Objective> with(BeforeGradient before, std::unique_ptr<Objective
 }
 
 Outcome Setup::run(std::stop_token stop) {
+  Outcome outcome;
+  with_run(on_threads ? workers + 1 : std::max(1, virtual_time.threads), stop, [&](const Run& run) {
+    outcome = on_threads ? run_threads(run, threads) : run_virtual(run, virtual_time);
+  });
+  return outcome;
+}
+
+void Setup::with_run(int lanes, std::stop_token stop,
+                     const std::function<void(const Run&)>& driver) {
   spec.workers = workers;
   spec.seeds = Seeds(seed);
   const TopologyEntry* kind = find_topology(topology.at("kind").get<std::string>());
@@ -95,10 +104,8 @@ Outcome Setup::run(std::stop_token stop) {
   if (workers > 1 && rate > 0) nominal = spectral(graph, rate);
   spec.method = method_of(*entry, resolved, nominal ? &*nominal : nullptr);
   spec.method.set_pace(on_threads ? threads.slow_factors : virtual_time.compute.slow_factors);
-  const int lanes = on_threads ? workers + 1 : std::max(1, virtual_time.threads);
   const auto objective = with(before_gradient, quadratic(task, workers, spec.seeds, lanes));
-  const Run run{spec, *objective, recorder, checkpointing, stop};
-  return on_threads ? run_threads(run, threads) : run_virtual(run, virtual_time);
+  driver({spec, *objective, recorder, checkpointing, stop});
 }
 
 }  // namespace acid::test

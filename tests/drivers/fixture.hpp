@@ -98,6 +98,8 @@ struct Setup {
   MemoryRecorder recorder;
   Checkpointing checkpointing;
   Outcome run(std::stop_token stop = {});
+  /// Calls `driver` with the run that this describes, whose objective has so many lanes.
+  void with_run(int lanes, std::stop_token stop, const std::function<void(const Run&)>& driver);
 };
 
 /// The quadratic objective with the given fields.
