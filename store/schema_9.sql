@@ -6,7 +6,7 @@
 -- JSON: by part of what the run had left when this attempt, its newest, ended, SHA-256 (proof.cpp).
 ALTER TABLE attempts ADD COLUMN seal TEXT;
 
--- Of which experiments and runs there are, and which run belongs to which.
+-- A digest of which experiments and runs there are, and which run belongs to which.
 CREATE TABLE store_seal (
   one  INTEGER PRIMARY KEY CHECK (one = 1),
   seal TEXT NOT NULL
