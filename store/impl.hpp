@@ -113,7 +113,7 @@ std::string stored_run_id(const sqlite::Statement& row, int column);
 // ones exactly).
 inline constexpr std::int64_t kMostWorkers = 1'000'000;
 inline constexpr std::int64_t kMostGradients = std::int64_t{1} << 53;
-// of any kind of row: ticks, chunks, values
+// Of any kind of row: ticks, chunks, values.
 inline constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 

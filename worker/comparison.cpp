@@ -76,7 +76,7 @@ void Comparison::compare_event(int worker, std::int64_t number, const Event& eve
   const auto w = static_cast<std::size_t>(worker);
   Departure found{.time = event.time, .what = "", .worker = worker, .event = number, .tensor = ""};
   if (number >= event_count(recording_, worker)) {
-    // when the workers hear of a divergence is a matter of luck
+    // When the workers hear of a divergence is a matter of luck.
     if (diverged_ && !simulated_) return;
     found.what = fmt::format("{} is not in the event log", event_name(event.kind));
   } else {

@@ -23,7 +23,7 @@ struct ComposedRun {
   std::unique_ptr<SharedMemory> memory;  // for the vectors, where processes compute the gradients
   std::unique_ptr<Objective> objective;
   RunSpec spec;
-  // without mpi: each process has its own options, from settings.execution.mpi
+  // Not for mpi: there each process has options of its own, from settings.execution.mpi.
   DriverOptions options;
   std::vector<std::pair<std::string, std::string>> file_digests;  // path, SHA-256
   nlohmann::json model_runtime;      // the library that computes gradients; null for analytic tasks
