@@ -134,7 +134,7 @@ def remedy_for(error, batch):
     return None
 
 
-# What libraries say where values left nothing of a batch, or are none that they compute with.
+# Messages of libraries when the values of a batch leave nothing, or nothing they can compute with.
 OF_VALUES = (r"size 0\b|numel\(\) ?== ?0|non-?empty|zero-size|\bempty\b|satisfy the constraint|"
              r"singular|positive.definite|convert float (NaN|infinity)")
 
@@ -451,7 +451,7 @@ class Examples:
         if any(part is None for part in parts):
             return None, None
         if isinstance(value, list) and len({tuple(part.shape) for part in parts}) == 1:
-            # Arrays of one shape: so are examples, and so may be the columns of a set.
+            # Examples are arrays of one shape, and so may be the columns of a set.
             if len(parts) <= FEW_ARRAYS:
                 raise ModelError(f"{self.what} is a list of {len(parts)} arrays of one shape, which "
                                  "may be as many examples or columns of them: give a tuple of "
@@ -594,7 +594,7 @@ class Survey:
                 told["least"] = min(told["least"], min(finite))
                 told["most"] = max(told["most"], max(finite))
                 told["magnitude"] += sum(map(abs, finite)) / len(finite)
-            told["whole"] = (told["whole"] and "int" not in told["form"]  # those may be tokens
+            told["whole"] = (told["whole"] and "int" not in told["form"]  # they may be tokens
                              and all(number.is_integer() for number in finite))
             changes = [a or b != c for a, b, c in zip(changes, numbers, first)]
             key = hash(tuple(numbers))
@@ -1343,7 +1343,7 @@ def main():
     connection, memory, lifeline, words = (int(argument) for argument in sys.argv[1:5])
     os.write(words, b"acid_model.py\n")  # so far so good
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD, signal.SIGQUIT})
-    # Two keepers, for one may be killed: then the other ends everything.
+    # There are two keepers: when one is killed, the other ends everything.
     for _ in range(2):
         parent = os.getpid()
         lifeline = keep(lifeline, (connection, memory, words))
