@@ -170,7 +170,7 @@ def _open(store):
     """One state of the store, whatever is written meanwhile."""
     folder = _folder(store)
     file = (folder / "store.db").resolve()
-    # Readers need a file beside it. Where there is none and none can be made, nobody is writing.
+    # Readers need a file beside it. Where there is none and none can be made, no process writes.
     alone = not os.access(folder, os.W_OK) and not (folder / "store.db-shm").exists()
     mode = "mode=ro&immutable=1" if alone else "mode=ro"
     try:
