@@ -216,8 +216,8 @@ void collect_garbage(Store& store, const Garbage& garbage) {
   // Files that no row names go first: on a full disk, no row can be changed before a file has gone.
   const auto [unnamed, named] = by_name(connection, garbage.files);
   remove(unnamed);
-  // Of the named files the rows go first, durably: a crash in between leaves files that the next
-  // collection finds.
+  // For named files the rows are removed first, durably: a crash in between leaves files that the
+  // next collection finds.
   forget_unneeded(store.folder(), connection, named);
   remove(named);
   delete_superseded(connection);

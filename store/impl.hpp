@@ -57,7 +57,7 @@ struct OpenAttempt {
   Lease lease;
   bool goes_on = false;  // else its process is gone
 };
-/// Of all runs, or of the run with this number.
+/// The open attempts of all runs, or of the run with this number.
 std::vector<OpenAttempt> open_attempts(const sqlite::Connection& connection,
                                        std::optional<std::int64_t> run = std::nullopt);
 
@@ -113,7 +113,7 @@ std::string stored_run_id(const sqlite::Statement& row, int column);
 // ones exactly).
 inline constexpr std::int64_t kMostWorkers = 1'000'000;
 inline constexpr std::int64_t kMostGradients = std::int64_t{1} << 53;
-// Of any kind of row: ticks, chunks, values.
+// The bound for any kind of row: ticks, chunks, values.
 inline constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 

@@ -132,8 +132,8 @@ struct ExperimentSummary {
 /// The experiments that have runs, newest first.
 std::vector<ExperimentSummary> list_experiments(const Store& store);
 
-/// Runs, and the experiments by which they were named. A run is shown through these, whatever other
-/// experiments share it.
+/// Runs, and the experiments by which they were named. A run is shown through these, even if
+/// other experiments share it.
 struct AskedRuns {
   AskedRuns() = default;
   AskedRuns(std::vector<std::string> runs)
@@ -239,7 +239,7 @@ void visit_series(const Store& store, const std::string& run_id,
 /// An axis along which the positions of a run never decrease.
 enum class PositionAxis { gradients, normalised_time, seconds, bytes };
 
-// Of whole-run series, without superseded values and without reading all of the series.
+// Queries of whole-run series, without superseded values and without reading the whole series.
 
 /// Mean of the samples at places from `from` to `to`, both included; NaN when one of them is not
 /// finite. Absent when there is no sample.
@@ -254,7 +254,7 @@ struct Reached {
 };
 std::optional<Reached> first_reaching(const Store& store, const std::string& run_id,
                                       const std::string& metric, double value, bool upwards);
-/// Of a metric, at most two samples at or before a place, and at most two beyond it; the nearest
+/// Samples of a metric: at most two at or before a place, and at most two beyond it; the nearest
 /// first.
 struct SamplesAround {
   std::vector<SeriesPoint> until, beyond;

@@ -1,5 +1,5 @@
--- Version 5: what was verified, and what lists and reports print, can be told from what somebody
--- has changed since. SHA-256 each; NULL: written by an earlier acid.
+-- Version 5: digests tell what was verified, and what lists and reports print, from later
+-- changes. SHA-256 each; NULL: written by an earlier acid.
 
 -- A digest of what the run's attempts had left when they were verified (proof.cpp).
 ALTER TABLE verifications ADD COLUMN proof TEXT;

@@ -133,7 +133,7 @@ Attempt::Attempt(const ExecuteOptions& options, Store& store, const RunDetail& r
   std::cerr << words;
 }
 
-// A log is kept from the beginning of a run or not at all, whatever the recipe says by now.
+// A log is kept from the beginning of a run or not at all, even if the recipe has changed.
 void Attempt::go_on_with_log(const RunDetail& run) {
   const bool wanted = run_.spec.keep_events;
   for (const AttemptRow& attempt : run.attempts)

@@ -25,7 +25,7 @@ class Attempt {
   using Drive = std::function<Outcome(Recorder& recorder, const Checkpointing& checkpointing)>;
 
   /// Begins an attempt in the store, from the newest whole checkpoint unless options.fresh is set.
-  /// `surroundings`: environment_of() and whatever else is to be recorded; `remarks`: notes about
+  /// `surroundings`: environment_of() and other facts to be recorded; `remarks`: notes about
   /// them. All arguments but these two must outlive this object. Throws UsageError for a refusal to
   /// go on, and Overtaken as Store::begin_attempt does.
   Attempt(const ExecuteOptions& options, Store& store, const RunDetail& run, ComposedRun& composed,

@@ -51,7 +51,7 @@ std::string header_of(const CheckpointContent& content) {
                          {TensorType::f32, stacked_shape(vector.values.size(), segment), 0, 0}});
     }
   }
-  // The state comes last, so that all floats lie at multiples of 4 whatever its length.
+  // The state comes last, so that all floats lie at multiples of 4 for any length.
   const auto bytes = static_cast<std::int64_t>(content.state.size());
   tensors.push_back({kStateName, {TensorType::u8, {bytes}, 0, 0}});
   std::map<std::string, std::string> metadata = content.metadata;

@@ -29,7 +29,7 @@ struct TensorHeader {
   bool boolean = false;              // of type u8, each 0 or 1
   std::string other = {};            // the file's name for the type `other`
 };
-// Also "BOOL", and the file's name of any other.
+// The type's name in the file: also "BOOL", and names of unknown types.
 std::string_view type_name(const TensorHeader& tensor);
 
 /// The bytes of its elements; absent when the number is too large.

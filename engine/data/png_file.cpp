@@ -59,7 +59,7 @@ class PngReader {
   char message_[200] = "out of memory";
 };
 
-// Asks for eight bits of grey or of red, green and blue, whatever the file has.
+// Asks for eight bits of grey or of red, green and blue, for any file.
 void ask_for_bytes(png_structp png, png_infop info) {
   png_set_expand(png);
   png_set_scale_16(png);

@@ -72,7 +72,7 @@ Pass PassBuilder::build() {
   const PartProgram::Stage& stage = program_.stages_[stage_];
   if (stage_ == 0 && variant_.drifts && program_.options_.drifts) drift();
   if (stage_ == 0 && program_.options_.hears) add_pulls();
-  // The optimiser's state changes with every gradient, whatever the conditions.
+  // The optimiser's state changes with every gradient, for any conditions.
   if (stage_ == 0 && program_.uses_direction_) direction();
   std::size_t condition = 0;
   for (std::size_t i = stage.first_statement; i < stage.last_statement; ++i) {

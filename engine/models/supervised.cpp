@@ -12,7 +12,7 @@ namespace acid {
 namespace {
 
 constexpr std::int64_t kEvaluationChunk = 250;
-// Of a chunk of sequences with their large vocabulary.
+// For a chunk of sequences, whose vocabulary is large.
 constexpr std::int64_t kMostLogits = 1 << 23;
 constexpr double kMostAhead = 256 << 20;       // bytes of minibatches gathered ahead
 

@@ -215,7 +215,7 @@ class UserFile:
         if re.search(rb"^\s*(import|from)\s+torch\b", source, re.MULTILINE):
             prepare_torch()
         try:
-            import numpy  # noqa: F401: its generator is seeded, whatever imports it later
+            import numpy  # noqa: F401: its generator is seeded for later imports
         except Exception:  # then the file says so, if it needs it
             pass
         seed_everything(0)  # the same in every process and run, as before dataset()
@@ -407,7 +407,7 @@ def whole_numbers(labels, floats=True):
             return []
         fits = found and min(found) >= 0 and max(found) <= 10_000_000
         return found if fits and all(a == b for a, b in zip(found, labels)) else []
-    except Exception:  # whatever the user's objects raise
+    except Exception:  # any error of the user's objects
         return []
 
 
@@ -510,7 +510,7 @@ def numbers_of(array):
         if math.prod(array.shape) > SURVEYED_NUMBERS:
             return None
         return [float(value) for value in array.reshape(-1).tolist()]
-    except Exception:  # of a sparse tensor, or whatever else it is
+    except Exception:  # of a sparse tensor, or another kind
         return None
 
 
@@ -646,7 +646,7 @@ def users_examples(kit, user, options):
     if function is None:
         raise ModelError(f"{os.path.basename(user.path)} defines no dataset(), which gives the "
                          "training and the test examples")
-    seed_everything(0)  # whatever the run's seed: all runs have the same data
+    seed_everything(0)  # for any seed of the run: all runs have the same data
     both = call(function, **options)
     if not (isinstance(both, (tuple, list)) and len(both) == 2):
         raise ModelError(f"dataset() gave {describe(both)}: it must give two sets, train and test",

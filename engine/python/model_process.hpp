@@ -44,7 +44,7 @@ class ModelValuesError : public Error {
 
 /// A process that runs acid_model.py with a user's file. It is asked over a socket, in the protocol
 /// of docs/GRADIENT_PROCESS.md, and answers with arrays in shared memory. It and all processes that
-/// it started end when this object ends, or when this process ends, for whatever reason. One thread
+/// it started end when this object ends, or when this process ends, for any reason. One thread
 /// at a time.
 class ModelProcess {
  public:

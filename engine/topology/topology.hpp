@@ -28,7 +28,7 @@ struct Neighbour {
 class MixingSchedule;
 
 /// Who can exchange with whom: a weighted undirected connected graph on workers 0 … n − 1.
-/// Immutable; safe to share between threads. `complete` stores no edges, whatever n.
+/// Immutable; safe to share between threads. `complete` stores no edges, for any n.
 class Topology {
  public:
   /// Duplicate pairs are merged by adding weights. Throws UsageError for i = j, an index out of

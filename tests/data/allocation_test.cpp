@@ -5,7 +5,7 @@
 #include "tests/data/scratch.hpp"
 
 namespace {
-// Of the calling thread.
+// Counted for the calling thread.
 thread_local std::int64_t allocations = 0;
 }  // namespace
 
