@@ -24,7 +24,7 @@ struct RunSummary {
   std::string started, finished;
   std::int64_t budget_gradients = 0;
   std::optional<double> budget_time;  // normalised; only for a run without a budget of gradients
-  Position progress;                      // of the newest attempt
+  Position progress;                  // of the newest attempt
   std::map<std::string, double> metrics;  // whole-run series: last value
 };
 

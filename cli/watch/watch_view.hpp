@@ -13,8 +13,8 @@ namespace acid {
 /// A run as a live view shows it.
 struct WatchedRun {
   RunSummary summary;
-  SettingName setting;  // its difference from the other runs of its algorithm
-  std::optional<AttemptPace> pace;             // absent before its first attempt
+  SettingName setting;              // its difference from the other runs of its algorithm
+  std::optional<AttemptPace> pace;  // absent before its first attempt
   std::optional<double> gradients_per_second;  // wall clock; absent unless it is running
   std::optional<double> exchanges_per_second;  // as above; absent also without a count
   std::vector<double> history;                 // of key_metric(), oldest first, thinned out

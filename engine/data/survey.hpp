@@ -17,7 +17,7 @@ struct SplitFacts {
   std::string unit = "examples";
   std::string first = {};  // the first example: "label 3, from 0 to 1 with mean 0.4"
   std::int64_t size = 0;
-  std::int64_t looked_at = 0;  // examples whose inputs were read; 0: not numbers
+  std::int64_t looked_at = 0;               // examples whose inputs were read; 0: not numbers
   std::int64_t features = 0, constant = 0;  // constant: features that never change
   double least = 0, most = 0;
   double magnitude = 0;         // mean of the absolute values

@@ -43,7 +43,7 @@ struct Network;
 /// A model that processes of a user's program compute.
 struct ProcessModel {
   Layout layout;
-  std::vector<std::string> files;  // the user's file first, then its own imports
+  std::vector<std::string> files;      // the user's file first, then its own imports
   std::vector<std::string> outside{};  // shapes of untrained parameters on which its loss depends
 };
 /// The layout in a process's answer: {"parameters": [[name, shape], …], "buffers": …}. Throws Error

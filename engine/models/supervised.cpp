@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kEvaluationChunk = 250;
 // For a chunk of sequences, whose vocabulary is large.
 constexpr std::int64_t kMostLogits = 1 << 23;
-constexpr double kMostAhead = 256 << 20;       // bytes of minibatches gathered ahead
+constexpr double kMostAhead = 256 << 20;  // bytes of minibatches gathered ahead
 
 StoredModel start_of(const nlohmann::json& options, const DataShape& shape, const Seeds& seeds) {
   const std::string kind = text(options, "kind");

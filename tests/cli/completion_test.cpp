@@ -87,8 +87,7 @@ TEST_CASE("what may follow depends on what has been typed") {
   CHECK(offered(folder, {"list", "--state", "=", "f"}) ==
         Words{"--state=finished", "--state=failed"});
   CHECK(offered(folder, {"list", "--state", "failed", "--st"}) == Words{"--store"});
-  CHECK(offered(folder, {"run", "--set", "a=1", "--se"}) ==
-        Words{"--set"});  // can be repeated
+  CHECK(offered(folder, {"run", "--set", "a=1", "--se"}) == Words{"--set"});  // can be repeated
   CHECK(offered(folder, {"run", ""}) == Words{":files"});
   CHECK(offered(folder, {"run", "recipe.toml", ""}).empty());
   CHECK(offered(folder, {"run", "recipe.toml", "--store", ""}) == Words{":folders"});

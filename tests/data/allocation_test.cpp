@@ -52,7 +52,7 @@ TEST_CASE("Analytic gradients allocate nothing after the first") {
   const std::int64_t before = allocations;
   // Called as functions, since an expression could be optimised away.
   ::operator delete(::operator new(4));
-  CHECK(allocations == before + 1);      // it does count
+  CHECK(allocations == before + 1);  // it does count
 }
 
 }  // namespace acid::testing
