@@ -31,7 +31,7 @@ Topology base_graph(std::string_view kind, int workers, const std::string& name)
 /// The graph of all edges that a schedule uses, with that schedule. Edges of weight 1, each once.
 Topology scheduled(std::string kind, int workers, std::vector<Edge> edges,
                    std::shared_ptr<const MixingSchedule> schedule);
-/// Appends an edge for each pair of workers that hear each other.
+/// Appends an edge between each worker and each worker that it hears.
 void add_edges(const MixingMatrix& matrix, std::vector<Edge>& edges);
 
 /// A random graph, connected or not, in which every worker has `degree` < workers neighbours;
